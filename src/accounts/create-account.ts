@@ -1,0 +1,55 @@
+import pg from 'pg'
+import { generatePassword, hashPassword } from './password.ts'
+
+export interface NewUser {
+  account: string
+  email: string
+  password: string
+}
+
+/** The e-mail is another user's. */
+export class EmailTaken extends Error {}
+
+/**
+ * Creates a user, and the account of that name if there is none yet. `url` connects as the owner of the tables. A
+ * password is generated when none is given. Throws EmailTaken.
+ */
+export async function createAccount(
+  url: string,
+  wanted: { account: string; email: string; password?: string },
+): Promise<NewUser> {
+  const user = { ...wanted, password: wanted.password ?? generatePassword() }
+  const passwordHash = await hashPassword(user.password)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('begin')
+    const { rows } = await client.query(
+      'insert into accounts (name) values ($1) on conflict (name) do update set name = excluded.name returning id',
+      [user.account],
+    )
+    const values = [rows[0].id, user.email, passwordHash]
+    await client.query(
+      'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
+      values,
+    )
+    await client.query('commit')
+    return user
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'users_email_key') throw error
+    throw new EmailTaken(`There is a user with the e-mail ${user.email} already.`)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Whether there is any account. */
+export async function hasAccounts(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query('select from accounts limit 1')).rowCount === 1
+  } finally {
+    await client.end()
+  }
+}

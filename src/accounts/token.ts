@@ -1,0 +1,23 @@
+import { SignJWT } from 'jose'
+
+export const issuer = 'pricewell'
+export const audience = 'pricewell'
+const lifetime = '24h'
+
+/** What a user of an account may do. */
+export const userScope = 'read write'
+
+/** A token for a user of an account, valid for 24 hours. */
+export function signToken(
+  secret: Uint8Array,
+  user: { id: number; account: number },
+): Promise<string> {
+  return new SignJWT({ account: user.account, scope: userScope })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject(String(user.id))
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime(lifetime)
+    .sign(secret)
+}

@@ -1,0 +1,94 @@
+import { isMoney } from '../contract/formats.ts'
+import type { Schemas } from '../contract/operation.ts'
+import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import type { Columns } from './columns.ts'
+import {
+  type GivenValues,
+  readGivenValues,
+  rejectMissing,
+  rejectUnknownKeys,
+  takeValues,
+} from './row-key.ts'
+
+const fixedKeys = new Set(['code', 'active'])
+
+/** A product of a payload: canonical texts by ordinal, null for what the row leaves out. */
+export interface ProductRow {
+  code: string
+  extensions: string[]
+  attributes: (string | null)[]
+  costs: (number | null)[]
+  active: boolean | null
+}
+
+/** Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. */
+export function readProductRows(
+  body: Schemas['ProductInput'][],
+  columns: Columns,
+  errors: RowErrors,
+): { row: ProductRow; position: number }[] {
+  const rows = errors.sound(body).map(({ row, position }) => {
+    const given = readGivenValues({ row, position }, fixedKeys, errors)
+    rejectMissing(given, columns.extensions, position, errors)
+    const extensions = takeValues(given, columns.extensions, position, errors) as string[]
+    const attributes = takeValues(given, columns.attributes, position, errors)
+    const costs = takeCosts(given, columns, position, errors)
+    rejectUnknownKeys(given, position, errors)
+    return {
+      position,
+      row: { code: row.code, extensions, attributes, costs, active: row.active ?? null },
+    }
+  })
+  rejectDifferingAttributes(
+    rows.filter(({ position }) => !errors.has(position)),
+    columns,
+    errors,
+  )
+  return rows.filter(({ position }) => !errors.has(position))
+}
+
+function takeCosts(
+  given: GivenValues,
+  columns: Columns,
+  position: number,
+  errors: RowErrors,
+): (number | null)[] {
+  return columns.costs.map(({ name }) => {
+    const entry = given.get(name)
+    if (!entry) return null
+    given.delete(name)
+    const { value, field } = entry
+    if (typeof value !== 'number' || !isMoney(value)) {
+      errors.add(
+        position,
+        field,
+        'type',
+        'must be a number of at most 15 significant digits and 6 decimals',
+      )
+    } else if (value < 0) errors.add(position, field, 'range', 'must be >= 0')
+    else return value
+    return null
+  })
+}
+
+/** An attribute has one value per code. */
+function rejectDifferingAttributes(
+  rows: { row: ProductRow; position: number }[],
+  columns: Columns,
+  errors: RowErrors,
+): void {
+  const seen = new Map<string, { text: string; position: number }>()
+  for (const { row, position } of rows) {
+    for (const [index, text] of row.attributes.entries()) {
+      if (text === null) continue
+      const key = `${index} ${row.code}`
+      const earlier = seen.get(key)
+      if (!earlier) seen.set(key, { text, position })
+      else if (earlier.text !== text) {
+        const name = columns.attributes[index]?.name ?? ''
+        const message = `rows ${earlier.position} and ${position} give code "${row.code}" different values of "${name}"`
+        errors.add(position, pointerSegment(name), 'duplicate_row', message)
+      }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { Positioned } from '../contract/duplicates.ts'
+import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { canonicalText, findValueFault } from './column-value.ts'
+import type { Column, ColumnValue } from './columns.ts'
+
+/** A payload row: fixed keys, and account-defined columns beside them or nested under `extensions`, `attributes`. */
+export type PayloadRow = Record<string, unknown>
+
+/** Account-defined values of a row by column name, and where each was given. */
+export type GivenValues = Map<string, { value: unknown; field: string }>
+
+/**
+ * Reads the account-defined columns that a row gives, beside its fixed keys or nested under `extensions` or
+ * `attributes`. A column given twice with different values, and a key that is no column, are errors.
+ */
+export function readGivenValues(
+  { row, position }: Positioned<PayloadRow>,
+  fixedKeys: ReadonlySet<string>,
+  errors: RowErrors,
+): GivenValues {
+  const given: GivenValues = new Map()
+  const add = (name: string, value: unknown, field: string) => {
+    const other = given.get(name)
+    if (other && other.value !== value) {
+      errors.add(
+        position,
+        field,
+        'conflicting_keys',
+        `"${name}" is given twice with different values`,
+      )
+    } else given.set(name, { value, field })
+  }
+  for (const key of Object.keys(row)) {
+    if (!fixedKeys.has(key)) add(key, row[key], pointerSegment(key))
+  }
+  for (const group of ['extensions', 'attributes']) {
+    if (!fixedKeys.has(group)) continue
+    const nested = Object.entries((row[group] ?? {}) as PayloadRow)
+    for (const [name, value] of nested) add(name, value, `${group}/${pointerSegment(name)}`)
+  }
+  return given
+}
+
+/**
+ * The canonical texts of `columns` as a row gives them, null where it gives none; each value is checked against its
+ * column. Takes the columns out of `given`: what is left there belongs to no column of these.
+ */
+export function takeValues(
+  given: GivenValues,
+  columns: Column[],
+  position: number,
+  errors: RowErrors,
+): (string | null)[] {
+  return columns.map((column) => {
+    const entry = given.get(column.name)
+    if (!entry) return null
+    given.delete(column.name)
+    const fault = findValueFault(column, entry.value)
+    if (!fault) return canonicalText(entry.value as ColumnValue)
+    errors.add(position, entry.field, fault.code, fault.message)
+    return null
+  })
+}
+
+/** Names the keys that are no column. */
+export function rejectUnknownKeys(given: GivenValues, position: number, errors: RowErrors): void {
+  for (const { field } of given.values())
+    errors.add(position, field, 'unknown_key', 'is not a known key')
+}
+
+/** Names the extensions that a row which must have all of them leaves out. */
+export function rejectMissing(
+  given: GivenValues,
+  columns: Column[],
+  position: number,
+  errors: RowErrors,
+): void {
+  for (const { name } of columns) {
+    if (!given.has(name)) errors.add(position, pointerSegment(name), 'required', 'is required')
+  }
+}
+
+/** A payload row whose product is fully named. */
+export interface KeyedRow<T> {
+  row: T
+  position: number
+  code: string
+  extensions: string[]
+}
+
+/** Reads `code` and every extension of each sound row; what is wrong with a row goes to `errors`. */
+export function readRowKeys<T extends { code: string }>(
+  rows: readonly T[],
+  extensions: Column[],
+  fixedKeys: ReadonlySet<string>,
+  errors: RowErrors,
+): KeyedRow<T>[] {
+  return errors.sound(rows).flatMap(({ row, position }) => {
+    const given = readGivenValues({ row, position }, fixedKeys, errors)
+    rejectMissing(given, extensions, position, errors)
+    const values = takeValues(given, extensions, position, errors)
+    rejectUnknownKeys(given, position, errors)
+    return errors.has(position)
+      ? []
+      : [{ row, position, code: row.code, extensions: values as string[] }]
+  })
+}
+
+/** A text that is equal for two rows exactly when their code and extensions are. */
+export function rowKey(row: { code: string; extensions: readonly string[] }): string {
+  return JSON.stringify([row.code, ...row.extensions])
+}

@@ -1,0 +1,110 @@
+import { resolve } from 'node:path'
+
+/** Everything that can be set from outside, read once and frozen. */
+export interface Config {
+  readonly port: number
+  readonly host: string
+  /** A PostgreSQL to use; undefined: the embedded one, with its data in `dataDir`. */
+  readonly databaseUrl: string | undefined
+  readonly dataDir: string
+  /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which keeps its own. */
+  readonly jwtSecret: string | undefined
+  /** An outside identity provider whose tokens are accepted instead of our own. */
+  readonly jwks:
+    | { readonly url: URL; readonly issuer: string; readonly audience: string }
+    | undefined
+  readonly logLevel: string
+  readonly role: Role
+  readonly limits: Limits
+}
+
+export interface Limits {
+  readonly bodyBytesMax: number
+  /** Rows in one JSON call. */
+  readonly rowsMax: number
+  /** Rows that one read may expand to. */
+  readonly readRowsMax: number
+}
+
+/** What this process does: answer requests, run jobs, or both. */
+export type Role = 'all' | 'api' | 'worker'
+
+/** Names every setting that is wrong and says what to set. */
+export class ConfigError extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const roles: readonly Role[] = ['all', 'api', 'worker']
+
+/** Reads the configuration from the environment. Throws a ConfigError that lists all faults. */
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = []
+  const env = (name: string) => environment[name] || undefined
+  const integer = (name: string, fallback: number, min: number, max: number) => {
+    const value = Number(env(name) ?? fallback)
+    if (Number.isInteger(value) && value >= min && value <= max) return value
+    faults.push(`${name} must be a whole number from ${min} to ${max}, not "${env(name)}"`)
+    return fallback
+  }
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const value = env(name) ?? fallback
+    const found = allowed.find((candidate) => candidate === value)
+    if (!found) faults.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`)
+    return found ?? fallback
+  }
+  const config: Config = {
+    port: integer('PORT', 3000, 0, 65535),
+    host: env('HOST') ?? '127.0.0.1',
+    databaseUrl: databaseUrl(env, faults),
+    dataDir: resolve(env('DATA_DIR') ?? '.data'),
+    jwtSecret: jwtSecret(env, faults),
+    jwks: jwks(env, faults),
+    logLevel: oneOf('LOG_LEVEL', logLevels, 'info'),
+    role: oneOf('ROLE', roles, 'all'),
+    limits: {
+      bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
+      rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
+      readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
+    },
+  }
+  if (faults.length > 0) throw new ConfigError(`Cannot start:\n- ${faults.join('\n- ')}`)
+  return Object.freeze(config)
+}
+
+type Env = (name: string) => string | undefined
+
+function databaseUrl(env: Env, faults: string[]): string | undefined {
+  const value = env('DATABASE_URL')
+  if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+    faults.push(
+      'DATABASE_URL must start with postgresql://, as in postgresql://user:password@host:5432/database',
+    )
+  }
+  return value
+}
+
+function jwtSecret(env: Env, faults: string[]): string | undefined {
+  const value = env('JWT_SECRET')
+  if (value === undefined && env('DATABASE_URL') !== undefined) {
+    faults.push(
+      'JWT_SECRET must be set with DATABASE_URL: at least 32 bytes, for example from `openssl rand -base64 48`',
+    )
+  }
+  if (value !== undefined && Buffer.byteLength(value) < 32) {
+    faults.push(`JWT_SECRET must be at least 32 bytes long, not ${Buffer.byteLength(value)}`)
+  }
+  return value
+}
+
+function jwks(env: Env, faults: string[]): Config['jwks'] {
+  const url = env('JWT_JWKS_URL')
+  if (url === undefined) return undefined
+  const issuer = env('JWT_ISSUER')
+  const audience = env('JWT_AUDIENCE')
+  if (!URL.canParse(url)) faults.push('JWT_JWKS_URL must be a URL')
+  if (!issuer) faults.push('JWT_ISSUER must be set with JWT_JWKS_URL')
+  if (!audience) faults.push('JWT_AUDIENCE must be set with JWT_JWKS_URL')
+  if (!URL.canParse(url) || !issuer || !audience) return undefined
+  return { url: new URL(url), issuer, audience }
+}

@@ -1,0 +1,44 @@
+/** An exact fraction. Money is decimal: sums and products of floats would drift from what was written. */
+export interface Fraction {
+  n: bigint
+  /** Always positive. */
+  d: bigint
+}
+
+const scale = 1_000_000n
+
+/** The exact value of a number as JSON prints it, at most 6 decimals beyond its digits. */
+export function fraction(value: number | string): Fraction {
+  const [mantissa = '0', exponent = '0'] = String(value).toLowerCase().split('e')
+  const [whole = '0', decimals = ''] = mantissa.split('.')
+  const power = Number(exponent) - decimals.length
+  const digits = BigInt(`${whole}${decimals}`)
+  return power >= 0
+    ? { n: digits * 10n ** BigInt(power), d: 1n }
+    : { n: digits, d: 10n ** BigInt(-power) }
+}
+
+export const add = (a: Fraction, b: Fraction): Fraction => ({
+  n: a.n * b.d + b.n * a.d,
+  d: a.d * b.d,
+})
+export const subtract = (a: Fraction, b: Fraction): Fraction => ({
+  n: a.n * b.d - b.n * a.d,
+  d: a.d * b.d,
+})
+export const multiply = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.n, d: a.d * b.d })
+export const negate = (a: Fraction): Fraction => ({ n: -a.n, d: a.d })
+
+/** null on division by zero. */
+export function divide(a: Fraction, b: Fraction): Fraction | null {
+  if (b.n === 0n) return null
+  return b.n > 0n ? { n: a.n * b.d, d: a.d * b.n } : { n: -a.n * b.d, d: a.d * -b.n }
+}
+
+/** The number with 6 decimals, halves away from zero as in SQL and in spreadsheets. */
+export function roundHalfUp({ n, d }: Fraction): number {
+  const magnitude = n < 0n ? -n : n
+  const millionths = (magnitude * scale * 2n + d) / (2n * d)
+  const text = `${millionths / scale}.${(millionths % scale).toString().padStart(6, '0')}`
+  return n < 0n && millionths > 0n ? -Number(text) : Number(text)
+}

@@ -1,0 +1,30 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { RowErrors } from './row-errors.ts'
+
+/** A row of the payload and where it stands there. */
+export interface Positioned<T> {
+  row: T
+  position: number
+}
+
+/**
+ * The rows with each key once, sorted by key (concurrent batches in one order cannot deadlock). Equal rows count once;
+ * rows that share a key and differ are errors that name both indexes. `key` must tell apart what the table tells apart.
+ */
+export function uniqueRows<T>(
+  rows: Positioned<T>[],
+  errors: RowErrors,
+  key: (row: T) => string,
+): Positioned<T>[] {
+  const first = new Map<string, Positioned<T>>()
+  for (const candidate of rows) {
+    const rowKey = key(candidate.row)
+    const earlier = first.get(rowKey)
+    if (!earlier) first.set(rowKey, candidate)
+    else if (!isDeepStrictEqual(earlier.row, candidate.row)) {
+      const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
+      errors.add(candidate.position, '', 'duplicate_row', message)
+    }
+  }
+  return [...first].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, row]) => row)
+}

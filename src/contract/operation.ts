@@ -1,0 +1,57 @@
+import type { PgBoss } from 'pg-boss'
+import type { components, operations } from '../../generated/openapi.d.ts'
+import type { Limits } from '../config.ts'
+import type { Trx } from '../database/pool.ts'
+import type { RowErrors } from './row-errors.ts'
+
+export type Schemas = components['schemas']
+export type OperationId = keyof operations
+
+type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : undefined
+type Responses<Id extends OperationId> = operations[Id]['responses']
+type Success<Id extends OperationId> = {
+  [Status in keyof Responses<Id>]: Status extends 200 | 201 | 204
+    ? Json<Responses<Id>[Status]>
+    : never
+}[keyof Responses<Id>]
+
+/** What a handler gets: the request after authentication, parsing and validation against the contract. */
+export interface OperationRequest<Id extends OperationId> {
+  /** The tenant, from the token. */
+  account: number
+  body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
+  query: Defined<operations[Id]['parameters']['query']>
+  params: Defined<operations[Id]['parameters']['path']>
+  /** Runs `work` in one transaction that sees and changes the account's rows only; its result is the answer. */
+  inAccount: InAccount
+  /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */
+  errors: RowErrors
+}
+
+export type InAccount = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>
+
+type Defined<T> = Exclude<T, undefined>
+
+/** What a handler works with. */
+export interface Context {
+  boss: PgBoss
+  limits: Limits
+  jwtSecret: Uint8Array
+}
+
+/** A result that carries response headers. */
+export class Answer<T> {
+  readonly body: T
+  readonly headers: Record<string, string>
+
+  constructor(body: T, headers: Record<string, string>) {
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** Implements one operation of the contract: from input to result, failures thrown as Problems. */
+export type Handler<Id extends OperationId> = (
+  request: OperationRequest<Id>,
+  context: Context,
+) => Promise<Success<Id> | Answer<Success<Id>>>

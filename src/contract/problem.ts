@@ -1,0 +1,54 @@
+import type { components } from '../../generated/openapi.d.ts'
+
+export type ProblemType = components['schemas']['ProblemType']
+export type RequestError = components['schemas']['RequestError']
+
+/** Status and title of every problem type of the contract; a new type fails to compile until it stands here. */
+export const problemTypes = {
+  'malformed-body': { status: 400, title: 'The body is not valid JSON' },
+  'invalid-request': { status: 400, title: 'The request does not match the contract' },
+  'result-too-large': { status: 400, title: 'The read expands to too many rows' },
+  unauthorized: { status: 401, title: 'No valid credentials' },
+  forbidden: { status: 403, title: 'The token does not allow this' },
+  'not-found': { status: 404, title: 'Not found' },
+  'price-list-not-found': { status: 404, title: 'No such price list' },
+  'method-not-allowed': { status: 405, title: 'This path has no such method' },
+  'not-acceptable': { status: 406, title: 'Only application/json can be answered' },
+  'name-taken': { status: 409, title: 'The name is taken' },
+  'price-list-not-published': { status: 409, title: 'The price list is not published' },
+  'price-list-not-managed': {
+    status: 409,
+    title: 'The price list was not made through this interface',
+  },
+  'schema-in-use': { status: 409, title: 'The schema is in use' },
+  'payload-too-large': { status: 413, title: 'The payload is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Not available now' },
+} satisfies Record<ProblemType, { status: number; title: string }>
+
+export interface ProblemOptions {
+  errors?: RequestError[]
+  errorCount?: number
+  headers?: Record<string, string>
+  /** For the log; never sent. */
+  cause?: unknown
+}
+
+/** A failure that the client is told about: RFC 9457 problem details. */
+export class Problem extends Error {
+  readonly type: ProblemType
+  readonly options: ProblemOptions
+
+  constructor(type: ProblemType, detail: string, options: ProblemOptions = {}) {
+    super(detail, { cause: options.cause })
+    this.type = type
+    this.options = options
+  }
+}
+
+/** 503 for what will pass: the client should try again after `seconds`. */
+export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
+}

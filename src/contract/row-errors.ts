@@ -1,0 +1,73 @@
+import type { components } from '../../generated/openapi.d.ts'
+import { Problem, type RequestError } from './problem.ts'
+
+export type ErrorCode = components['schemas']['ErrorCode']
+
+/** Errors listed in one answer; all of them are counted. */
+const listedMax = 1000
+
+/**
+ * Collects what is wrong with the rows of one payload, so that an answer names every bad row. It starts with the rows
+ * whose shape the contract refuses; checks add to it and look only at the rows that are sound so far.
+ */
+export class RowErrors {
+  readonly #rowsPointer: string
+  readonly #byRow = new Map<number, RequestError[]>()
+  #count = 0
+
+  /** `rowsPointer` is where the rows are in the body: '' or '/payload'. */
+  constructor(rowsPointer: string) {
+    this.#rowsPointer = rowsPointer
+  }
+
+  /**
+   * Names a bad row. `field` is a key, or keys separated by '/', within the row; '' is the row itself. What is named
+   * already is not named again: a transaction that is retried checks its rows again.
+   */
+  add(row: number, field: string, code: ErrorCode, message: string): void {
+    const pointer =
+      field === '' ? `${this.#rowsPointer}/${row}` : `${this.#rowsPointer}/${row}/${field}`
+    const errors = this.#byRow.get(row) ?? []
+    if (errors.some((error) => error.pointer === pointer && error.code === code)) return
+    this.#count++
+    errors.push({ pointer, row, ...(field && { field: unescapePointer(field) }), code, message })
+    this.#byRow.set(row, errors)
+  }
+
+  /** Whether the row has an error so far. */
+  has(row: number): boolean {
+    return this.#byRow.has(row)
+  }
+
+  /** The rows without an error so far, with their index in the payload. */
+  sound<T>(rows: readonly T[]): { row: T; position: number }[] {
+    const indexed = rows.map((row, position) => ({ row, position }))
+    return this.#count === 0 ? indexed : indexed.filter(({ position }) => !this.has(position))
+  }
+
+  /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
+  reject(): void {
+    if (this.#count === 0) return
+    const errors = [...this.#byRow].sort(([a], [b]) => a - b).flatMap(([, rowErrors]) => rowErrors)
+    throw invalidRequest(errors)
+  }
+}
+
+/** The answer to a request with these errors, the first 1,000 of them listed. */
+export function invalidRequest(errors: RequestError[]): Problem {
+  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`
+  const listed = errors.length > listedMax ? `${count}, the first ${listedMax} are listed` : count
+  return new Problem('invalid-request', `${listed}. Nothing was written.`, {
+    errors: errors.slice(0, listedMax),
+    errorCount: errors.length,
+  })
+}
+
+/** A key as a segment of a JSON Pointer (RFC 6901). */
+export function pointerSegment(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function unescapePointer(field: string): string {
+  return field.replaceAll('~1', '/').replaceAll('~0', '~')
+}

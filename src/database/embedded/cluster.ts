@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { systemDir } from './binaries.ts'
+import { isReachable, type SystemUser } from './system-user.ts'
+
+/**
+ * The cluster's folder, made by initdb when there is none. It is `<dataDir>/postgres`, or, where the Postgres user
+ * cannot reach that, a folder of root's that `<dataDir>/postgres` links to.
+ */
+export function prepareCluster(
+  dataDir: string,
+  native: string,
+  user: SystemUser | undefined,
+): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o755 })
+  const link = join(dataDir, 'postgres')
+  if (existsSync(link)) return checkOwner(realpathSync(link), user)
+  const home = isReachable(dataDir, user) ? dataDir : systemDir
+  mkdirSync(home, { recursive: true, mode: 0o755 })
+  const cluster = initialise(mkdtempSync(join(home, 'cluster-')), native, user)
+  try {
+    if (home === dataDir) renameSync(cluster, link)
+    else symlinkSync(cluster, link)
+  } catch (error) {
+    if (!existsSync(link)) throw error
+    rmSync(cluster, { recursive: true })
+  }
+  return realpathSync(link)
+}
+
+/** Deletes a data directory and the cluster folder that it links to. */
+export function removeDataDir(dataDir: string): void {
+  const link = join(dataDir, 'postgres')
+  if (existsSync(link)) rmSync(realpathSync(link), { recursive: true, force: true })
+  rmSync(dataDir, { recursive: true, force: true })
+}
+
+function checkOwner(cluster: string, user: SystemUser | undefined): string {
+  const owner = lstatSync(cluster).uid
+  const expected = user?.uid ?? process.getuid?.()
+  if (expected !== undefined && owner !== expected) {
+    throw new Error(
+      `${cluster} belongs to user ${owner}, not to ${expected}: set DATA_DIR to a folder of your own`,
+    )
+  }
+  return cluster
+}
+
+function initialise(cluster: string, native: string, user: SystemUser | undefined): string {
+  if (user) chownSync(cluster, user.uid, user.gid)
+  chmodSync(cluster, 0o700)
+  const options = [
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+  ]
+  execFileSync(
+    join(native, 'bin', 'initdb'),
+    ['-D', cluster, '-U', 'postgres', '--auth-local=trust', '--auth-host=reject', ...options],
+    { ...user, cwd: dirname(cluster), stdio: ['ignore', 'ignore', 'pipe'], env: {} },
+  )
+  return cluster
+}

@@ -1,0 +1,84 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
+import type { DB } from '../../generated/database.d.ts'
+
+/** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
+export const applicationRole = 'pricewell_app'
+
+export type Database = Kysely<DB>
+export type Trx = Transaction<DB>
+
+export interface PoolOptions {
+  /** Shown in pg_stat_activity. */
+  name: string
+  connectionsMax: number
+  acquireTimeoutMs: number
+  statementTimeoutMs: number
+  lockTimeoutMs: number
+  /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
+  onError: (error: Error) => void
+}
+
+/** Opens a pool whose connections run as the application role, in UTC, and give up in time. */
+export function openDatabase(url: string, options: PoolOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: withSessionSettings(url, {
+      role: applicationRole,
+      timezone: 'UTC',
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: options.lockTimeoutMs,
+      idle_in_transaction_session_timeout: 60_000,
+    }),
+    application_name: `pricewell ${options.name}`,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: options.acquireTimeoutMs,
+    keepAlive: true,
+    types: { getTypeParser },
+  })
+  pool.on('error', options.onError)
+  return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** The URL with `-c name=value` for each setting, beside the options it has already. */
+export function withSessionSettings(
+  url: string,
+  settings: Record<string, string | number>,
+): string {
+  const result = new URL(url)
+  const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
+  const given = result.searchParams.get('options')
+  result.searchParams.set('options', [...(given ? [given] : []), ...flags].join(' '))
+  return result.toString()
+}
+
+/** Postgres type ids: dates stay text (a Date would move days), ids and decimals become numbers. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.DATE, (text) => text],
+  [pg.types.builtins.INT8, parseSafeInteger],
+  [pg.types.builtins.NUMERIC, Number],
+  [1016, parseArray(parseSafeInteger)],
+  [1231, parseArray(Number)],
+])
+
+// biome-ignore lint/suspicious/noExplicitAny: the type that pg declares for parsers.
+function getTypeParser(oid: number, format?: any): any {
+  return (format !== 'binary' && parsers.get(oid)) || pg.types.getTypeParser(oid, format)
+}
+
+function parseSafeInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value))
+    throw new Error(`integer ${text} is too large for a JSON number`)
+  return value
+}
+
+/** bigint[] and numeric[] of one dimension, `{1,NULL,3}`. */
+function parseArray(parse: (text: string) => number) {
+  return (text: string) =>
+    text === '{}'
+      ? []
+      : text
+          .slice(1, -1)
+          .split(',')
+          .map((item) => (item === 'NULL' ? null : parse(item)))
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import { startEmbeddedPostgres } from './embedded/postgres.ts'
+
+/** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
+export interface DatabaseServer {
+  /** Connects as the owner of the tables, to the service's database. */
+  readonly url: string
+  readonly isEmbedded: boolean
+  /** Stops the embedded server if nobody else uses it. */
+  stop(): Promise<void>
+}
+
+/** Starts the embedded PostgreSQL, or answers DATABASE_URL as it is. */
+export async function openDatabaseServer(config: Config): Promise<DatabaseServer> {
+  if (config.databaseUrl)
+    return { url: config.databaseUrl, isEmbedded: false, stop: async () => {} }
+  const postgres = await startEmbeddedPostgres(config.dataDir)
+  await createDatabase(postgres.url, 'pricewell')
+  return { url: databaseUrl(postgres.url, 'pricewell'), isEmbedded: true, stop: postgres.stop }
+}
+
+/** The same server, another database. */
+export function databaseUrl(url: string, database: string): string {
+  const result = new URL(url)
+  result.pathname = `/${database}`
+  return result.toString()
+}
+
+/** JWT_SECRET, or the one that the embedded database keeps in its data directory. */
+export function readJwtSecret(config: Config): string {
+  if (config.jwtSecret) return config.jwtSecret
+  const path = join(config.dataDir, 'jwt-secret')
+  mkdirSync(config.dataDir, { recursive: true })
+  try {
+    writeFileSync(path, randomBytes(48).toString('base64'), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(path, 'utf8')
+}
+
+async function createDatabase(url: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+  } finally {
+    await client.end()
+  }
+}
+
+/** Two processes that start at once: one of them creates the database. */
+function isDuplicate(error: unknown): boolean {
+  return ['42P04', '23505'].includes((error as { code?: string }).code ?? '')
+}

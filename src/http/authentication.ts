@@ -1,0 +1,106 @@
+import type { FastifyRequest } from 'fastify'
+import {
+  createRemoteJWKSet,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose'
+import { audience, issuer } from '../accounts/token.ts'
+import type { Config } from '../config.ts'
+import { Problem } from '../contract/problem.ts'
+
+/** Who sends a request: what the token says, checked. */
+export interface Caller {
+  account: number
+  subject: string
+  scopes: ReadonlySet<string>
+}
+
+const tokenLengthMax = 8192
+const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
+
+/** Answers the caller of a request from its Authorization header alone; throws `unauthorized`. */
+export type Authenticate = (request: FastifyRequest) => Promise<Caller>
+
+/** Accepts our own tokens (HS256), or those of the identity provider that the configuration names instead. */
+export function createAuthenticate(config: Config, secret: Uint8Array): Authenticate {
+  const verify = config.jwks ? verifyRemote(config.jwks) : verifyOwn(secret)
+  return async (request) => {
+    const token = readToken(request)
+    try {
+      const { payload, protectedHeader } = await verify(token)
+      if (keyHeaders.some((name) => name in protectedHeader))
+        throw new Error('the token brings its own key')
+      return readCaller(payload)
+    } catch (cause) {
+      throw isOutage(cause)
+        ? identityProviderAway(cause)
+        : unauthorized('The token is not valid or has expired.', cause)
+    }
+  }
+}
+
+type Verify = (
+  token: string,
+) => Promise<{ payload: JWTPayload; protectedHeader: ProtectedHeaderParameters }>
+
+const required: JWTVerifyOptions = {
+  requiredClaims: ['sub', 'account', 'scope', 'iat', 'exp'],
+  clockTolerance: 30,
+}
+
+function verifyOwn(secret: Uint8Array): Verify {
+  return (token) =>
+    jwtVerify(token, secret, { ...required, issuer, audience, algorithms: ['HS256'] })
+}
+
+function verifyRemote(jwks: NonNullable<Config['jwks']>): Verify {
+  const keys = createRemoteJWKSet(jwks.url, { timeoutDuration: 2000 })
+  const options = { ...required, issuer: jwks.issuer, audience: jwks.audience }
+  return (token) => jwtVerify(token, keys, { ...options, algorithms: ['RS256', 'ES256', 'EdDSA'] })
+}
+
+function readToken(request: FastifyRequest): string {
+  const headers = request.raw.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  )
+  if (headers.length === 0)
+    throw unauthorized(
+      'Send the header "Authorization: jwt <token>"; POST /login/ answers a token.',
+    )
+  if (headers.length > 1) throw unauthorized('The Authorization header is there more than once.')
+  const match = /^jwt ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(request.headers.authorization ?? '')
+  if (!match?.[1] || match[1].length > tokenLengthMax) {
+    throw unauthorized('The Authorization header must be the word jwt, a space, and the token.')
+  }
+  return match[1]
+}
+
+function readCaller({ sub, account, scope }: JWTPayload): Caller {
+  if (typeof sub !== 'string' || sub === '') throw new Error('sub is not a text')
+  if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
+    throw new Error('account is not an id')
+  if (typeof scope !== 'string') throw new Error('scope is not a text')
+  return { account, subject: sub, scopes: new Set(scope.split(' ')) }
+}
+
+function unauthorized(detail: string, cause?: unknown): Problem {
+  return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })
+}
+
+function isOutage(cause: unknown): boolean {
+  const code = (cause as { code?: string }).code ?? ''
+  return (
+    code === 'ERR_JWKS_TIMEOUT' ||
+    code === 'ERR_JOSE_GENERIC' ||
+    (cause instanceof TypeError && /fetch/.test(cause.message))
+  )
+}
+
+function identityProviderAway(cause: unknown): Problem {
+  return new Problem('unavailable', 'The identity provider does not answer.', {
+    headers: { 'retry-after': '5' },
+    cause,
+  })
+}

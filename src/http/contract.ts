@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { OperationId } from '../contract/operation.ts'
+
+/** One operation of the contract, as the server needs it. */
+export interface Operation {
+  id: OperationId
+  method: string
+  path: string
+  /** The first 2xx status. */
+  status: number
+  /** What the token must allow; undefined: open without a token. */
+  scope: 'read' | 'write' | undefined
+  hasBody: boolean
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
+type Document = any
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+/** The contract byte for byte. */
+export const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
+
+/** The contract as data. Each reader gets its own: plugins resolve references in place. */
+export function readContract(): Document {
+  return parse(contractYaml.toString('utf8'))
+}
+
+/** All operations of the contract in its order. */
+export const operations: Operation[] = Object.entries<Document>(readContract().paths).flatMap(
+  ([path, item]) =>
+    methods
+      .filter((method) => item[method])
+      .map((method) => readOperation(path, method, item[method])),
+)
+
+function readOperation(path: string, method: string, operation: Document): Operation {
+  const status = Object.keys(operation.responses).find((code) => code.startsWith('2'))
+  const isOpen = operation.security?.length === 0
+  if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
+  return {
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    status: Number(status),
+    scope: isOpen ? undefined : operation['x-scope'],
+    hasBody: operation.requestBody !== undefined,
+  }
+}
+
+/** A path of the contract as the router writes it: `{id}` is `:id`. */
+export function routeUrl(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,93 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem, type ProblemType, problemTypes, unavailable } from '../contract/problem.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import { parameterError } from './validation.ts'
+
+/** Postgres classes and codes that pass by themselves: connection, resources, shutdown, locks, timeouts, read-only. */
+const passing = /^(08|53|57P0|55P03|57014|25P0|25006|40001|40P01)/
+/** Failures of the driver and of the socket, which carry no SQLSTATE. */
+const passingMessages = /terminat|timeout|timed out|closed|refused|reset|not queryable|connect/i
+
+/** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
+export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = toProblem(error, request)
+  const { status } = problemTypes[problem.type]
+  if (status >= 500)
+    request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
+  reply
+    .code(status)
+    .headers(problem.options.headers ?? {})
+    .type('application/problem+json')
+    .send(JSON.stringify(problemBody(problem, String(request.id))))
+}
+
+/** The body of a problem, without anything that is not for the client. */
+export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
+  const { errors, errorCount } = problem.options
+  return {
+    type: problem.type,
+    ...problemTypes[problem.type],
+    detail: problem.message,
+    instance,
+    ...(errors && { error_count: errorCount ?? errors.length, errors }),
+  }
+}
+
+function toProblem(error: unknown, request: FastifyRequest): Problem {
+  if (error instanceof Problem) return error
+  const {
+    code = '',
+    validation,
+    validationContext,
+    statusCode,
+  } = error as FastifyError & { code?: string }
+  if (validation) {
+    const place = validationContext === 'params' ? 'path' : 'query'
+    return invalidRequest(
+      (validation as Parameters<typeof parameterError>[0][]).map((fault) =>
+        parameterError(fault, place),
+      ),
+    )
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(request)
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new Problem('unsupported-media-type', 'Send the body as application/json in UTF-8.')
+  }
+  const type = clientFaults[statusCode ?? 500]
+  if (type) return new Problem(type, 'The request cannot be read.', { cause: error })
+  return isPassing(error)
+    ? unavailable('The database is not available now.', 1, error)
+    : internalError(error)
+}
+
+const clientFaults: Record<number, ProblemType> = {
+  400: 'malformed-body',
+  404: 'not-found',
+  413: 'payload-too-large',
+}
+
+function bodyTooLarge(request: FastifyRequest): Problem {
+  const size = request.headers['content-length']
+  const limit = `The body limit is ${request.routeOptions.bodyLimit} bytes`
+  return new Problem(
+    'payload-too-large',
+    `${limit}${size ? `, this one has ${size}` : ''}. Send it in several calls.`,
+  )
+}
+
+function internalError(cause: unknown): Problem {
+  return new Problem(
+    'internal-error',
+    'Something went wrong here. The request id finds it in the log.',
+    { cause },
+  )
+}
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: string }
+  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) return passing.test(code)
+  return code !== undefined
+    ? /^E(CONN|PIPE|TIMEDOUT|NOENT|HOST)/.test(code)
+    : passingMessages.test(error.message)
+}

@@ -1,0 +1,39 @@
+import type { ErrorObject } from 'ajv'
+import type { RequestError } from '../contract/problem.ts'
+import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
+import { bodyError } from './validation.ts'
+
+/** Where the rows of a body are: the body itself, or its `payload`; undefined: it has none. */
+export function rowsPointer(body: unknown): '' | '/payload' | undefined {
+  if (Array.isArray(body)) return ''
+  return Array.isArray((body as { payload?: unknown } | undefined)?.payload)
+    ? '/payload'
+    : undefined
+}
+
+/**
+ * Sorts the faults that the contract finds in a body. Faults inside rows are collected for the handler, which adds its
+ * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others.
+ */
+export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowErrors {
+  const base = rowsPointer(body)
+  const errors = faults.map(bodyError)
+  if (base === undefined) {
+    if (errors.length > 0) throw invalidRequest(errors)
+    return new RowErrors('')
+  }
+  const located = errors.map((error) => locate(error, base))
+  if (located.some((error) => error.row === undefined)) throw invalidRequest(located)
+  const rowErrors = new RowErrors(base)
+  for (const { row, pointer, code, message } of located) {
+    rowErrors.add(row as number, pointer.slice(`${base}/${row}/`.length), code, message)
+  }
+  return rowErrors
+}
+
+function locate(error: RequestError, base: string): RequestError {
+  const match = /^\/(\d+)(?:\/(.*))?$/s.exec(error.pointer.slice(base.length))
+  if (!match || !error.pointer.startsWith(base)) return error
+  const field = match[2]?.replaceAll('~1', '/').replaceAll('~0', '~')
+  return { ...error, row: Number(match[1]), ...(field !== undefined && { field }) }
+}

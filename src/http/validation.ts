@@ -1,0 +1,112 @@
+import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { isDate, isDecimal, isMoney, isTimestamp } from '../contract/formats.ts'
+import type { RequestError } from '../contract/problem.ts'
+import { type ErrorCode, pointerSegment } from '../contract/row-errors.ts'
+import { operations, readContract, routeUrl } from './contract.ts'
+
+/** Bodies are taken as they are, parameters arrive as text and are coerced. */
+const bodyAjv = createAjv({ coerceTypes: false }).addSchema(readContract(), 'contract')
+const parameterAjv = createAjv({ coerceTypes: true })
+
+/**
+ * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
+ * resolved, which loses the defaults and descriptions beside them.
+ */
+export function compileBody(method: string, url: string): ValidateFunction {
+  const path =
+    operations.find((operation) => operation.method === method && routeUrl(operation.path) === url)
+      ?.path ?? url
+  const pointer = [
+    'paths',
+    path,
+    method.toLowerCase(),
+    'requestBody',
+    'content',
+    'application/json',
+    'schema',
+  ]
+  const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
+  return bodyAjv.compile({ $ref: `contract#/${segments.join('/')}` })
+}
+
+/** The validator of path or query parameters. */
+export function compileParameters(schema: object): ValidateFunction {
+  return parameterAjv.compile(schema)
+}
+
+function createAjv(options: Options): Ajv2020 {
+  const ajv = new Ajv2020({
+    ...options,
+    allErrors: true,
+    removeAdditional: false,
+    useDefaults: true,
+    strict: false,
+    // JSON Schema counts code points; so does the contract, and so does Postgres.
+    unicodeRegExp: true,
+  })
+  addFormats.default(ajv, ['date-time'])
+  ajv.addFormat('date', isDate)
+  ajv.addFormat('timestamp', isTimestamp)
+  ajv.addFormat('money', { type: 'number', validate: isMoney })
+  ajv.addFormat('decimal', isDecimal)
+  ajv.addFormat('money-text', (text: string) => isDecimal(text) && !/^-.*[1-9]/.test(text))
+  return ajv
+}
+
+const codes: Record<string, ErrorCode> = {
+  required: 'required',
+  additionalProperties: 'unknown_key',
+  type: 'type',
+  format: 'format',
+  pattern: 'format',
+  minimum: 'range',
+  maximum: 'range',
+  minLength: 'length',
+  maxLength: 'length',
+  minItems: 'length',
+  maxItems: 'length',
+  minProperties: 'length',
+  uniqueItems: 'not_allowed',
+  enum: 'not_allowed',
+  const: 'not_allowed',
+}
+
+const formatMessages: Record<string, string> = {
+  date: 'must be a real calendar day, yyyy-mm-dd',
+  timestamp: 'must be a day (yyyy-mm-dd) or an ISO 8601 day and time',
+  money: 'must have at most 15 significant digits and 6 decimals',
+  decimal: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',
+  'money-text':
+    'must be a decimal number of at least 0 in a string, at most 15 significant digits and 6 decimals',
+}
+
+/** An Ajv error in the body as the contract words it. */
+export function bodyError(error: ErrorObject): RequestError {
+  const key = error.params.missingProperty ?? error.params.additionalProperty
+  const pointer =
+    key === undefined ? error.instancePath : `${error.instancePath}/${pointerSegment(key)}`
+  return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }
+}
+
+/** An Ajv error in a path or query parameter. */
+export function parameterError(error: ErrorObject, place: 'path' | 'query'): RequestError {
+  const { pointer, ...rest } = bodyError(error)
+  return { pointer: `#/${place}${pointer}`, ...rest }
+}
+
+function message(error: ErrorObject): string {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return 'is not a known key'
+    case 'format':
+      return formatMessages[error.params.format] ?? `must be a ${error.params.format}`
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`
+    default:
+      return error.message ?? 'is not allowed'
+  }
+}

@@ -1,0 +1,72 @@
+import type { Selectable } from 'kysely'
+import type { Jobs } from '../../generated/database.d.ts'
+import { inAccount } from '../database/in-account.ts'
+import type { Database, Trx } from '../database/pool.ts'
+
+/** One try at a job. A worker that was paused past its lease holds an old attempt and commits nothing. */
+export interface Attempt {
+  db: Database
+  account: number
+  job: number
+  number: number
+  /** Aborted when the process is to stop: the job is handed back between two chunks. */
+  signal: AbortSignal
+}
+
+/** Another worker has taken the job up, or it was cancelled. */
+export class AttemptLost extends Error {}
+
+export type JobRow = Selectable<Jobs>
+
+/** What a chunk needs of its job; the products of a large job would be read again for each chunk. */
+export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
+
+/** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
+export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
+  const row = await inAccount(db, account, (trx) =>
+    trx
+      .updateTable('jobs')
+      .set({ attempt: number })
+      .where('account_id', '=', account)
+      .where('id', '=', job)
+      .where('status', '=', 'progress')
+      .where('attempt', '<=', number)
+      .returningAll()
+      .executeTakeFirst(),
+  )
+  return row ?? lost()
+}
+
+/** One chunk: a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
+export function inAttempt<T>(
+  attempt: Attempt,
+  work: (trx: Trx, job: CurrentJob) => Promise<T>,
+): Promise<T> {
+  attempt.signal.throwIfAborted()
+  return inAccount(attempt.db, attempt.account, async (trx) => {
+    const row = await trx
+      .selectFrom('jobs')
+      .select(['account_id', 'id', 'price_list_id'])
+      .where('account_id', '=', attempt.account)
+      .where('id', '=', attempt.job)
+      .where('status', '=', 'progress')
+      .where('attempt', '=', attempt.number)
+      .forUpdate()
+      .executeTakeFirst()
+    return work(trx, row ?? lost())
+  })
+}
+
+/** Notes how many products are handled. */
+export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
+  await trx
+    .updateTable('jobs')
+    .set({ finished })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .execute()
+}
+
+function lost(): never {
+  throw new AttemptLost('the job has ended or another worker has taken it up')
+}

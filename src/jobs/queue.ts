@@ -1,0 +1,67 @@
+import pg from 'pg'
+import { PgBoss } from 'pg-boss'
+import { applicationRole } from '../database/pool.ts'
+
+/** What pg-boss carries: the rest is in our jobs table. */
+export interface QueuedJob {
+  account: number
+  job: number
+}
+
+/** One queue, jobs of one list in the order they were sent (the singleton key is account and list). */
+export const listQueue = 'price-list'
+
+/**
+ * A silent worker's job is taken up by another after this many seconds, the least that pg-boss takes; the supervisor
+ * looks every second.
+ */
+const heartbeatSeconds = 10
+const superviseIntervalSeconds = 1
+/** The heartbeat guards against dead workers; this only ends what would run for ever. */
+const expireInSeconds = 6 * 3600
+/** A queued job that fails for good would hold up its list, so the worker ends jobs itself and pg-boss only retries. */
+const retryLimit = 1_000_000
+
+/** The queue of a process. `supervise` for processes that run jobs: it finds those of dead workers. */
+export function createBoss(
+  url: string,
+  options: { supervise: boolean; onError: (error: Error) => void },
+): PgBoss {
+  const boss = new PgBoss({
+    connectionString: url,
+    application_name: 'pricewell queue',
+    max: 4,
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    supervise: options.supervise,
+    superviseIntervalSeconds,
+    monitorIntervalSeconds: superviseIntervalSeconds,
+    useListenNotify: true,
+  })
+  boss.on('error', options.onError)
+  return boss
+}
+
+/** Installs pg-boss and the queue, and lets the application role send jobs. `url` connects as the owner. */
+export async function installQueue(url: string): Promise<void> {
+  const boss = new PgBoss({ connectionString: url, max: 2, supervise: false, schedule: false })
+  boss.on('error', () => undefined)
+  await boss.start()
+  await boss.createQueue(listQueue, {
+    policy: 'key_strict_fifo',
+    notify: true,
+    heartbeatSeconds,
+    expireInSeconds,
+    retryLimit,
+    retryDelay: 1,
+  })
+  await boss.stop({ graceful: false })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`grant usage on schema pgboss to ${applicationRole}`)
+  await client.query(
+    `grant select, insert, update, delete on all tables in schema pgboss to ${applicationRole}`,
+  )
+  await client.end()
+}

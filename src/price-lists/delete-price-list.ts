@@ -1,0 +1,18 @@
+import type { Handler } from '../contract/operation.ts'
+import { rejectBusy, takingTurns } from '../jobs/turn.ts'
+import { lockPriceList } from './queries.ts'
+
+/** Deletes a price list with its rows and prices, once no job works on it. */
+export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, inAccount }) =>
+  takingTurns(() =>
+    inAccount(async (trx) => {
+      const list = await lockPriceList(trx, account, { id: params.id })
+      await rejectBusy(trx, account, list.id)
+      await trx
+        .deleteFrom('price_lists')
+        .where('account_id', '=', account)
+        .where('id', '=', list.id)
+        .execute()
+      return undefined
+    }),
+  )

@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../catalog/column-value.ts'
+import { type Columns, findColumns } from '../catalog/columns.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { pageOf } from '../contract/page.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
+import { parseMarginFormula } from './margin-formula.ts'
+import { isPublished } from './publication.ts'
+import { findPriceList, type PriceList } from './queries.ts'
+
+/** One page of the rows of a list: published ones with prices, margins and dynamic attributes, draft ones without. */
+export const listPriceListRows: Handler<'listPriceListRows'> = ({
+  account,
+  params,
+  query,
+  inAccount,
+}) =>
+  inAccount(async (trx) => {
+    const { offset, limit } = pageOf(query)
+    const list = await findPriceList(trx, account, { id: params.id })
+    const date = readDate(list, query?.date)
+    const columns = await findColumns(trx, account)
+    const isDraft = query?.version === 'draft'
+    const isMember = isDraft ? sql`r.removed_version is null` : isPublished
+    const { rows: counts } = await sql<{ count: number }>`
+      select count(*) from price_lists l
+      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
+      where l.account_id = ${account} and l.id = ${list.id}`.execute(trx)
+    const { rows } = await sql<StoredRow>`
+      select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, date)} as prices, r.dynamic_attributes, p.costs
+      from price_lists l
+      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
+      join products p on p.account_id = ${account} and p.id = r.product_id
+      where l.account_id = ${account} and l.id = ${list.id}
+      order by r.id offset ${offset} limit ${limit}`.execute(trx)
+    const show = isDraft ? () => ({}) : publishedFields(list, columns)
+    return {
+      count: counts[0]?.count ?? 0,
+      results: rows.map((row) => ({ ...keyFields(row, columns), ...show(row) })),
+    }
+  })
+
+interface StoredRow {
+  id: number
+  product_id: number
+  code: string
+  extensions: string[]
+  prices: number[]
+  dynamic_attributes: Record<string, unknown> | null
+  costs: (number | null)[]
+}
+
+function readDate(list: PriceList, date: string | undefined): string | undefined {
+  const reject = (message: string) => {
+    throw invalidRequest([{ pointer: '#/query/date', code: 'date_outside_calendar', message }])
+  }
+  if (!list.is_calendar)
+    return date === undefined ? undefined : reject('only a calendar list has dates')
+  if (date !== undefined && !isInCalendar(date, list.valid_from)) {
+    return reject(`must be from ${list.valid_from} to ${lastCalendarDay(list.valid_from)}`)
+  }
+  return date ?? list.valid_from
+}
+
+/** The prices of a row by dimension; of a calendar list those of one day. */
+function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
+  if (date === undefined) return sql`r.prices`
+  const { month, place } = monthPlace(date)
+  return sql`array(
+    select coalesce((
+      select m.prices[${place}::integer] from calendar_months m
+      where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+        and m.dimension = d and m.month = ${month}::date
+    ), 0) from generate_series(1, ${list.price_dimensions.length}::integer) d order by d)`
+}
+
+function keyFields(row: StoredRow, columns: Columns): Schemas['PriceListRow'] {
+  return {
+    pk: row.id,
+    extended_catalog_id: row.product_id,
+    code: row.code,
+    ...Object.fromEntries(columnEntries(columns.extensions, row.extensions)),
+  }
+}
+
+function publishedFields(list: PriceList, columns: Columns) {
+  const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
+  return (row: StoredRow) => {
+    const byDimension = list.price_dimensions.map(
+      (name, index) => [name, row.prices[index] ?? 0] as const,
+    )
+    return {
+      prices: Object.fromEntries(byDimension),
+      margin: Object.fromEntries(
+        byDimension.map(([name, price]) => [name, marginOf(price, row.costs)]),
+      ),
+      dynamic_attributes: row.dynamic_attributes ?? {},
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import type { Column } from '../catalog/columns.ts'
+import {
+  add,
+  divide,
+  type Fraction,
+  fraction,
+  multiply,
+  negate,
+  roundHalfUp,
+  subtract,
+} from '../contract/decimal.ts'
+
+/** A fault in a formula; the message says what and at which character (from 1). */
+export class FormulaError extends Error {}
+
+/** The margin for a price and the costs of a row by ordinal; null on division by zero or when a cost is absent. */
+export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
+
+type Term = (price: Fraction, costs: readonly (number | null)[]) => Fraction | null
+type Token = { kind: 'number' | 'letter' | 'name' | 'operator' | 'end'; text: string; at: number }
+type Operator = (a: Fraction, b: Fraction) => Fraction | null
+
+const tokenPattern = /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|"((?:[^"]|"")*)"|([-+*/()]))/y
+const operators = new Map<string, { binding: number; apply: Operator }>([
+  ['+', { binding: 1, apply: add }],
+  ['-', { binding: 1, apply: subtract }],
+  ['*', { binding: 2, apply: multiply }],
+  ['/', { binding: 2, apply: divide }],
+])
+const unaryBinding = 3
+
+/** Parses a margin formula over the account's cost columns. Throws FormulaError. */
+export function parseMarginFormula(formula: string, costs: Column[]): Margin {
+  const tokens = tokenize(formula)
+  let next = 0
+  const take = () => tokens[next++] as Token
+  const peek = () => tokens[next] as Token
+
+  const parseOperand = (): Term => {
+    const token = take()
+    if (token.kind === 'number')
+      return constant(fraction(token.text.replace(/\.$/, '').replace(/^\./, '0.')))
+    if (token.kind === 'letter' && token.text === 'Price') return (price) => price
+    if (token.kind === 'letter' || token.kind === 'name') return costTerm(token, costs)
+    if (token.text === '-')
+      return apply((_, value) => negate(value), constant(zero), parseExpression(unaryBinding))
+    if (token.text === '(') {
+      const inner = parseExpression(0)
+      const closing = take()
+      if (closing.kind !== 'operator' || closing.text !== ')') throw fault(closing, 'expected ")"')
+      return inner
+    }
+    throw fault(token, 'expected a number, Price, a cost column or "("')
+  }
+  const parseExpression = (bindingMin: number): Term => {
+    let left = parseOperand()
+    for (;;) {
+      const operator = operators.get(peek().text)
+      if (peek().kind !== 'operator' || !operator || operator.binding <= bindingMin) return left
+      take()
+      left = apply(operator.apply, left, parseExpression(operator.binding))
+    }
+  }
+  const root = parseExpression(0)
+  if (peek().kind !== 'end') throw fault(peek(), 'expected an operator')
+  return (price, rowCosts) => {
+    const result = root(fraction(price), rowCosts)
+    return result && roundHalfUp(result)
+  }
+}
+
+/** The formula of a list that names none: price minus the sum of the costs, by price, in percent. */
+export function defaultMarginFormula(costs: Column[]): string {
+  const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
+  return `= (Price - ${sum}) / Price * 100`
+}
+
+const zero: Fraction = { n: 0n, d: 1n }
+const constant =
+  (value: Fraction): Term =>
+  () =>
+    value
+
+function apply(operator: Operator, left: Term, right: Term): Term {
+  return (price, costs) => {
+    const a = left(price, costs)
+    const b = right(price, costs)
+    return a && b && operator(a, b)
+  }
+}
+
+function costTerm(token: Token, columns: Column[]): Term {
+  const column = columns.find(
+    ({ letter, name }) => token.text === (token.kind === 'letter' ? letter : name),
+  )
+  if (!column)
+    throw fault(
+      token,
+      `"${token.text}" is not ${token.kind === 'name' ? 'a' : 'Price or the letter of a'} cost column`,
+    )
+  return (_price, costs) => {
+    const cost = costs[column.ordinal - 1]
+    return cost === null || cost === undefined ? null : fraction(cost)
+  }
+}
+
+function tokenize(formula: string): Token[] {
+  if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
+  const tokens: Token[] = []
+  let index = 1
+  while (formula.slice(index).trim() !== '') {
+    tokenPattern.lastIndex = index
+    const match = tokenPattern.exec(formula)
+    const at = index + (formula.slice(index).length - formula.slice(index).trimStart().length)
+    if (!match)
+      throw new FormulaError(
+        `unexpected "${String.fromCodePoint(formula.codePointAt(at) ?? 0)}" at character ${at + 1}`,
+      )
+    tokens.push(tokenOf(match, at))
+    index = tokenPattern.lastIndex
+  }
+  return [...tokens, { kind: 'end', text: '', at: formula.length }]
+}
+
+function tokenOf([, number, letter, name, operator]: RegExpExecArray, at: number): Token {
+  if (number !== undefined) return { kind: 'number', text: number, at }
+  if (letter !== undefined) return { kind: 'letter', text: letter, at }
+  if (name !== undefined) return { kind: 'name', text: name.replaceAll('""', '"'), at }
+  return { kind: 'operator', text: operator ?? '', at }
+}
+
+function fault({ kind, text, at }: Token, message: string): FormulaError {
+  return new FormulaError(
+    `${message} ${kind === 'end' ? 'at the end' : `at character ${at + 1}, found "${text}"`}`,
+  )
+}

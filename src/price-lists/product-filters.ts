@@ -1,0 +1,73 @@
+import { type RawBuilder, sql } from 'kysely'
+import { canonicalText, findValueFault } from '../catalog/column-value.ts'
+import type { Column, Columns, ColumnValue } from '../catalog/columns.ts'
+import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+
+/** From `code`, an attribute or an extension to the allowed values. */
+export type ProductFilters = Record<string, ColumnValue[]>
+
+/** A filter ready to be evaluated: every condition must hold, each by any of its texts. */
+export interface FilterCondition {
+  kind: 'code' | 'attribute' | 'extension'
+  ordinal: number
+  texts: string[]
+}
+
+const codeColumn: Pick<Column, 'type' | 'allowed_values'> = { type: 'string', allowed_values: null }
+
+/** Names the filter keys that are no `code`, attribute or extension, and the values that are not of the column's type. */
+export function rejectFaultyFilters(
+  filters: ProductFilters,
+  columns: Columns,
+  position: number,
+  errors: RowErrors,
+): void {
+  for (const [name, values] of Object.entries(filters)) {
+    const field = `product_filters/${pointerSegment(name)}`
+    const column = name === 'code' ? codeColumn : findFilterColumn(columns, name)
+    if (!column)
+      errors.add(
+        position,
+        field,
+        'unknown_column',
+        'is not "code", an attribute or an extension of the catalog',
+      )
+    else {
+      for (const [index, value] of values.entries()) {
+        const fault = findValueFault({ ...column, allowed_values: null } as Column, value)
+        if (fault) errors.add(position, `${field}/${index}`, fault.code, fault.message)
+      }
+    }
+  }
+}
+
+/** The conditions of checked filters. A column that the catalog no longer has matches nothing. */
+export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
+  return Object.entries(filters).map(([name, values]) => {
+    const texts = [...new Set(values.map(canonicalText))]
+    if (name === 'code') return { kind: 'code', ordinal: 0, texts }
+    const column = findFilterColumn(columns, name)
+    return {
+      kind: column?.kind === 'attribute' ? 'attribute' : 'extension',
+      ordinal: column?.ordinal ?? 0,
+      texts: column ? texts : [],
+    }
+  })
+}
+
+/**
+ * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow. Names and
+ * values are bound; the text depends on the number and kind of the conditions only.
+ */
+export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
+  const parts = conditions.map(({ kind, ordinal, texts }) => {
+    if (kind === 'code') return sql<boolean>`p.code = any(${texts}::text[])`
+    const values = kind === 'attribute' ? sql`a.attributes` : sql`p.extensions`
+    return sql<boolean>`coalesce(${values}[${ordinal}::integer] = any(${texts}::text[]), false)`
+  })
+  return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`
+}
+
+function findFilterColumn(columns: Columns, name: string): Column | undefined {
+  return [...columns.attributes, ...columns.extensions].find((column) => column.name === name)
+}

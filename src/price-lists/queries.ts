@@ -1,0 +1,50 @@
+import type { Selectable } from 'kysely'
+import type { PriceLists } from '../../generated/database.d.ts'
+import { Problem } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
+
+export type PriceList = Selectable<PriceLists>
+
+/** How a request names a list. */
+export type ListName = { name: string } | { id: number }
+
+/** The list; throws `price-list-not-found`, alike for what does not exist and what another account has. */
+export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
+  const list = await selectPriceList(trx, account, by).executeTakeFirst()
+  return list ?? rejectMissing()
+}
+
+/** The list, locked until the transaction ends: the writers of one list go one after the other, readers go on. */
+export async function lockPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
+  const list = await selectPriceList(trx, account, by).forNoKeyUpdate().executeTakeFirst()
+  return list ?? rejectMissing()
+}
+
+/** Throws `price-list-not-managed` for a list that was made elsewhere. */
+export function rejectUnmanaged(list: PriceList): void {
+  if (list.origin !== 'api') {
+    throw new Problem(
+      'price-list-not-managed',
+      'The price list was made elsewhere and cannot be changed through this interface.',
+    )
+  }
+}
+
+/** Throws `price-list-not-published` for a list that has never been published. */
+export function rejectUnpublished(list: PriceList): void {
+  if (list.version === 0) {
+    throw new Problem(
+      'price-list-not-published',
+      'The price list is not published yet; adding products publishes it.',
+    )
+  }
+}
+
+function selectPriceList(trx: Trx, account: number, by: ListName) {
+  const query = trx.selectFrom('price_lists').selectAll().where('account_id', '=', account)
+  return 'id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)
+}
+
+function rejectMissing(): never {
+  throw new Problem('price-list-not-found', 'There is no such price list.')
+}

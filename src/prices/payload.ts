@@ -1,0 +1,66 @@
+import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
+import { isInCalendar, lastCalendarDay } from '../price-lists/calendar.ts'
+import type { ListName, PriceList } from '../price-lists/queries.ts'
+
+/** The list that a body names by `price_list_name` or by another key. Neither, or two that differ: `invalid-request`. */
+export function readListName(body: { price_list_name?: string; name?: string }): ListName {
+  const { price_list_name = body.name, name = price_list_name } = body
+  if (price_list_name === undefined) {
+    throw invalidRequest([
+      {
+        pointer: '/price_list_name',
+        field: 'price_list_name',
+        code: 'required',
+        message: 'is required',
+      },
+    ])
+  }
+  if (price_list_name !== name) {
+    const message = 'price_list_name and name must say the same'
+    throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
+  }
+  return { name: price_list_name }
+}
+
+/** Fixed keys of a payload row that names one price of a list. */
+export interface PriceAddress {
+  price_dimension?: string
+  date?: string
+}
+
+/** Names the rows whose `price_dimension` or `date` does not fit the list. */
+export function rejectFaultyAddress(
+  list: PriceList,
+  row: PriceAddress,
+  position: number,
+  errors: RowErrors,
+): void {
+  const { price_dimension, date } = row
+  if (price_dimension === undefined && list.price_dimensions.length > 1) {
+    errors.add(
+      position,
+      'price_dimension',
+      'required',
+      `is required: ${list.price_dimensions.join(', ')}`,
+    )
+  }
+  if (price_dimension !== undefined && !list.price_dimensions.includes(price_dimension)) {
+    const message = `must be one of ${list.price_dimensions.join(', ')}`
+    errors.add(position, 'price_dimension', 'unknown_price_dimension', message)
+  }
+  if (date === undefined && list.is_calendar)
+    errors.add(position, 'date', 'required', 'is required for a calendar list')
+  if (date !== undefined && !list.is_calendar)
+    errors.add(position, 'date', 'not_allowed', 'only a calendar list has dates')
+  if (date !== undefined && list.is_calendar && !isInCalendar(date, list.valid_from)) {
+    const message = `must be from ${list.valid_from} to ${lastCalendarDay(list.valid_from)}`
+    errors.add(position, 'date', 'date_outside_calendar', message)
+  }
+}
+
+/** Place of a row's price dimension in the list, from 1 as in SQL; the only one when the row names none. */
+export function dimensionIndex(list: PriceList, row: PriceAddress): number {
+  return row.price_dimension === undefined
+    ? 1
+    : list.price_dimensions.indexOf(row.price_dimension) + 1
+}

@@ -1,0 +1,59 @@
+import type { Columns } from '../catalog/columns.ts'
+import { readGivenValues, rejectUnknownKeys, takeValues } from '../catalog/row-key.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
+import type { PriceList } from '../price-lists/queries.ts'
+import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+
+/** A row of a read: canonical texts by ordinal, null where the row leaves a wildcard. */
+export interface WantedRow {
+  position: number
+  row: Schemas['GetPricesRow']
+  code: string | null
+  extensions: (string | null)[]
+  attributes: (string | null)[]
+  /** From 1, as in SQL. */
+  dimension: number
+  date: string | undefined
+}
+
+const fixedKeys = new Set([
+  'code',
+  'attributes',
+  'extensions',
+  'price_dimension',
+  'date',
+  'promotion',
+])
+
+/** Reads the sound rows of a read against the list and the account's columns; faults go to `errors`. */
+export function readWantedRows(
+  payload: Schemas['GetPricesRow'][],
+  list: PriceList,
+  columns: Columns,
+  errors: RowErrors,
+): WantedRow[] {
+  const attributeNames = new Set(columns.attributes.map(({ name }) => name))
+  return errors.sound(payload).flatMap(({ row, position }) => {
+    rejectFaultyAddress(list, row, position, errors)
+    const given = readGivenValues({ row, position }, fixedKeys, errors)
+    const extensions = takeValues(given, columns.extensions, position, errors)
+    // Attributes beside a code are ignored, whatever their values.
+    if (row.code !== undefined) for (const name of attributeNames) given.delete(name)
+    const attributes = takeValues(given, columns.attributes, position, errors)
+    rejectUnknownKeys(given, position, errors)
+    if (errors.has(position)) return []
+    const code = row.code ?? null
+    return [
+      {
+        position,
+        row,
+        code,
+        extensions,
+        attributes,
+        dimension: dimensionIndex(list, row),
+        date: row.date,
+      },
+    ]
+  })
+}

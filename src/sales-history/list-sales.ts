@@ -1,0 +1,54 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { DB } from '../../generated/database.d.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { pageOf, withoutAbsent } from '../contract/page.ts'
+
+/** One page of sales in the order of their ids. */
+export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
+  inAccount(async (trx) => {
+    const { offset, limit } = pageOf(query)
+    const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query ?? {})
+    const { count } = await sales
+      .select(sql<number>`count(*)`.as('count'))
+      .executeTakeFirstOrThrow()
+    const page = await sales
+      .select(['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'])
+      .select([
+        sql<string>`quantity::text`.as('quantity'),
+        sql<string>`revenue::text`.as('revenue'),
+      ])
+      .select([
+        sql<string | null>`active_price::text`.as('active_price'),
+        'client_code',
+        'agreement_code',
+      ])
+      .select(['departure_date', 'transaction_date', 'currency'])
+      .orderBy('id')
+      .offset(offset)
+      .limit(limit)
+      .execute()
+    const results = page.map((sale) =>
+      withoutAbsent({ ...sale, transaction_date: sale.transaction_date?.toISOString() }),
+    )
+    return { count, results: results as Schemas['Sale'][] }
+  })
+
+interface Filters {
+  code?: string
+  transaction_id?: string
+  from?: string
+  to?: string
+}
+
+type Sales = SelectQueryBuilder<DB, 'sales', object>
+
+function filter(sales: Sales, { code, transaction_id, from, to }: Filters): Sales {
+  let filtered = sales
+  if (code !== undefined) filtered = filtered.where('code', '=', code)
+  if (transaction_id !== undefined) filtered = filtered.where('transaction_id', '=', transaction_id)
+  if (from !== undefined)
+    filtered = filtered.where('transaction_date', '>=', sql<Date>`${from}::date`)
+  if (to !== undefined)
+    filtered = filtered.where('transaction_date', '<', sql<Date>`${to}::date + 1`)
+  return filtered
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import { buildApp } from './app.ts'
+import type { Config } from './config.ts'
+import { migrate } from './database/migrate.ts'
+import { type Database, openDatabase } from './database/pool.ts'
+import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
+import { createBoss, installQueue } from './jobs/queue.ts'
+import { startWorkers } from './jobs/work.ts'
+import { runAddProducts, undoDraft } from './price-lists/add-job.ts'
+
+/** A running service. */
+export interface Service {
+  app: FastifyInstance
+  server: DatabaseServer
+  /** Not ready, no new work, requests in flight finish, jobs are handed back, connections close. */
+  close(): Promise<void>
+}
+
+/** Opens and migrates the database, starts what ROLE asks for; listening is left to the caller. */
+export async function startService(config: Config): Promise<Service> {
+  const server = await openDatabaseServer(config)
+  await migrate(server.url)
+  await installQueue(server.url)
+  const stopping = new AbortController()
+  const onError = (error: Error) => app.log.error({ err: error }, 'database connection failed')
+  const pools = openPools(server.url, onError)
+  const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
+  const app = await buildApp({
+    ...{ config, limits: config.limits, boss, db: pools.requests, healthDb: pools.health },
+    jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
+    isStopping: () => stopping.signal.aborted,
+  })
+  await boss.start()
+  if (config.role !== 'api') {
+    await startWorkers({
+      ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft },
+      runners: { 'add-products': runAddProducts },
+      log: (fields, message) => app.log.info(fields, message),
+    })
+  }
+  const close = async () => {
+    stopping.abort()
+    await app.close()
+    await boss.stop({ graceful: true, timeout: 10_000 })
+    await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+    await server.stop()
+  }
+  return { app, server, close }
+}
+
+/** Requests, jobs and health checks wait for their own connections only. */
+function openPools(
+  url: string,
+  onError: (error: Error) => void,
+): Record<'requests' | 'jobs' | 'health', Database> {
+  const common = { onError, acquireTimeoutMs: 2500, lockTimeoutMs: 2500 }
+  return {
+    requests: openDatabase(url, {
+      ...common,
+      name: 'requests',
+      connectionsMax: 8,
+      statementTimeoutMs: 30_000,
+    }),
+    jobs: openDatabase(url, {
+      ...common,
+      name: 'jobs',
+      connectionsMax: 3,
+      statementTimeoutMs: 300_000,
+      lockTimeoutMs: 60_000,
+    }),
+    health: openDatabase(url, {
+      ...common,
+      name: 'health',
+      connectionsMax: 1,
+      statementTimeoutMs: 2000,
+    }),
+  }
+}

@@ -1,0 +1,76 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Test } from 'tap'
+import { isDate, isDecimal, isMoney, isTimestamp } from '../../src/contract/formats.ts'
+import { pointerSegment } from '../../src/contract/row-errors.ts'
+import { operations, readContract } from '../../src/http/contract.ts'
+
+const contract = readContract()
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+addFormats.default(ajv, ['date-time'])
+ajv.addFormat('date', isDate)
+ajv.addFormat('timestamp', isTimestamp)
+ajv.addFormat('money', { type: 'number', validate: isMoney })
+ajv.addFormat('decimal', isDecimal)
+ajv.addFormat('money-text', isDecimal)
+ajv.addSchema(contract, 'contract')
+
+/** A response as the tests see it. */
+export interface TestResponse {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it asked for.
+  body: any
+}
+
+/** Fails the test when a response is not what the contract says of this operation: status, media type, body. */
+export function expectConformant(
+  t: Test,
+  method: string,
+  path: string,
+  response: TestResponse,
+): void {
+  const operation = findOperation(method, path)
+  if (!operation) return
+  const { status } = response
+  const documented = contract.paths[operation.path][method.toLowerCase()].responses[status]
+  if (!documented)
+    return void t.fail(`${method} ${path} answered ${status}, which the contract does not document`)
+  const reference: string | undefined = documented.$ref
+  const place = reference
+    ? contract.components.responses[reference.split('/').at(-1) ?? '']
+    : documented
+  const mediaType = Object.keys(place.content ?? {})[0]
+  if (!mediaType) return
+  const type = String(response.headers['content-type'] ?? '')
+  if (!type.startsWith(mediaType))
+    t.fail(`${method} ${path} answered ${type} instead of ${mediaType}`)
+  const base =
+    reference?.slice(1) ??
+    ['/paths', operation.path, method.toLowerCase(), 'responses', status].map(segment).join('/')
+  const validate = ajv.getSchema(`contract#${base}/content/${pointerSegment(mediaType)}/schema`)
+  if (validate && !validate(response.body)) {
+    t.fail(`${method} ${path} answered a body that the contract does not allow`, {
+      errors: validate.errors,
+      body: response.body,
+    })
+  }
+}
+
+function segment(part: string | number, index: number): string {
+  return index === 0 ? String(part) : encodeURIComponent(pointerSegment(String(part)))
+}
+
+function findOperation(method: string, path: string) {
+  const [pathname = ''] = path.split('?')
+  const candidates = operations.filter(
+    (operation) => operation.method === method && matches(operation.path, pathname),
+  )
+  return candidates.find((operation) => !operation.path.includes('{')) ?? candidates[0]
+}
+
+function matches(template: string, path: string): boolean {
+  const trim = (text: string) => text.replace(/\/$/, '')
+  const pattern = trim(template).replace(/\{\w+\}/g, '[^/]+')
+  return new RegExp(`^${pattern}$`).test(trim(path))
+}

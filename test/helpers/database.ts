@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { migrate } from '../../src/database/migrate.ts'
+import { databaseUrl } from '../../src/database/server.ts'
+import { installQueue } from '../../src/jobs/queue.ts'
+
+const template = 'pricewell_test_template'
+
+/** A migrated database that every test file clones: 100 ms instead of all migrations. */
+export async function createTemplate(url: string): Promise<void> {
+  await query(url, `drop database if exists ${template}`)
+  await query(url, `create database ${template}`)
+  await migrate(databaseUrl(url, template))
+  await installQueue(databaseUrl(url, template))
+}
+
+export interface TestDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+/** A database of this test file's own. */
+export async function cloneDatabase(): Promise<TestDatabase> {
+  const server = process.env.TEST_DATABASE_URL
+  if (!server) throw new Error('run the tests with `npm test`')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await query(server, `create database ${name} template ${template}`)
+  return { url: databaseUrl(server, name), drop: () => query(server, `drop database ${name}`) }
+}
+
+/** One statement on a connection of its own, as the owner. */
+export async function query(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { signToken } from '../../src/accounts/token.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { type Service, startService } from '../../src/service.ts'
+import { expectConformant, type TestResponse } from './conformant.ts'
+import { cloneDatabase } from './database.ts'
+
+const jwtSecret = randomBytes(32).toString('base64')
+
+export interface TestService extends Service {
+  /** Connects as the owner, for what the interface does not show. */
+  url: string
+  /** A new account with nothing in it. */
+  newAccount(t: Test): Promise<TestAccount>
+}
+
+/** An account, and requests in its name; every response is checked against the contract. */
+export interface TestAccount {
+  id: number
+  token: string
+  get(path: string): Promise<TestResponse>
+  post(path: string, body: unknown): Promise<TestResponse>
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<TestResponse>
+  /** Waits until a job has ended and answers it. */
+  finished(job: { id: number }): Promise<TestResponse['body']>
+}
+
+/** The real service on a database of its own; stopped and dropped when the test file ends. */
+export async function startTestService(
+  t: Test,
+  settings: Record<string, string> = {},
+): Promise<TestService> {
+  const database = await cloneDatabase()
+  const environment = {
+    DATABASE_URL: database.url,
+    JWT_SECRET: jwtSecret,
+    LOG_LEVEL: 'error',
+    ...settings,
+  }
+  const config: Config = readConfig(environment)
+  const service = await startService(config)
+  t.teardown(async () => {
+    await service.close()
+    await database.drop()
+  })
+  return {
+    ...service,
+    url: database.url,
+    newAccount: (test) => newAccount(test, service, database.url),
+  }
+}
+
+async function newAccount(t: Test, { app }: Service, url: string): Promise<TestAccount> {
+  const id = await insertAccount(url)
+  const token = await signToken(new TextEncoder().encode(jwtSecret), { id: 1, account: id })
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const payload =
+      body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+        ? body
+        : JSON.stringify(body)
+    const response = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        authorization: `jwt ${token}`,
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(payload !== undefined && { payload }),
+    })
+    const isJson = String(response.headers['content-type']).includes('json')
+    const answer = {
+      status: response.statusCode,
+      headers: response.headers,
+      body: isJson ? response.json() : response.body,
+    }
+    expectConformant(t, method, path, answer)
+    return answer
+  }
+  const get = (path: string) => send('GET', path)
+  const finished = async ({ id: job }: { id: number }) => {
+    for (;;) {
+      const { body } = await get(`/api/v1/jobs/${job}/`)
+      if (body.status !== 'progress') return body
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  return { id, token, get, send, post: (path, body) => send('POST', path, body), finished }
+}
+
+async function insertAccount(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query('insert into accounts (name) values ($1) returning id', [
+    randomBytes(8).toString('hex'),
+  ])
+  await client.end()
+  return Number(rows[0].id)
+}

@@ -1,0 +1,53 @@
+import type { Test } from 'tap'
+import type { TestAccount, TestService } from './service.ts'
+
+/** An account with a catalog: every code in every country, with the description "about <code>" and two costs. */
+export async function aShop(
+  t: Test,
+  service: TestService,
+  { codes, countries }: { codes: string[]; countries: string[] },
+): Promise<TestAccount> {
+  const shop = await service.newAccount(t)
+  await expectOk(
+    shop.post('/api/v1/product_catalog/schema/create_schema/', {
+      attributes: [{ name: 'description', type: 'string' }],
+      extensions: [{ name: 'country', type: 'string' }],
+      costs: [{ name: 'purchase' }, { name: 'freight' }],
+    }),
+  )
+  const products = codes.flatMap((code) =>
+    countries.map((country) => ({ code, country, description: `about ${code}` })),
+  )
+  await expectOk(shop.post('/api/v1/product_catalog/bulk_create_or_update/', products))
+  return shop
+}
+
+/** A price list of the year 2026, not published. */
+export async function aList(
+  shop: TestAccount,
+  overrides: Record<string, unknown>,
+): Promise<{ id: number; name: string }> {
+  const list = { name: 'list', valid_from: '2026-01-01', valid_to: '2026-12-31', ...overrides }
+  const { body } = await expectOk(shop.post('/api/v1/price_list/bulk_create/', [list]))
+  return body[0]
+}
+
+/** Adds products to a list and waits for them to be published. */
+export async function addProducts(
+  shop: TestAccount,
+  list: string,
+  payload: object[],
+): Promise<number[]> {
+  const { body } = await expectOk(
+    shop.post('/api/v1/prices/bulk_add_products/', { price_list_name: list, payload }),
+  )
+  return Array.isArray(body) ? body : (await shop.finished(body)).result
+}
+
+async function expectOk<T extends { status: number; body: unknown }>(
+  request: Promise<T>,
+): Promise<T> {
+  const response = await request
+  if (response.status >= 300) throw new Error(JSON.stringify(response.body))
+  return response
+}

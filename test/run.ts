@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { removeDataDir } from '../src/database/embedded/cluster.ts'
+import { startEmbeddedPostgres } from '../src/database/embedded/postgres.ts'
+import { createTemplate } from './helpers/database.ts'
+
+/**
+ * Runs the tests on a PostgreSQL of their own: `npm test` starts the embedded one, TEST_DATABASE_URL names another
+ * (a superuser, its `postgres` database). Arguments go to tap: `npm test -- test/prices/get-prices.test.ts`.
+ */
+const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-test-'))
+const given = process.env.TEST_DATABASE_URL
+const postgres = given
+  ? undefined
+  : await startEmbeddedPostgres(dataDir, ['fsync=off', 'max_connections=300'])
+const url = given ?? postgres?.url ?? ''
+await createTemplate(url)
+
+const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
+const env = { ...process.env, TEST_DATABASE_URL: url }
+const report = join(dataDir, 'report.tap')
+const child = spawn(tap, ['run', `--output-file=${report}`, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env,
+})
+const status = await new Promise<number>((resolve) =>
+  child.on('exit', (code) => resolve(code ?? 1)),
+)
+const assertions = readFileSync(report, 'utf8').match(/^ *(not )?ok \d+(?!.*\{$)/gm) ?? []
+const failed = assertions.filter((line) => line.includes('not ok')).length
+console.log(`${assertions.length - failed} passed, ${failed} failed`)
+await postgres?.stop()
+removeDataDir(dataDir)
+process.exit(status)
