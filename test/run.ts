@@ -28,9 +28,10 @@ const child = spawn(tap, ['run', `--output-file=${report}`, ...process.argv.slic
 const status = await new Promise<number>((resolve) =>
   child.on('exit', (code) => resolve(code ?? 1)),
 )
-const assertions = readFileSync(report, 'utf8').match(/^ *(not )?ok \d+(?!.*\{$)/gm) ?? []
-const failed = assertions.filter((line) => line.includes('not ok')).length
-console.log(`${assertions.length - failed} passed, ${failed} failed`)
+const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(
+  readFileSync(report, 'utf8'),
+)
+console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed`)
 await postgres?.stop()
 removeDataDir(dataDir)
 process.exit(status)
