@@ -55,6 +55,17 @@ export interface CatalogColumns {
   type: string;
 }
 
+export interface IdempotencyKeys {
+  account_id: number;
+  body: string;
+  body_hash: Buffer;
+  created_at: Generated<Date>;
+  headers: Json;
+  key: string;
+  path: string;
+  subject: string;
+}
+
 export interface Jobs {
   account_id: number;
   attempt: Generated<number>;
@@ -146,6 +157,7 @@ export interface DB {
   accounts: Accounts;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;
+  idempotency_keys: IdempotencyKeys;
   jobs: Jobs;
   price_list_rows: PriceListRows;
   price_lists: PriceLists;

@@ -983,13 +983,15 @@ export interface components {
          *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
          *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
          *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `payload-too-large` · `unsupported-media-type` · `too-many-requests` ·
+         *     `schema-in-use` the schema has data · `payload-too-large` · `unsupported-media-type` ·
+         *     `idempotency-key-in-use` the first request with the key is running · `idempotency-key-reused` with another path or
+         *     body · `too-many-requests` ·
          *     `internal-error` · `unavailable` try again shortly.
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "payload-too-large" | "unsupported-media-type" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
-            /** @description JSON Pointer into the body; for a parameter, `#/query/<name>` or `#/path/<name>`. */
+            /** @description JSON Pointer into the body; for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`. */
             pointer: string;
             /** @description Index of the row in the payload, from 0. */
             row?: number;
@@ -1115,6 +1117,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The `Idempotency-Key` was sent with another path or body. */
+        KeyReused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Too many requests; try again after `Retry-After` seconds. */
         TooManyRequests: {
             headers: {
@@ -1146,6 +1157,12 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+         *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+         *     request that failed is not stored. The key is bound to your account, user, path and body.
+         */
+        IdempotencyKey: string;
         /** @description How many results to skip. */
         Offset: number;
         /** @description How many results to answer at most. */
@@ -1159,6 +1176,8 @@ export interface components {
         JobLocation: string;
         /** @description Seconds to wait. */
         RetryAfter: number;
+        /** @description `true` when the answer is the stored one of an earlier request with the same key. */
+        IdempotentReplayed: "true";
     };
     pathItems: never;
 }
@@ -1206,7 +1225,14 @@ export interface operations {
     createCatalogSchema: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1243,6 +1269,7 @@ export interface operations {
             /** @description The schema as it is now. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1257,6 +1284,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1290,7 +1318,14 @@ export interface operations {
     upsertProducts: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1326,6 +1361,7 @@ export interface operations {
             /** @description The ids of the rows that were created and of those that existed, each in payload order. */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1337,8 +1373,10 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1380,7 +1418,14 @@ export interface operations {
     createPriceLists: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1419,6 +1464,7 @@ export interface operations {
             /** @description The id and name of each list, in payload order. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1433,6 +1479,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1574,7 +1621,14 @@ export interface operations {
     addProducts: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1604,6 +1658,7 @@ export interface operations {
             /** @description The ids of the rows, or the job above 100 products. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["JobLocation"];
                     [name: string]: unknown;
                 };
@@ -1620,6 +1675,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1627,7 +1683,14 @@ export interface operations {
     updatePrices: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1659,6 +1722,7 @@ export interface operations {
             /** @description The ids of the rows in payload order, each once. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1674,6 +1738,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1737,7 +1802,14 @@ export interface operations {
     upsertSales: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1774,6 +1846,7 @@ export interface operations {
             /** @description The ids of the sales that were created, in payload order; `[]` when all of them existed. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1785,8 +1858,10 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -23,6 +23,8 @@ export const problemTypes = {
   'schema-in-use': { status: 409, title: 'The schema is in use' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'idempotency-key-in-use': { status: 409, title: 'The first request with this key is running' },
+  'idempotency-key-reused': { status: 422, title: 'The key belongs to another request' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'internal-error': { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Not available now' },

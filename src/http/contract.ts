@@ -50,6 +50,11 @@ function readOperation(path: string, method: string, operation: Document): Opera
   }
 }
 
+/** Whether the operation takes an Idempotency-Key. */
+export function isWritingPost({ method, scope }: Operation): boolean {
+  return method === 'POST' && scope === 'write'
+}
+
 /** A path of the contract as the router writes it: `{id}` is `:id`. */
 export function routeUrl(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')

@@ -1,12 +1,19 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
-import { Answer, type Context, type Handler, type OperationId } from '../contract/operation.ts'
+import {
+  Answer,
+  type Context,
+  type Handler,
+  type InAccount,
+  type OperationId,
+} from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
-import type { Operation } from './contract.ts'
+import { isWritingPost, type Operation } from './contract.ts'
 import { handlers } from './handlers.ts'
+import { hashBody, JsonText, storingAnswer } from './idempotency.ts'
 import type { ServiceOperation } from './service.ts'
 import { type Readiness, serviceHandlers } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
@@ -65,12 +72,26 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const result = await handler(
-    { account, body, params, query, errors, inAccount: (work) => inAccount(db, account, work) },
+    { account, body, params, query, errors, inAccount: transactions(db, operation, request) },
     context,
   )
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   if (answer.body === undefined) return reply.send()
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.body))
+  const answered: unknown = answer.body
+  const text = answered instanceof JsonText ? answered.text : JSON.stringify(answered)
+  return reply.type('application/json; charset=utf-8').send(text)
+}
+
+/** Transactions bound to the caller's account; with an Idempotency-Key they store the answer of a writing POST. */
+function transactions(db: Database, operation: Operation, request: FastifyRequest): InAccount {
+  const account = request.caller?.account ?? 0
+  const bound: InAccount = (work) => inAccount(db, account, work)
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || !isWritingPost(operation)) return bound
+  const subject = request.caller?.subject ?? ''
+  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
+  return storingAnswer(bound, { account, subject, key, path, bodyHash })
 }

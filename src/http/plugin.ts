@@ -3,6 +3,7 @@ import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
 import type { Authenticate, Caller } from './authentication.ts'
 import { type Operation, operations, readContract, routeUrl } from './contract.ts'
+import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { replyProblem } from './problem-reply.ts'
@@ -11,6 +12,7 @@ import { compileBody, compileParameters } from './validation.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     caller?: Caller
+    bodyHash?: Buffer
   }
   interface FastifyContextConfig {
     operation?: Operation
@@ -39,10 +41,13 @@ export async function registerContract(
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, body: Buffer) => parseJson(body),
+    async (request: FastifyRequest, body: Buffer) => {
+      if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
+      return parseJson(body)
+    },
   )
   app.setValidatorCompiler(({ schema, httpPart, method, url }) =>
-    httpPart === 'body' ? compileBody(method, url) : compileParameters(schema),
+    httpPart === 'body' ? compileBody(method, url) : compileParameters(schema, httpPart),
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {

@@ -33,6 +33,8 @@ export function problemBody(problem: Problem, instance: string): Record<string, 
   }
 }
 
+const places: Record<string, 'path' | 'query' | 'header'> = { params: 'path', headers: 'header' }
+
 function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error
   const {
@@ -42,7 +44,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     statusCode,
   } = error as FastifyError & { code?: string }
   if (validation) {
-    const place = validationContext === 'params' ? 'path' : 'query'
+    const place = places[validationContext ?? ''] ?? 'query'
     return invalidRequest(
       (validation as Parameters<typeof parameterError>[0][]).map((fault) =>
         parameterError(fault, place),

@@ -31,10 +31,15 @@ export function compileBody(method: string, url: string): ValidateFunction {
   return bodyAjv.compile({ $ref: `contract#/${segments.join('/')}` })
 }
 
-/** The validator of path or query parameters. */
-export function compileParameters(schema: object): ValidateFunction {
-  return parameterAjv.compile(schema)
+/** The validator of path, query or header parameters; header names arrive in lower case. */
+export function compileParameters(schema: object, httpPart?: string): ValidateFunction {
+  if (httpPart !== 'headers') return parameterAjv.compile(schema)
+  const properties = Object.entries((schema as ParameterSchema).properties ?? {})
+  const lowered = properties.map(([name, value]) => [name.toLowerCase(), value] as const)
+  return parameterAjv.compile({ ...schema, properties: Object.fromEntries(lowered) })
 }
+
+type ParameterSchema = { properties?: Record<string, object> }
 
 function createAjv(options: Options): Ajv2020 {
   const ajv = new Ajv2020({
@@ -90,8 +95,11 @@ export function bodyError(error: ErrorObject): RequestError {
   return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }
 }
 
-/** An Ajv error in a path or query parameter. */
-export function parameterError(error: ErrorObject, place: 'path' | 'query'): RequestError {
+/** An Ajv error in a path, query or header parameter. */
+export function parameterError(
+  error: ErrorObject,
+  place: 'path' | 'query' | 'header',
+): RequestError {
   const { pointer, ...rest } = bodyError(error)
   return { pointer: `#/${place}${pointer}`, ...rest }
 }

@@ -8,10 +8,13 @@ import { expectConformant, type TestResponse } from './conformant.ts'
 import { cloneDatabase } from './database.ts'
 
 const jwtSecret = randomBytes(32).toString('base64')
+const secretBytes = new TextEncoder().encode(jwtSecret)
 
 export interface TestService extends Service {
   /** Connects as the owner, for what the interface does not show. */
   url: string
+  /** Signs tokens that the service takes. */
+  jwtSecret: Uint8Array
   /** A new account with nothing in it. */
   newAccount(t: Test): Promise<TestAccount>
 }
@@ -53,13 +56,14 @@ export async function startTestService(
   return {
     ...service,
     url: database.url,
+    jwtSecret: secretBytes,
     newAccount: (test) => newAccount(test, service, database.url),
   }
 }
 
 async function newAccount(t: Test, { app }: Service, url: string): Promise<TestAccount> {
   const id = await insertAccount(url)
-  const token = await signToken(new TextEncoder().encode(jwtSecret), { id: 1, account: id })
+  const token = await signToken(secretBytes, { id: 1, account: id })
   const send = async (
     method: string,
     path: string,

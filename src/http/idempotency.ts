@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { Answer, type InAccount } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** What a key is bound to. A key of another account or subject is another key. */
+export interface IdempotentRequest {
+  account: number
+  subject: string
+  key: string
+  path: string
+  bodyHash: Buffer
+}
+
+/** A body that is JSON text already. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** SHA-256 of a request's bytes. */
+export function hashBody(body: Buffer): Buffer {
+  return createHash('sha256').update(body).digest()
+}
+
+/**
+ * `inAccount` that stores the answer in the transaction that does the work, and answers a repeated request with what was
+ * stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
+ * first request runs and `idempotency-key-reused` for another path or body.
+ */
+export function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
+  return <T>(work: (trx: Trx) => Promise<T>) =>
+    inAccount(async (trx): Promise<T> => {
+      await lockKey(trx, request)
+      await deleteExpired(trx, request.account)
+      const stored = await findAnswer(trx, request)
+      if (stored) return stored as T
+      const result = await work(trx)
+      const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+      const text = JSON.stringify(body)
+      await insertAnswer(trx, request, headers, text)
+      return new Answer(new JsonText(text), headers) as T
+    })
+}
+
+async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): Promise<void> {
+  const name = JSON.stringify(['idempotency', account, subject, key])
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`.execute(trx)
+  if (rows[0]?.locked) return
+  const detail = 'A request with this Idempotency-Key is running; send it again for its answer.'
+  throw new Problem('idempotency-key-in-use', detail, { headers: { 'retry-after': '1' } })
+}
+
+async function deleteExpired(trx: Trx, account: number): Promise<void> {
+  await trx
+    .deleteFrom('idempotency_keys')
+    .where('account_id', '=', account)
+    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
+    .execute()
+}
+
+async function findAnswer(
+  trx: Trx,
+  request: IdempotentRequest,
+): Promise<Answer<JsonText> | undefined> {
+  const stored = await trx
+    .selectFrom('idempotency_keys')
+    .select(['path', 'body_hash', 'headers', 'body'])
+    .where('account_id', '=', request.account)
+    .where('subject', '=', request.subject)
+    .where('key', '=', request.key)
+    .executeTakeFirst()
+  if (!stored) return undefined
+  if (stored.path !== request.path || !request.bodyHash.equals(stored.body_hash)) {
+    const detail =
+      'This Idempotency-Key was sent with another path or body within 24 hours; take a new one.'
+    throw new Problem('idempotency-key-reused', detail)
+  }
+  const headers = stored.headers as Record<string, string>
+  return new Answer(new JsonText(stored.body), { ...headers, 'idempotent-replayed': 'true' })
+}
+
+async function insertAnswer(
+  trx: Trx,
+  { account, subject, key, path, bodyHash }: IdempotentRequest,
+  headers: Record<string, string>,
+  body: string,
+): Promise<void> {
+  await trx
+    .insertInto('idempotency_keys')
+    .values({
+      ...{ account_id: account, subject, key, path, body },
+      body_hash: bodyHash,
+      headers: JSON.stringify(headers),
+    })
+    .execute()
+}

@@ -1,0 +1,155 @@
+import pg from 'pg'
+import t from 'tap'
+import { signToken } from '../../src/accounts/token.ts'
+import { query } from '../helpers/database.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { aShop } from '../helpers/shop.ts'
+
+const path = '/api/v1/sales_history/bulk_create_or_update'
+const service = await startTestService(t)
+
+const sale = (id: string, overrides = {}) => ({
+  ...{ transaction_id: id, code: 'A', extension: '', quantity: '1', revenue: '2.50' },
+  ...overrides,
+})
+const send = (account: TestAccount, key: string, body: unknown, to = path) =>
+  account.send('POST', to, body, { 'idempotency-key': key })
+const salesOf = async (account: TestAccount) =>
+  (await account.get('/api/v1/sales_history/')).body.count
+
+t.test('new key: the request is done and its answer is not marked as replayed', async (t) => {
+  const account = await service.newAccount(t)
+  const response = await send(account, 'k1', [sale('1')])
+  t.equal(response.status, 201)
+  t.equal(response.headers['idempotent-replayed'], undefined)
+  t.equal(await salesOf(account), 1)
+})
+
+t.test(
+  'replay: the same key and body get the stored answer, and nothing is done again',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const first = await send(account, 'k1', [sale('1')])
+    const again = await send(account, 'k1', [sale('1')], `${path}/`)
+    t.equal(again.status, 201)
+    t.equal(again.headers['idempotent-replayed'], 'true')
+    t.strictSame(again.body, first.body)
+  },
+)
+
+t.test('replay of an accepted job answers the same job and its Location', async (t) => {
+  const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  await shop.post('/api/v1/price_list/bulk_create/', [list])
+  const body = { name: 'L', payload: codes.map((code) => ({ code, country: 'UK' })) }
+  const add = '/api/v1/prices/bulk_add_products/'
+  const first = await send(shop, 'k1', body, add)
+  const again = await send(shop, 'k1', body, add)
+  t.strictSame(again.body, first.body)
+  t.equal(again.headers.location, first.headers.location)
+  t.equal((await shop.get('/api/v1/jobs/')).body.count, 1)
+})
+
+t.test('in flight: 409 with Retry-After while the first request runs', async (t) => {
+  const account = await service.newAccount(t)
+  const other = new pg.Client({ connectionString: service.url })
+  await other.connect()
+  t.teardown(() => other.end())
+  const name = JSON.stringify(['idempotency', account.id, '1', 'k1'])
+  await other.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
+  const response = await send(account, 'k1', [sale('1')])
+  t.match(response, { status: 409, body: { type: 'idempotency-key-in-use' } })
+  t.equal(response.headers['retry-after'], '1')
+  t.equal(await salesOf(account), 0)
+})
+
+t.test(
+  'two requests at once with one key: done once, and both get its answer or 409',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const body = Array.from({ length: 500 }, (_, index) => sale(`${index}`))
+    const responses = await Promise.all(Array.from({ length: 6 }, () => send(account, 'k1', body)))
+    const done = responses.filter(({ status }) => status === 201)
+    t.ok(done.length >= 1)
+    t.ok(responses.every(({ status }) => status === 201 || status === 409))
+    t.equal(done.filter(({ headers }) => !headers['idempotent-replayed']).length, 1)
+    t.equal(await salesOf(account), 500)
+  },
+)
+
+t.test('other body or other path: 422 and no change', async (t) => {
+  const account = await service.newAccount(t)
+  await send(account, 'k1', [sale('1')])
+  t.match(await send(account, 'k1', [sale('2')]), {
+    status: 422,
+    body: { type: 'idempotency-key-reused' },
+  })
+  t.match(await send(account, 'k1', [], '/api/v1/price_list/bulk_create/'), { status: 422 })
+  t.equal(await salesOf(account), 1)
+})
+
+t.test('expired: after 24 hours the key is new', async (t) => {
+  const account = await service.newAccount(t)
+  await send(account, 'k1', [sale('1')])
+  await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
+  const response = await send(account, 'k1', [sale('2')])
+  t.equal(response.status, 201)
+  t.equal(response.headers['idempotent-replayed'], undefined)
+  t.equal(await salesOf(account), 2)
+})
+
+t.test('other account: the same key is another key', async (t) => {
+  const first = await service.newAccount(t)
+  const second = await service.newAccount(t)
+  await send(first, 'k1', [sale('1')])
+  const response = await send(second, 'k1', [sale('2')])
+  t.equal(response.headers['idempotent-replayed'], undefined)
+  t.equal(await salesOf(second), 1)
+})
+
+t.test('other user of the account: the same key is another key', async (t) => {
+  const account = await service.newAccount(t)
+  await send(account, 'k1', [sale('1')])
+  const token = await signToken(service.jwtSecret, { id: 2, account: account.id })
+  const headers = { 'idempotency-key': 'k1', authorization: `jwt ${token}` }
+  const response = await account.send('POST', path, [sale('1')], headers)
+  t.equal(response.status, 201)
+  t.equal(response.headers['idempotent-replayed'], undefined)
+})
+
+t.test('failed with 4xx: not stored, the key can be sent again with a mended body', async (t) => {
+  const account = await service.newAccount(t)
+  t.match(await send(account, 'k1', [sale('1', { quantity: 'x' })]), { status: 400 })
+  t.match(await send(account, 'k1', [sale('1'), sale('1', { quantity: '3' })]), { status: 400 })
+  const response = await send(account, 'k1', [sale('1')])
+  t.equal(response.status, 201)
+  t.equal(response.headers['idempotent-replayed'], undefined)
+})
+
+t.test('failed with 5xx: not stored', async (t) => {
+  const account = await service.newAccount(t)
+  await query(
+    service.url,
+    'alter table sales add constraint fault check (code <> $$FAULT$$) not valid',
+  )
+  t.match(await send(account, 'k1', [sale('1', { code: 'FAULT' })]), { status: 500 })
+  await query(service.url, 'alter table sales drop constraint fault')
+  const response = await send(account, 'k1', [sale('1', { code: 'FAULT' })])
+  t.equal(response.status, 201)
+  t.equal(response.headers['idempotent-replayed'], undefined)
+})
+
+for (const [what, key] of [
+  ['empty', ''],
+  ['over 255 characters', 'k'.repeat(256)],
+] as const) {
+  t.test(`a key that is ${what} is refused`, async (t) => {
+    const account = await service.newAccount(t)
+    t.match(await send(account, key, [sale('1')]), {
+      status: 400,
+      body: { errors: [{ pointer: '#/header/idempotency-key', code: 'length' }] },
+    })
+    t.equal(await salesOf(account), 0)
+  })
+}
