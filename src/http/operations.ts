@@ -1,4 +1,3 @@
-import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
 import {
@@ -17,6 +16,8 @@ import { hashBody, JsonText, storingAnswer } from './idempotency.ts'
 import type { ServiceOperation } from './service.ts'
 import { type Readiness, serviceHandlers } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
+import type { FindFaults } from './sliced-validation.ts'
+import { compileBody } from './validation.ts'
 
 export interface OperationServices {
   db: Database
@@ -36,12 +37,13 @@ export function operationRoute(
     return { config, handler: service[operation.id as ServiceOperation] } as Partial<RouteOptions>
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
+  const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []
+  const implementation = { handler, operation, findFaults }
   return {
     config,
-    attachValidation: operation.hasBody,
     preValidation: async (request) =>
       rejectBody(request, operation, services.config.limits.rowsMax),
-    handler: (request, reply) => runHandler(handler, operation, services, request, reply),
+    handler: (request, reply) => runHandler(implementation, services, request, reply),
   } as Partial<RouteOptions>
 }
 
@@ -56,19 +58,19 @@ function rejectBody({ body }: FastifyRequest, operation: Operation, rowsMax: num
   }
 }
 
+interface Implementation {
+  handler: Handler<OperationId>
+  operation: Operation
+  findFaults: FindFaults
+}
+
 async function runHandler(
-  handler: Handler<OperationId>,
-  operation: Operation,
+  { handler, operation, findFaults }: Implementation,
   { db, context }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { validationError } = request
-  if (validationError && validationError.validationContext !== 'body') throw validationError
-  const errors = collectRowErrors(
-    request.body,
-    (validationError?.validation ?? []) as ErrorObject[],
-  )
+  const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const result = await handler(

@@ -4,7 +4,8 @@ import addFormats from 'ajv-formats'
 import { isDate, isDecimal, isMoney, isTimestamp } from '../contract/formats.ts'
 import type { RequestError } from '../contract/problem.ts'
 import { type ErrorCode, pointerSegment } from '../contract/row-errors.ts'
-import { operations, readContract, routeUrl } from './contract.ts'
+import { type Operation, readContract } from './contract.ts'
+import { type FindFaults, inSlices } from './sliced-validation.ts'
 
 /** Bodies are taken as they are, parameters arrive as text and are coerced. */
 const bodyAjv = createAjv({ coerceTypes: false }).addSchema(readContract(), 'contract')
@@ -12,12 +13,9 @@ const parameterAjv = createAjv({ coerceTypes: true })
 
 /**
  * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
- * resolved, which loses the defaults and descriptions beside them.
+ * resolved, which loses the defaults beside them.
  */
-export function compileBody(method: string, url: string): ValidateFunction {
-  const path =
-    operations.find((operation) => operation.method === method && routeUrl(operation.path) === url)
-      ?.path ?? url
+export function compileBody({ path, method }: Operation): FindFaults {
   const pointer = [
     'paths',
     path,
@@ -28,7 +26,7 @@ export function compileBody(method: string, url: string): ValidateFunction {
     'schema',
   ]
   const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
-  return bodyAjv.compile({ $ref: `contract#/${segments.join('/')}` })
+  return inSlices(bodyAjv.compile({ $ref: `contract#/${segments.join('/')}` }))
 }
 
 /** The validator of path, query or header parameters; header names arrive in lower case. */

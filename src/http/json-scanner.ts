@@ -1,0 +1,96 @@
+import { Problem } from '../contract/problem.ts'
+
+const depthMax = 32
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+
+/** A part of the sliced array: up to the comma (or bracket) at `end`, with the members of its objects. */
+export interface Slice {
+  start: number
+  end: number
+  members: number
+}
+
+/**
+ * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, refuses depth
+ * over 32, and cuts the first long array, that is the text itself or a member of it, at commas. Whether the text is
+ * well-formed is for JSON.parse to say.
+ */
+export class JsonScanner {
+  /** Members of all objects outside the slices. */
+  members = 0
+  /** Slices of the first array longer than one; the array is whole when there are none. */
+  readonly slices: Slice[] = []
+
+  readonly #bytes: Buffer
+  readonly #sliceBytes: number
+  #index = 0
+  #inString = false
+  #depth = 0
+  /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
+  #start = -1
+  #startMembers = 0
+  #arrayDepth = 0
+  #isSliced = false
+
+  constructor(bytes: Buffer, sliceBytes: number) {
+    this.#bytes = bytes
+    this.#sliceBytes = sliceBytes
+  }
+
+  /** Walks `count` bytes further; false at the end. */
+  advance(count: number): boolean {
+    const bytes = this.#bytes
+    const end = Math.min(bytes.length, this.#index + count)
+    let index = this.#index
+    for (; index < end; index++) {
+      const byte = bytes[index] as number
+      if (this.#inString) {
+        if (byte === backslash) index++
+        else if (byte === quote) this.#inString = false
+      } else if (byte === quote) this.#inString = true
+      else if (byte === colon) this.members++
+      else if (byte === comma) this.#cut(index)
+      else if (byte === 0x7b || byte === 0x5b) this.#open(byte === 0x5b, index)
+      else if (byte === 0x7d || byte === 0x5d) this.#close(index)
+    }
+    this.#index = index
+    return index < bytes.length
+  }
+
+  #open(isArray: boolean, index: number): void {
+    if (++this.#depth > depthMax) {
+      throw new Problem('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
+    }
+    if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
+    this.#start = index + 1
+    this.#startMembers = this.members
+    this.#arrayDepth = this.#depth
+  }
+
+  #close(index: number): void {
+    if (this.#start >= 0 && this.#depth === this.#arrayDepth) {
+      if (this.slices.length > 0) {
+        this.#slice(index)
+        this.#isSliced = true
+      }
+      this.#start = -1
+    }
+    this.#depth--
+  }
+
+  #cut(index: number): void {
+    if (this.#start < 0 || this.#depth !== this.#arrayDepth) return
+    if (index - this.#start >= this.#sliceBytes) this.#slice(index)
+  }
+
+  #slice(end: number): void {
+    const members = this.members - this.#startMembers
+    this.slices.push({ start: this.#start, end, members })
+    this.members = this.#startMembers
+    this.#start = end + 1
+  }
+}

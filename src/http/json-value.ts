@@ -1,0 +1,58 @@
+import { Problem } from '../contract/problem.ts'
+
+const inexactPossible = /[:[,\s-][\d.]{16}/
+
+/** JSON.parse that tells no one else's data in its fault, and makes a number NaN that a double cannot hold as written. */
+export function parseText(text: string, offset: number): unknown {
+  try {
+    return inexactPossible.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text)
+  } catch (error) {
+    // V8 quotes the text around the fault; only the position is passed on.
+    const { message } = error as Error
+    const position = /position (\d+)/.exec(message)?.[1]
+    const end = /Unexpected end/.test(message) ? ': it ends too early' : ''
+    throw malformed(
+      `The body is not valid JSON${position ? ` at position ${Number(position) + offset}` : end}.`,
+    )
+  }
+}
+
+/** Keeps a number only if reading it back gives the digits that were written. */
+function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value
+  return significantDigits(context.source) === significantDigits(String(value)) ? value : Number.NaN
+}
+
+function significantDigits(number: string): string {
+  const mantissa = number.replace(/e.*$/i, '').replace(/[-+.]/g, '')
+  return mantissa.replace(/^0+/, '').replace(/0+$/, '')
+}
+
+/** Checks all texts of a value (`escapes`: they may hold what only an escape can write) and counts its members. */
+export function countMembers(value: unknown, escapes: boolean): number {
+  if (typeof value === 'string') {
+    if (escapes) rejectUnstorable(value)
+    return 0
+  }
+  if (typeof value !== 'object' || value === null) return 0
+  let members = 0
+  if (Array.isArray(value)) {
+    for (const item of value) members += countMembers(item, escapes)
+    return members
+  }
+  for (const key in value) {
+    if (key === '__proto__') throw malformed('"__proto__" is not allowed as a key.')
+    if (escapes) rejectUnstorable(key)
+    members += 1 + countMembers((value as Record<string, unknown>)[key], escapes)
+  }
+  return members
+}
+
+function rejectUnstorable(text: string): void {
+  if (text.includes('\0')) throw malformed('A text contains NUL (\\u0000).')
+  if (!text.isWellFormed()) throw malformed('A text contains a lone surrogate.')
+}
+
+export function malformed(detail: string): Problem {
+  return new Problem('malformed-body', detail)
+}
