@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
+import { CopyingClient } from './copy.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -31,6 +32,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     }),
     application_name: `pricewell ${options.name}`,
     max: options.connectionsMax,
+    Client: CopyingClient,
     connectionTimeoutMillis: options.acquireTimeoutMs,
     keepAlive: true,
     types: { getTypeParser },

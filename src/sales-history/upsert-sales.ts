@@ -1,72 +1,60 @@
 import { sql } from 'kysely'
-import { uniqueRows } from '../contract/duplicates.ts'
+import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 
-type Sale = Schemas['SaleInput']
+type Sale = Positioned<Schemas['SaleInput']>
 
 /** Upserts sales by transaction id. Answers the ids of those that were created, in payload order. */
 export const upsertSales: Handler<'upsertSales'> = ({ account, body, errors, inAccount }) => {
   const sales = uniqueRows(errors.sound(body), errors, ({ transaction_id }) => transaction_id)
   errors.reject()
-  return inAccount(async (trx) => {
-    const created = await upsertSaleRows(
-      trx,
-      account,
-      sales.map(({ row }) => row),
+  return inAccount((trx) => upsertSaleRows(trx, account, sales))
+}
+
+/** Upserts rows that are sorted by key, in one statement; unchanged rows are not written. */
+async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {
+  const input = await inputRows(
+    trx,
+    [...saleColumns, { name: 'position', type: 'integer', value: ({ position }) => position }],
+    sales,
+  )
+  const { rows } = await sql<{ ids: number[] }>`
+    with input as materialized (select * from ${input}), upserted as (
+      insert into sales as present (account_id, ${columns})
+      select ${account}, ${columns} from input
+      on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
+      where (${present}) is distinct from (${excluded})
+      returning id, transaction_id, xmax = 0 as created
     )
-    const positions = new Map(sales.map(({ row, position }) => [row.transaction_id, position]))
-    const positionOf = ({ transaction_id }: { transaction_id: string }) =>
-      positions.get(transaction_id) ?? 0
-    return created.sort((a, b) => positionOf(a) - positionOf(b)).map(({ id }) => id)
-  })
+    select coalesce(array_agg(id order by position), '{}') as ids
+    from upserted join input using (transaction_id) where created`.execute(trx)
+  return rows[0]?.ids ?? []
 }
 
-/** Upserts rows that are sorted by key, in one statement; unchanged rows are not written. Answers those created. */
-async function upsertSaleRows(
-  trx: Trx,
-  account: number,
-  sales: Sale[],
-): Promise<{ id: number; transaction_id: string }[]> {
-  const texts = (read: (sale: Sale) => string | undefined) =>
-    sql`${sales.map((sale) => read(sale) ?? null)}::text[]`
-  const input = [
-    texts((sale) => sale.transaction_id),
-    texts((sale) => sale.price_list_name),
-    texts((sale) => sale.price_dimension),
-    texts((sale) => sale.code),
-    texts((sale) => sale.extension),
-    sql`${sales.map((sale) => sale.quantity)}::numeric[]`,
-    sql`${sales.map((sale) => sale.active_price ?? null)}::numeric[]`,
-    texts((sale) => sale.client_code),
-    texts((sale) => sale.agreement_code),
-    texts((sale) => sale.departure_date),
-    sql`${sales.map((sale) => sale.revenue)}::numeric[]`,
-    sql`${sales.map(({ transaction_date: date }) => (date === undefined ? null : utcTimestamp(date)))}::timestamptz[]`,
-    texts((sale) => sale.currency),
-  ]
-  const { rows } = await sql<{ id: number; transaction_id: string; created: boolean }>`
-    insert into sales as present (account_id, ${columns})
-    select ${account}, * from unnest(${sql.join(input)})
-    on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
-    where (${present}) is distinct from (${excluded})
-    returning id, transaction_id, xmax = 0 as created`.execute(trx)
-  return rows.filter(({ created }) => created)
-}
-
-const names = [
-  ...[
-    'transaction_id',
-    'price_list_name',
-    'price_dimension',
-    'code',
-    'extension',
-    'quantity',
-    'active_price',
-  ],
-  ...['client_code', 'agreement_code', 'departure_date', 'revenue', 'transaction_date', 'currency'],
+const saleColumns: InputColumn<Sale>[] = [
+  { name: 'transaction_id', type: 'text', value: ({ row }) => row.transaction_id },
+  { name: 'price_list_name', type: 'text', value: ({ row }) => row.price_list_name ?? null },
+  { name: 'price_dimension', type: 'text', value: ({ row }) => row.price_dimension ?? null },
+  { name: 'code', type: 'text', value: ({ row }) => row.code },
+  { name: 'extension', type: 'text', value: ({ row }) => row.extension },
+  { name: 'quantity', type: 'numeric', value: ({ row }) => row.quantity },
+  { name: 'active_price', type: 'numeric', value: ({ row }) => row.active_price ?? null },
+  { name: 'client_code', type: 'text', value: ({ row }) => row.client_code ?? null },
+  { name: 'agreement_code', type: 'text', value: ({ row }) => row.agreement_code ?? null },
+  { name: 'departure_date', type: 'text', value: ({ row }) => row.departure_date ?? null },
+  { name: 'revenue', type: 'numeric', value: ({ row }) => row.revenue },
+  {
+    name: 'transaction_date',
+    type: 'timestamptz',
+    value: ({ row: { transaction_date } }) =>
+      transaction_date === undefined ? null : utcTimestamp(transaction_date),
+  },
+  { name: 'currency', type: 'text', value: ({ row }) => row.currency ?? null },
 ]
-const columns = sql.join(names.map((name) => sql.ref(name)))
-const excluded = sql.join(names.map((name) => sql.ref(`excluded.${name}`)))
-const present = sql.join(names.map((name) => sql.ref(`present.${name}`)))
+
+const columns = sql.join(saleColumns.map(({ name }) => sql.ref(name)))
+const excluded = sql.join(saleColumns.map(({ name }) => sql.ref(`excluded.${name}`)))
+const present = sql.join(saleColumns.map(({ name }) => sql.ref(`present.${name}`)))

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { CopySource } from '../../src/database/copy.ts'
+import { type Measure, timed } from './measure.ts'
+import type { BenchService } from './service.ts'
+
+const columns =
+  'transaction_id, price_list_name, price_dimension, code, extension, quantity, active_price, client_code, agreement_code, departure_date, revenue, transaction_date, currency'
+
+const key = () => randomBytes(10).toString('hex')
+const saleRow = () => ({
+  ...{
+    transaction_id: key(),
+    price_list_name: 'Retail 2026',
+    price_dimension: 'retail',
+    code: key().slice(0, 8),
+  },
+  ...{
+    extension: 'United Kingdom',
+    quantity: '6',
+    active_price: '2.55',
+    client_code: '17850',
+    agreement_code: 'A-1',
+  },
+  ...{
+    departure_date: '2026-01-01',
+    revenue: '15.30',
+    transaction_date: '2026-01-01T08:26:00Z',
+    currency: 'GBP',
+  },
+})
+const salePath = '/api/v1/sales_history/bulk_create_or_update'
+const salesOf = (rows: number) => Array.from({ length: rows }, saleRow)
+
+async function copySales(service: BenchService, bytes: string): Promise<number> {
+  return timed(() =>
+    service.sql.query(`copy sales (account_id, ${columns}) from stdin $1`, [
+      new CopySource(once(bytes)),
+    ]),
+  )
+}
+
+async function* once(text: string): AsyncIterable<string> {
+  yield text
+}
+
+function copyBytes(account: number, rows: ReturnType<typeof saleRow>[]): string {
+  return rows.map((row) => `${[account, ...Object.values(row)].join('\t')}\n`).join('')
+}
+
+async function fill(service: BenchService, rows: number): Promise<void> {
+  const { rows: counts } = await service.sql.query('select count(*) from sales')
+  const missing = rows - Number(counts[0].count)
+  for (let done = 0; done < missing; done += 100_000) {
+    await copySales(service, copyBytes(service.account, salesOf(Math.min(100_000, missing - done))))
+  }
+  await service.sql.query('analyze sales')
+}
+
+function upsertMeasure(rows: number, floor: number, aim: number, present: number): Measure {
+  return {
+    ...{ name: `upsert ${rows} new sales, ${present} there`, unit: 'share', floor, aim },
+    prepare: (service) => fill(service, present),
+    ours: async (service) => {
+      const body = JSON.stringify(salesOf(rows))
+      return timed(() => service.call('POST', salePath, body))
+    },
+    bare: (service) => copySales(service, copyBytes(service.account, salesOf(rows))),
+  }
+}
+
+function resendMeasure(present: number): Measure {
+  let body = ''
+  return {
+    ...{
+      name: 'unchanged re-send of 10000 sales, speed against the first send',
+      unit: 'share',
+      floor: 1.4,
+      aim: 2,
+    },
+    prepare: (service) => fill(service, present),
+    // The first send is the bare side of the next: made here, timed there.
+    ours: async (service) => {
+      body = JSON.stringify(salesOf(10_000))
+      first = await timed(() => service.call('POST', salePath, body))
+      return timed(() => service.call('POST', salePath, body))
+    },
+    bare: async () => first,
+  }
+}
+let first = 0
+
+/** Sales against COPY of bytes that were made beforehand. */
+export const salesMeasures = (present: number): Measure[] => [
+  upsertMeasure(10_000, 0.42, 0.55, present),
+  upsertMeasure(100_000, 0.4, 0.6, present),
+  resendMeasure(present),
+]
