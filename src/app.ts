@@ -12,8 +12,10 @@ import { problemBody } from './http/problem-reply.ts'
 
 export interface AppServices extends Context {
   config: Config
-  /** For requests. */
+  /** For requests that write. */
   db: Database
+  /** For requests that only read. */
+  readingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -23,6 +25,7 @@ export interface AppServices extends Context {
 export async function buildApp({
   config,
   db,
+  readingDb,
   healthDb,
   isStopping,
   ...context
@@ -53,7 +56,7 @@ export async function buildApp({
   const readiness = { db: healthDb, isStopping }
   await registerContract(
     app,
-    { db, context, readiness, config },
+    { db, readingDb, context, readiness, config },
     createAuthenticate(config, context.jwtSecret),
   )
   return app

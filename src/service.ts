@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import { CopyingClient } from './database/copy.ts'
 import { migrate } from './database/migrate.ts'
-import { type Database, openDatabase } from './database/pool.ts'
+import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
+import { ReadingClient } from './database/reading-client.ts'
 import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
 import { startWorkers } from './jobs/work.ts'
@@ -26,7 +28,8 @@ export async function startService(config: Config): Promise<Service> {
   const pools = openPools(server.url, onError)
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
-    ...{ config, limits: config.limits, boss, db: pools.requests, healthDb: pools.health },
+    ...{ config, limits: config.limits, boss },
+    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     isStopping: () => stopping.signal.aborted,
   })
@@ -48,31 +51,21 @@ export async function startService(config: Config): Promise<Service> {
   return { app, server, close }
 }
 
-/** Requests, jobs and health checks wait for their own connections only. */
+/** Reads, writes, jobs and health checks wait for their own connections only. */
 function openPools(
   url: string,
   onError: (error: Error) => void,
-): Record<'requests' | 'jobs' | 'health', Database> {
-  const common = { onError, acquireTimeoutMs: 2500, lockTimeoutMs: 2500 }
+): Record<'reads' | 'writes' | 'jobs' | 'health', Database> {
+  const open = (name: string, options: Partial<PoolOptions>) =>
+    openDatabase(url, {
+      ...{ name, onError, connectionsMax: 4, client: CopyingClient },
+      ...{ acquireTimeoutMs: 2500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
+      ...options,
+    })
   return {
-    requests: openDatabase(url, {
-      ...common,
-      name: 'requests',
-      connectionsMax: 8,
-      statementTimeoutMs: 30_000,
-    }),
-    jobs: openDatabase(url, {
-      ...common,
-      name: 'jobs',
-      connectionsMax: 3,
-      statementTimeoutMs: 300_000,
-      lockTimeoutMs: 60_000,
-    }),
-    health: openDatabase(url, {
-      ...common,
-      name: 'health',
-      connectionsMax: 1,
-      statementTimeoutMs: 2000,
-    }),
+    reads: open('reads', { client: ReadingClient }),
+    writes: open('writes', {}),
+    jobs: open('jobs', { statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 }),
+    health: open('health', { connectionsMax: 1, statementTimeoutMs: 2000 }),
   }
 }

@@ -21,6 +21,7 @@ import { compileBody } from './validation.ts'
 
 export interface OperationServices {
   db: Database
+  readingDb: Database
   context: Context
   readiness: Readiness
   config: Config
@@ -66,7 +67,7 @@ interface Implementation {
 
 async function runHandler(
   { handler, operation, findFaults }: Implementation,
-  { db, context }: OperationServices,
+  services: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -74,8 +75,8 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const result = await handler(
-    { account, body, params, query, errors, inAccount: transactions(db, operation, request) },
-    context,
+    { account, body, params, query, errors, inAccount: transactions(services, operation, request) },
+    services.context,
   )
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
@@ -87,9 +88,14 @@ async function runHandler(
 }
 
 /** Transactions bound to the caller's account; with an Idempotency-Key they store the answer of a writing POST. */
-function transactions(db: Database, operation: Operation, request: FastifyRequest): InAccount {
+function transactions(
+  { db, readingDb }: OperationServices,
+  operation: Operation,
+  request: FastifyRequest,
+): InAccount {
   const account = request.caller?.account ?? 0
-  const bound: InAccount = (work) => inAccount(db, account, work)
+  const database = operation.scope === 'read' ? readingDb : db
+  const bound: InAccount = (work) => inAccount(database, account, work)
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
   const subject = request.caller?.subject ?? ''

@@ -7,6 +7,7 @@ import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { databaseUrl } from '../../src/database/server.ts'
 import { type Result, run } from './measure.ts'
+import { priceMeasures } from './prices.ts'
 import { salesMeasures } from './sales.ts'
 import { startBenchService } from './service.ts'
 
@@ -33,7 +34,9 @@ await client.end()
 const service = await startBenchService(databaseUrl(postgres.url, 'bench'))
 
 const results: Result[] = []
-for (const measure of salesMeasures(present).filter(({ name }) => name.includes(options.only))) {
+for (const measure of [...salesMeasures(present), ...priceMeasures(present)].filter(({ name }) =>
+  name.includes(options.only),
+)) {
   process.stderr.write(`${measure.name} ...\n`)
   results.push(await run(measure, service, rounds))
 }
