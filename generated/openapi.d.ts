@@ -298,7 +298,7 @@ export interface paths {
          *
          *     Attributes beside a `code` are ignored. The list is named by `price_list_name` or `price_list_id`; a list that
          *     is not published is a conflict (409 `price-list-not-published`). A read that expands to more than 1,000,000
-         *     rows is refused (400 `result-too-large`).
+         *     rows is refused (400 `result-too-large`, the limit and the size in `detail`); an operator can change that.
          */
         post: operations["getPrices"];
         delete?: never;

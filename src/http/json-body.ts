@@ -7,21 +7,21 @@ const exactDigitsMax = 15
 /**
  * Parses a JSON body. Refuses, with `malformed-body`, what JSON.parse lets through and a database or a second reader
  * would see differently: invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32.
- * A number that a double cannot hold as it was written becomes NaN, which no schema accepts.
+ * A number that a double cannot hold as it was written becomes Infinity, which is no integer and no money.
  */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('the body is not valid UTF-8')
-  const { members, hasLongNumbers, hasEscapes } = scan(body)
-  const value = parse(body.toString('utf8'), hasLongNumbers)
+  const { members, hasInexactNumbers, hasEscapes } = scan(body)
+  const value = parse(body.toString('utf8'), hasInexactNumbers)
   const check = { members: 0, checkText: hasEscapes }
   walk(value, check)
   if (check.members !== members) throw malformed('an object has the same key twice')
   return value
 }
 
-function parse(text: string, hasLongNumbers: boolean): unknown {
+function parse(text: string, hasInexactNumbers: boolean): unknown {
   try {
-    return hasLongNumbers ? JSON.parse(text, refuseInexact) : JSON.parse(text)
+    return hasInexactNumbers ? JSON.parse(text, refuseInexact) : JSON.parse(text)
   } catch (error) {
     // V8 quotes the text around the fault; the position alone tells no one else's data.
     const position = /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0]
@@ -38,7 +38,8 @@ function malformed(detail: string): Problem {
 interface Scan {
   /** Members of all objects, as written. */
   members: number
-  hasLongNumbers: boolean
+  /** Some number has so many digits, or an exponent, that a double may not hold it. */
+  hasInexactNumbers: boolean
   hasEscapes: boolean
 }
 
@@ -47,14 +48,16 @@ function scan(bytes: Buffer): Scan {
   let members = 0
   let depth = 0
   let digits = 0
-  let hasLongNumbers = false
+  let hasInexactNumbers = false
   let hasEscapes = false
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index] as number
     if ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e) {
-      if (++digits > exactDigitsMax) hasLongNumbers = true
+      if (++digits > exactDigitsMax) hasInexactNumbers = true
       continue
     }
+    // A small exponent makes few digits 0, a large one makes them infinite.
+    if (digits > 0 && (byte | 0x20) === 0x65) hasInexactNumbers = true
     digits = 0
     if (byte === 0x22) {
       index++
@@ -70,13 +73,14 @@ function scan(bytes: Buffer): Scan {
       if (++depth > depthMax) throw malformed(`the body is nested deeper than ${depthMax} levels`)
     } else if (byte === 0x7d || byte === 0x5d) depth--
   }
-  return { members, hasLongNumbers, hasEscapes }
+  return { members, hasInexactNumbers, hasEscapes }
 }
 
 /** Keeps a number only if reading it back gives the digits that were written. */
 function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value
-  return significantDigits(context.source) === significantDigits(String(value)) ? value : Number.NaN
+  if (significantDigits(context.source) === significantDigits(String(value))) return value
+  return value < 0 ? -Infinity : Infinity
 }
 
 function significantDigits(number: string): string {
