@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { uniqueRows } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
@@ -23,7 +23,10 @@ export const upsertSales: Handler<'upsertSales'> = ({ account, body, errors, inA
   })
 }
 
-/** Upserts rows that are sorted by key, in one statement; unchanged rows are not written. Answers those created. */
+/**
+ * Upserts rows that are sorted by key, in one statement; unchanged rows are not written (15.3 for 15.30 is a change: it
+ * is read as it was written). Answers those created.
+ */
 async function upsertSaleRows(
   trx: Trx,
   account: number,
@@ -50,23 +53,24 @@ async function upsertSaleRows(
     insert into sales as present (account_id, ${columns})
     select ${account}, * from unnest(${sql.join(input)})
     on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
-    where (${present}) is distinct from (${excluded})
+    where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
     returning id, transaction_id, xmax = 0 as created`.execute(trx)
   return rows.filter(({ created }) => created)
 }
 
+const decimals = new Set(['quantity', 'active_price', 'revenue'])
 const names = [
-  ...[
-    'transaction_id',
-    'price_list_name',
-    'price_dimension',
-    'code',
-    'extension',
-    'quantity',
-    'active_price',
-  ],
-  ...['client_code', 'agreement_code', 'departure_date', 'revenue', 'transaction_date', 'currency'],
+  ...['transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'],
+  ...['quantity', 'active_price', 'client_code', 'agreement_code', 'departure_date'],
+  ...['revenue', 'transaction_date', 'currency'],
 ]
 const columns = sql.join(names.map((name) => sql.ref(name)))
 const excluded = sql.join(names.map((name) => sql.ref(`excluded.${name}`)))
-const present = sql.join(names.map((name) => sql.ref(`present.${name}`)))
+
+/** The columns of `table`, decimals with their decimals as they were sent. */
+function asWritten(table: 'present' | 'excluded'): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${table}.${name}`)
+  return sql.join(
+    names.map((name) => (decimals.has(name) ? sql`${column(name)}::text` : column(name))),
+  )
+}
