@@ -321,6 +321,8 @@ export interface paths {
          * @description Creates or replaces sales by `transaction_id`. Every field is a string; quantities, prices and revenues are
          *     decimal numbers in strings, and quantities and revenues may be negative (returns). `extension` is one opaque
          *     string and may be empty. Products, price lists and agreements may be named before they are loaded.
+         *     Decimals are read with the decimals they were sent with, `departure_date` as it was sent, `transaction_date` in
+         *     UTC to the microsecond.
          *
          *     An optional field that a row leaves out is absent afterwards, also when the sale existed.
          */

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -137,6 +138,28 @@ t.test('equal input rows each give theirs', async (t) => {
   const shop = await aWideShop(t)
   t.strictSame(await read(shop, { code: 'B' }, { code: 'a' }, { code: 'B' }), [4, 5, 6, 4, 5])
   t.strictSame(await read(shop, { color: 'blue' }, { color: 'blue' }), [6, 6])
+})
+
+t.test('any rows read what a plain search of the list finds', async (t) => {
+  const shop = await aWideShop(t)
+  const wantedRow = fc.record(
+    {
+      code: fc.constantFrom('A', 'B', 'a', 'C'),
+      country: fc.constantFrom('FR', 'UK', 'DE'),
+      size: fc.constantFrom(-1, 7, 9, 10, 100),
+      new: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  )
+  const find = (row: Record<string, unknown>) =>
+    inList.flatMap(([code, country, size, isNew], index) => {
+      const present: Record<string, unknown> = { code, country, size, new: isNew }
+      return Object.entries(row).every(([key, value]) => present[key] === value) ? index : []
+    })
+  const anyRows = fc.asyncProperty(fc.array(wantedRow, { maxLength: 8 }), async (rows) => {
+    t.strictSame(await read(shop, ...rows), rows.flatMap(find))
+  })
+  await fc.assert(anyRows, { numRuns: 60 })
 })
 
 t.test('numbers order as numbers, dates as days, false before true', async (t) => {

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
@@ -83,6 +84,36 @@ t.test('money is exact: what was written is what is read', async (t) => {
   )
   t.equal(stored.status, 201, '-0 is 0')
   t.ok(Object.is((await rowsOf(shop, list))[0].prices.price, 0))
+})
+
+t.test('any number of 15 digits and 6 decimals is read as it was written', async (t) => {
+  const codes = Array.from({ length: 100 }, (_, index) => `P${100 + index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const keys = codes.map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'L', keys)
+  const money = fc
+    .tuple(fc.bigInt(0n, 999_999_999_999_999n), fc.integer({ min: 0, max: 6 }))
+    .map(([digits, decimals]) => Number(`${digits}e-${decimals}`))
+  const anyPrices = fc.asyncProperty(
+    fc.array(money, { minLength: 100, maxLength: 100 }),
+    async (prices) => {
+      await setPrices(
+        shop,
+        'L',
+        keys.map((key, index) => ({ ...key, price: prices[index] })),
+      )
+      const { body } = await shop.post('/api/v1/prices/get_prices/', {
+        price_list_name: 'L',
+        payload: keys,
+      })
+      t.strictSame(
+        body.map((row: { active_price: number }) => row.active_price),
+        prices,
+      )
+    },
+  )
+  await fc.assert(anyPrices, { numRuns: 10 })
 })
 
 t.test('what is not exact money is refused', async (t) => {
