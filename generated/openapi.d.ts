@@ -298,7 +298,7 @@ export interface paths {
          *
          *     Attributes beside a `code` are ignored. The list is named by `price_list_name` or `price_list_id`; a list that
          *     is not published is a conflict (409 `price-list-not-published`). A read that expands to more than 1,000,000
-         *     rows is refused (400 `result-too-large`).
+         *     rows is refused (400 `result-too-large`, the limit and the size in `detail`); an operator can change that.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -321,6 +321,8 @@ export interface paths {
          * @description Creates or replaces sales by `transaction_id`. Every field is a string; quantities, prices and revenues are
          *     decimal numbers in strings, and quantities and revenues may be negative (returns). `extension` is one opaque
          *     string and may be empty. Products, price lists and agreements may be named before they are loaded.
+         *     Decimals are read with the decimals they were sent with, `departure_date` as it was sent, `transaction_date` in
+         *     UTC to the microsecond.
          *
          *     An optional field that a row leaves out is absent afterwards, also when the sale existed.
          */

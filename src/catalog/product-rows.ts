@@ -28,7 +28,7 @@ export function readProductRows(
   errors: RowErrors,
 ): { row: ProductRow; position: number }[] {
   const rows = errors.sound(body).map(({ row, position }) => {
-    const given = readGivenValues({ row, position }, fixedKeys, errors)
+    const given = readGivenValues({ row, position }, fixedKeys, {}, errors)
     rejectMissing(given, columns.extensions, position, errors)
     const extensions = takeValues(given, columns.extensions, position, errors) as string[]
     const attributes = takeValues(given, columns.attributes, position, errors)

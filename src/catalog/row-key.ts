@@ -9,13 +9,17 @@ export type PayloadRow = Record<string, unknown>
 /** Account-defined values of a row by column name, and where each was given. */
 export type GivenValues = Map<string, { value: unknown; field: string }>
 
+/** The columns that may stand nested under a key of the row, by that key. */
+export type NestedColumns = { extensions?: Column[]; attributes?: Column[] }
+
 /**
  * Reads the account-defined columns that a row gives, beside its fixed keys or nested under `extensions` or
- * `attributes`. A column given twice with different values, and a key that is no column, are errors.
+ * `attributes`. A column given twice with different values, and a nested key that is no column, are errors.
  */
 export function readGivenValues(
   { row, position }: Positioned<PayloadRow>,
   fixedKeys: ReadonlySet<string>,
+  nested: NestedColumns,
   errors: RowErrors,
 ): GivenValues {
   const given: GivenValues = new Map()
@@ -33,10 +37,12 @@ export function readGivenValues(
   for (const key of Object.keys(row)) {
     if (!fixedKeys.has(key)) add(key, row[key], pointerSegment(key))
   }
-  for (const group of ['extensions', 'attributes']) {
-    if (!fixedKeys.has(group)) continue
-    const nested = Object.entries((row[group] ?? {}) as PayloadRow)
-    for (const [name, value] of nested) add(name, value, `${group}/${pointerSegment(name)}`)
+  for (const [group, columns] of Object.entries(nested)) {
+    for (const [name, value] of Object.entries((row[group] ?? {}) as PayloadRow)) {
+      const field = `${group}/${pointerSegment(name)}`
+      if (columns.some((column) => column.name === name)) add(name, value, field)
+      else errors.add(position, field, 'unknown_key', 'is not a known key')
+    }
   }
   return given
 }
@@ -96,7 +102,7 @@ export function readRowKeys<T extends { code: string }>(
   errors: RowErrors,
 ): KeyedRow<T>[] {
   return errors.sound(rows).flatMap(({ row, position }) => {
-    const given = readGivenValues({ row, position }, fixedKeys, errors)
+    const given = readGivenValues({ row, position }, fixedKeys, { extensions }, errors)
     rejectMissing(given, extensions, position, errors)
     const values = takeValues(given, extensions, position, errors)
     rejectUnknownKeys(given, position, errors)

@@ -21,9 +21,16 @@ export function isTimestamp(text: string): boolean {
   return year >= 1 && year <= 9999
 }
 
-/** The timestamp with an offset: a day is its midnight, a time without an offset is UTC. */
+/**
+ * The timestamp with an offset: a day is its midnight, a time without an offset is UTC. What is finer than microseconds
+ * is cut off: rounding could leave the year 9999.
+ */
 export function utcTimestamp(text: string): string {
-  const iso = text.toUpperCase().replace(' ', 'T').replace(',', '.')
+  const iso = text
+    .toUpperCase()
+    .replace(' ', 'T')
+    .replace(',', '.')
+    .replace(/(\.\d{6})\d+/, '$1')
   if (!iso.includes('T')) return `${iso}T00:00:00Z`
   const offset = /(Z|[+-]\d{2}:?\d{2})$/.exec(iso)?.[0]
   if (!offset) return `${iso}Z`
@@ -32,8 +39,7 @@ export function utcTimestamp(text: string): string {
 
 /** A finite number of at most 15 significant digits and 6 decimals, which a decimal keeps exactly. */
 export function isMoney(value: number): boolean {
-  if (!Number.isFinite(value)) return false
-  return isExactDecimal(Math.abs(value) < 1e-6 ? value.toFixed(20) : String(value))
+  return Number.isFinite(value) && isExactDecimal(String(value))
 }
 
 /** A decimal number in a string, without exponent, of at most 15 significant digits and 6 decimals. */
@@ -42,10 +48,11 @@ export function isDecimal(text: string): boolean {
 }
 
 function isExactDecimal(text: string): boolean {
-  if (/e/i.test(text)) return false
-  const [whole = '', decimals = ''] = text.replace(/^[+-]/, '').split('.')
-  const significantDecimals = decimals.replace(/0+$/, '')
-  const digits = (whole + significantDecimals).replace(/^0+/, '')
-  const significant = significantDecimals === '' ? digits.replace(/0+$/, '') : digits
-  return significantDecimals.length <= 6 && significant.length <= 15
+  const [mantissa = '', exponent = '0'] = text.replace(/^[+-]/, '').split('e')
+  const [whole = '', decimals = ''] = mantissa.split('.')
+  const digits = whole + decimals
+  const withoutZeros = digits.replace(/0+$/, '')
+  const lastDecimal = decimals.length - Number(exponent) - (digits.length - withoutZeros.length)
+  const significant = withoutZeros.replace(/^0+/, '')
+  return significant === '' || (lastDecimal <= 6 && significant.length <= 15)
 }

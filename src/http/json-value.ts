@@ -1,8 +1,9 @@
 import { Problem } from '../contract/problem.ts'
 
-const inexactPossible = /[:[,\s-][\d.]{16}/
+/** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite). */
+const inexactPossible = /[:[,\s-](?:[\d.]{16}|\d[\d.]*[eE])/
 
-/** JSON.parse that tells no one else's data in its fault, and makes a number NaN that a double cannot hold as written. */
+/** JSON.parse that tells no one else's data in its fault, and makes a number infinite that a double cannot hold as written. */
 export function parseText(text: string, offset: number): unknown {
   try {
     return inexactPossible.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text)
@@ -20,7 +21,8 @@ export function parseText(text: string, offset: number): unknown {
 /** Keeps a number only if reading it back gives the digits that were written. */
 function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value
-  return significantDigits(context.source) === significantDigits(String(value)) ? value : Number.NaN
+  if (significantDigits(context.source) === significantDigits(String(value))) return value
+  return value < 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
 function significantDigits(number: string): string {

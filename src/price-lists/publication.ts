@@ -11,6 +11,7 @@ export const isPublished: RawBuilder<boolean> = sql`
  * `findRowIds` answers the ids.
  */
 export async function addDraftRows(trx: Trx, list: PriceList, productIds: number[]): Promise<void> {
+  if (list.is_calendar) await deleteFormerDays(trx, list, productIds)
   await sql`
     with source as materialized (
       select id, code, extensions from products
@@ -25,6 +26,17 @@ export async function addDraftRows(trx: Trx, list: PriceList, productIds: number
     on conflict (account_id, price_list_id, code, extensions) do update set
       added_version = excluded.added_version, removed_version = null, prices = excluded.prices, dynamic_attributes = null
     where present.removed_version is not null`.execute(trx)
+}
+
+/** A row that was removed and comes back starts at price 0 on every day. */
+async function deleteFormerDays(trx: Trx, list: PriceList, productIds: number[]): Promise<void> {
+  await sql`
+    delete from calendar_months
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and row_id in (
+      select id from price_list_rows
+      where account_id = ${list.account_id} and price_list_id = ${list.id}
+        and removed_version <= ${list.version} and product_id = any(${productIds}::bigint[])
+    )`.execute(trx)
 }
 
 /** Makes the draft the published version: one row changes, and readers see all of it at once. */

@@ -6,7 +6,7 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../price-lists/queries.ts'
-import { findMatchingRows, type MatchingRow } from './matching-rows.ts'
+import { countMatchingRows, findMatchingRows, type MatchingRow } from './matching-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
 type Input = Schemas['GetPricesInput']
@@ -33,14 +33,19 @@ export const getPrices: Handler<'getPrices'> = ({ account, body, errors, inAccou
       limits.readRowsMax + 1,
     )
     if (matching.length > limits.readRowsMax) {
-      const detail = `The read expands to more than ${limits.readRowsMax} rows; name more of code, extensions and attributes.`
-      throw new Problem('result-too-large', detail)
+      const size = await countMatchingRows(trx, list, columns, wanted)
+      throw tooLarge(limits.readRowsMax, size)
     }
     const show = priceRow(list, columns, include)
     return matching.map((match) =>
       show(body.payload[match.position] as Schemas['GetPricesRow'], match),
     )
   })
+
+function tooLarge(rowsMax: number, size: number): Problem {
+  const detail = `A read expands to at most ${rowsMax} rows, this one to ${size}. Name more of code, extensions and attributes.`
+  return new Problem('result-too-large', detail)
+}
 
 async function findNamedList(trx: Trx, account: number, body: Input): Promise<PriceList> {
   const { price_list_name: name, price_list_id: id } = body

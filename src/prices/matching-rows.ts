@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column, Columns } from '../catalog/columns.ts'
+import type { Columns } from '../catalog/columns.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
+import { matches, matchesAttributes, orderBy } from './wildcards.ts'
 
 /** What the published list has for a wanted row. */
 export interface MatchingRow {
@@ -27,7 +28,7 @@ export interface Extras {
 
 /**
  * The published rows that match, in payload order, then by code and extensions; at most `rowsMax`. One statement, so
- * that a publication is seen whole or not at all. Fully named rows are looked up by key, rows with a code by its index.
+ * that a publication is seen whole or not at all.
  */
 export async function findMatchingRows(
   trx: Trx,
@@ -37,7 +38,42 @@ export async function findMatchingRows(
   extras: Extras,
   rowsMax: number,
 ): Promise<MatchingRow[]> {
-  const isExact = (row: WantedRow) => row.code !== null && !row.extensions.includes(null)
+  if (wanted.length === 0) return []
+  const isInOrder = wanted.every(isExact)
+  const { rows } = await sql<MatchingRow>`
+    select * from (${selectAllMatching(list, columns, wanted, extras)}) as matching
+    ${isInOrder ? sql`` : orderBy(columns)} limit ${rowsMax}`.execute(trx)
+  return isInOrder ? rows.sort((a, b) => a.position - b.position) : rows
+}
+
+/** How many rows match, without reading them. Input rows that name the same are matched once and counted as often. */
+export async function countMatchingRows(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  wanted: WantedRow[],
+): Promise<number> {
+  const alike = [
+    ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
+  ].map(([, rows]) => rows)
+  const distinct = alike.map(([row], position) => ({ ...(row as WantedRow), position }))
+  const extras = { costs: false, dynamicAttributes: false }
+  const { rows } = await sql<{ position: number; count: number }>`
+    select position, count(*) as count
+    from (${selectAllMatching(list, columns, distinct, extras)}) as matching
+    group by position`.execute(trx)
+  return rows.reduce((sum, { position, count }) => sum + count * (alike[position]?.length ?? 0), 0)
+}
+
+const isExact = (row: WantedRow) => row.code !== null && !row.extensions.includes(null)
+
+/** Fully named rows are looked up by key, rows with a code by its index, the others by a scan of the list. */
+function selectAllMatching(
+  list: PriceList,
+  columns: Columns,
+  wanted: WantedRow[],
+  extras: Extras,
+): RawBuilder<unknown> {
   const byKey = wanted.filter(isExact)
   const byCode = wanted.filter((row) => row.code !== null && !isExact(row))
   const byAnything = wanted.filter((row) => row.code === null)
@@ -50,12 +86,8 @@ export async function findMatchingRows(
       on: sql`${matchesExtensions} and ${matchesAttributes(list, columns, byAnything)}`,
     },
   ].filter(({ rows }) => rows.length > 0)
-  if (parts.length === 0) return []
   const selects = parts.map(({ rows, on }) => selectMatching(list, rows, on, extras))
-  const { rows } = await sql<MatchingRow>`
-    ${sql.join(selects, sql` union all `)}
-    ${byKey.length === wanted.length ? sql`` : orderBy(columns)} limit ${rowsMax}`.execute(trx)
-  return byKey.length === wanted.length ? rows.sort((a, b) => a.position - b.position) : rows
+  return sql.join(selects, sql` union all `)
 }
 
 function selectMatching(
@@ -99,48 +131,4 @@ function priceOf(list: PriceList): RawBuilder<number> {
     where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
       and m.dimension = input.dimension and m.month = input.month
   ), 0)`
-}
-
-/** Each column equals the text of the input row, where that is not null. */
-function matches(
-  columns: Column[],
-  texts: RawBuilder<unknown>,
-  wanted: RawBuilder<unknown>,
-): RawBuilder<boolean> {
-  const each = columns.map(({ ordinal }) => {
-    const place = sql`[${ordinal}::integer]`
-    return sql`(${wanted}${place} is null or ${texts}${place} = ${wanted}${place})`
-  })
-  return each.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(each, sql` and `)})`
-}
-
-/** Attributes are kept by code; only those that some row names are compared. */
-function matchesAttributes(
-  list: PriceList,
-  columns: Columns,
-  rows: WantedRow[],
-): RawBuilder<boolean> {
-  const named = columns.attributes.filter((_, index) =>
-    rows.some(({ attributes }) => attributes[index] !== null),
-  )
-  if (named.length === 0) return sql<boolean>`true`
-  const isUnnamed = sql`input.attributes = array_fill(null::text, array[cardinality(input.attributes)])`
-  return sql<boolean>`(${isUnnamed} or exists (
-    select from product_attributes a
-    where a.account_id = ${list.account_id} and a.code = r.code
-      and ${matches(named, sql`a.attributes`, sql`input.attributes`)}
-  ))`
-}
-
-/** Numbers order as numbers, everything else as text in code point order. */
-function orderBy(columns: Columns): RawBuilder<unknown> {
-  if (!columns.extensions.some(({ type }) => type === 'integer' || type === 'number')) {
-    return sql`order by position, code, extensions`
-  }
-  const keys = columns.extensions.map(({ type, ordinal }) =>
-    type === 'integer' || type === 'number'
-      ? sql`(extensions[${ordinal}::integer])::numeric`
-      : sql`extensions[${ordinal}::integer]`,
-  )
-  return sql`order by ${sql.join([sql`position`, sql`code`, ...keys])}`
 }

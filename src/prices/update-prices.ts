@@ -57,7 +57,8 @@ function cellOf(
   return {
     code,
     extensions,
-    price: row.price,
+    // -0 is 0: written alike, and no other price for the same cell.
+    price: row.price + 0,
     dimension: dimensionIndex(list, row),
     date: row.date,
   }

@@ -33,14 +33,18 @@ export function readWantedRows(
   columns: Columns,
   errors: RowErrors,
 ): WantedRow[] {
-  const attributeNames = new Set(columns.attributes.map(({ name }) => name))
+  const { extensions: extensionColumns, attributes: attributeColumns } = columns
   return errors.sound(payload).flatMap(({ row, position }) => {
     rejectFaultyAddress(list, row, position, errors)
-    const given = readGivenValues({ row, position }, fixedKeys, errors)
-    const extensions = takeValues(given, columns.extensions, position, errors)
     // Attributes beside a code are ignored, whatever their values.
-    if (row.code !== undefined) for (const name of attributeNames) given.delete(name)
-    const attributes = takeValues(given, columns.attributes, position, errors)
+    const isNamed = row.code !== undefined
+    const nested = isNamed
+      ? { extensions: extensionColumns }
+      : { extensions: extensionColumns, attributes: attributeColumns }
+    const given = readGivenValues({ row, position }, fixedKeys, nested, errors)
+    const extensions = takeValues(given, extensionColumns, position, errors)
+    if (isNamed) for (const { name } of attributeColumns) given.delete(name)
+    const attributes = takeValues(given, attributeColumns, position, errors)
     rejectUnknownKeys(given, position, errors)
     if (errors.has(position)) return []
     const code = row.code ?? null

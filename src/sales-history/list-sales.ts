@@ -22,16 +22,30 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
         'client_code',
         'agreement_code',
       ])
-      .select(['departure_date', 'transaction_date', 'currency'])
+      .select([
+        'departure_date',
+        sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as(
+          'transaction_date',
+        ),
+        'currency',
+      ])
       .orderBy('id')
       .offset(offset)
       .limit(limit)
       .execute()
     const results = page.map((sale) =>
-      withoutAbsent({ ...sale, transaction_date: sale.transaction_date?.toISOString() }),
+      withoutAbsent({
+        ...sale,
+        transaction_date: sale.transaction_date && utcText(sale.transaction_date),
+      }),
     )
     return { count, results: results as Schemas['Sale'][] }
   })
+
+/** Milliseconds always, microseconds where they were given. */
+function utcText(timestamp: string): string {
+  return `${timestamp.replace(/(\.\d{3})0{3}$/, '$1')}Z`
+}
 
 interface Filters {
   code?: string

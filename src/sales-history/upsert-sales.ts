@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
@@ -14,7 +14,10 @@ export const upsertSales: Handler<'upsertSales'> = ({ account, body, errors, inA
   return inAccount((trx) => upsertSaleRows(trx, account, sales))
 }
 
-/** Upserts rows that are sorted by key, in one statement; unchanged rows are not written. */
+/**
+ * Upserts rows that are sorted by key, in one statement; unchanged rows are not written (15.3 for 15.30 is a change: it
+ * is read as it was written).
+ */
 async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {
   const input = await inputRows(
     trx,
@@ -26,7 +29,7 @@ async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise
       insert into sales as present (account_id, ${columns})
       select ${account}, ${columns} from input
       on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
-      where (${present}) is distinct from (${excluded})
+      where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
       returning id, transaction_id, xmax = 0 as created
     )
     select coalesce(array_agg(id order by position), '{}') as ids
@@ -57,4 +60,12 @@ const saleColumns: InputColumn<Sale>[] = [
 
 const columns = sql.join(saleColumns.map(({ name }) => sql.ref(name)))
 const excluded = sql.join(saleColumns.map(({ name }) => sql.ref(`excluded.${name}`)))
-const present = sql.join(saleColumns.map(({ name }) => sql.ref(`present.${name}`)))
+
+/** The columns of `table`, decimals with their decimals as they were sent. */
+function asWritten(table: 'present' | 'excluded'): RawBuilder<unknown> {
+  const values = saleColumns.map(({ name, type }) => {
+    const column = sql.ref(`${table}.${name}`)
+    return type === 'numeric' ? sql`${column}, scale(${column})` : column
+  })
+  return sql.join(values)
+}

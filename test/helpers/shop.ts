@@ -51,3 +51,37 @@ async function expectOk<T extends { status: number; body: unknown }>(
   if (response.status >= 300) throw new Error(JSON.stringify(response.body))
   return response
 }
+
+/** An account with this catalog schema and these products. */
+export async function aShopOf(
+  t: Test,
+  service: TestService,
+  schema: Record<string, object[]>,
+  products: object[],
+): Promise<TestAccount> {
+  const shop = await service.newAccount(t)
+  await expectOk(shop.post('/api/v1/product_catalog/schema/create_schema/', schema))
+  await expectOk(shop.post('/api/v1/product_catalog/bulk_create_or_update/', products))
+  return shop
+}
+
+/** Sets prices; answers the ids of the rows. */
+export async function setPrices(
+  shop: TestAccount,
+  list: string,
+  payload: object[],
+): Promise<number[]> {
+  const body = { price_list_name: list, payload }
+  return (await expectOk(shop.post('/api/v1/prices/bulk_update_prices/', body))).body
+}
+
+/** The published rows of a list in the order of their ids; `query` as in `date=2026-01-01`. */
+export async function rowsOf(
+  shop: TestAccount,
+  list: { id: number },
+  query = '',
+  // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that the account declared.
+): Promise<any[]> {
+  const path = `/api/v1/price_list/${list.id}/rows?limit=1000&${query}`
+  return (await expectOk(shop.get(path))).body.results
+}

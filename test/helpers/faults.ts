@@ -1,0 +1,26 @@
+import type { Test } from 'tap'
+import type { TestResponse } from './conformant.ts'
+
+/** What an answer says is wrong, each as "pointer code", in its order. */
+export function faultsOf({ body }: TestResponse): string[] {
+  return (body.errors ?? []).map(
+    ({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`,
+  )
+}
+
+/** Expects 400 `invalid-request` with exactly these faults, each as "pointer code". */
+export function expectFaults(t: Test, response: TestResponse, faults: string[]): void {
+  t.equal(response.status, 400)
+  t.equal(response.body.type, 'invalid-request')
+  t.strictSame(faultsOf(response), faults)
+  t.equal(response.body.error_count, faults.length)
+}
+
+/** Expects a problem of this status and type. */
+export function expectProblem(
+  t: Test,
+  { status, body }: TestResponse,
+  expected: { status: number; type: string },
+): void {
+  t.strictSame({ status, type: body.type }, expected)
+}
