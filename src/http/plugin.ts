@@ -6,6 +6,7 @@ import { type Operation, operations, readContract, routeUrl } from './contract.t
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { replyProblem } from './problem-reply.ts'
+import { rejectUnreadableQuery } from './query.ts'
 import { compileBody, compileParameters } from './validation.ts'
 
 declare module 'fastify' {
@@ -34,6 +35,7 @@ export async function registerContract(
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
+    rejectUnreadableQuery(request)
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
