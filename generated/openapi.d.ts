@@ -45,8 +45,9 @@ export interface paths {
          *
          *     Sending the schema again may append columns, which get the letters after the last one. Once products exist,
          *     appending an extension, or changing or leaving out a column, is a conflict (409 `schema-in-use`); attributes
-         *     and costs may still be appended and are absent until they are loaded. While there are no products the schema
-         *     is replaced.
+         *     and costs may still be appended and are absent until they are loaded. Once price lists exist, whose formulas
+         *     and filters name columns, changing or leaving out a column is that conflict too. While there are neither
+         *     products nor price lists the schema is replaced.
          *
          *     A column cannot be called like a fixed key of this interface (`code`, `price`, `date`, `attributes`, ...).
          */
@@ -94,6 +95,8 @@ export interface paths {
          *     An attribute belongs to the code: setting it changes it for all rows of that code, and two rows of one payload
          *     that give one code different values are an error. A product that is not `active` matches no price list filter
          *     and cannot be added to a list.
+         *
+         *     Code and text extensions of a row together take at most 2,400 bytes in UTF-8 (`length`).
          */
         post: operations["upsertProducts"];
         delete?: never;
@@ -209,8 +212,8 @@ export interface paths {
          * Look at the rows of a price list
          * @description The published rows carry their prices, dynamic attributes and margins, one price and one margin per price
          *     dimension; a list that is not published has none. The draft says which rows belong to the list and carries no
-         *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero or when a cost of the
-         *     formula is absent.
+         *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero, when a cost of the
+         *     formula is absent, or when it is beyond what a JSON number can hold.
          */
         get: operations["listPriceListRows"];
         put?: never;

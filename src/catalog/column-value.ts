@@ -3,37 +3,49 @@ import type { Column, ColumnType, ColumnValue } from './columns.ts'
 
 const textLengthMax = 255
 
-const typeNames: Record<ColumnType, string> = {
-  string: 'a string of 1 to 255 characters',
-  integer: 'a whole number',
-  number: 'a number of at most 15 significant digits and 6 decimals',
-  boolean: 'true or false',
-  date: 'a real calendar day, yyyy-mm-dd',
+export interface ValueFault {
+  code: 'type' | 'length' | 'format' | 'not_allowed'
+  message: string
 }
 
-const checks: Record<ColumnType, (value: unknown) => boolean> = {
+const wrongType = (type: string): ValueFault => ({ code: 'type', message: `must be ${type}` })
+const wrongLength: ValueFault = {
+  code: 'length',
+  message: `must have 1 to ${textLengthMax} characters`,
+}
+const wrongNumber: ValueFault = {
+  code: 'format',
+  message: 'must have at most 15 significant digits and 6 decimals',
+}
+const wrongDay: ValueFault = {
+  code: 'format',
+  message: 'must be a real calendar day, yyyy-mm-dd',
+}
+
+/** What is wrong with a value of each type. */
+const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
   string: (value) =>
-    typeof value === 'string' && value !== '' && codePoints(value) <= textLengthMax,
-  integer: (value) => Number.isSafeInteger(value),
-  number: (value) => typeof value === 'number' && isMoney(value),
-  boolean: (value) => typeof value === 'boolean',
-  date: (value) => typeof value === 'string' && isDate(value),
+    typeof value !== 'string'
+      ? wrongType('a string')
+      : (value === '' || codePoints(value) > textLengthMax) && wrongLength,
+  integer: (value) => !Number.isSafeInteger(value) && wrongType('a whole number'),
+  number: (value) =>
+    Number.isFinite(value) ? !isMoney(value as number) && wrongNumber : wrongType('a number'),
+  boolean: (value) => typeof value !== 'boolean' && wrongType('true or false'),
+  date: (value) =>
+    typeof value !== 'string' ? wrongType('a day in a string') : !isDate(value) && wrongDay,
 }
 
 /** What is wrong with a value for a column: an error code and a message; undefined: nothing. */
 export function findValueFault(
-  column: Column,
+  { type, allowed_values }: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,
-): { code: 'type' | 'not_allowed'; message: string } | undefined {
-  if (!checks[column.type](value))
-    return { code: 'type', message: `must be ${typeNames[column.type]}` }
-  if (column.allowed_values && !column.allowed_values.includes(value as ColumnValue)) {
-    return {
-      code: 'not_allowed',
-      message: `must be one of ${column.allowed_values.slice(0, 20).join(', ')}`,
-    }
-  }
-  return undefined
+): ValueFault | undefined {
+  const fault = checks[type](value)
+  if (fault) return fault
+  if (!allowed_values || allowed_values.includes(value as ColumnValue)) return undefined
+  const message = `must be one of ${allowed_values.slice(0, 20).join(', ')}`
+  return { code: 'not_allowed', message }
 }
 
 /** The one text that stands for a value in the database: equal values have equal texts. */

@@ -33,6 +33,12 @@ export async function findColumns(trx: Trx, account: number): Promise<Columns> {
   return groupColumns(rows as Column[])
 }
 
+/** Reads the account's columns; they do not change until the transaction ends. Others may rely on them beside it. */
+export async function keepColumns(trx: Trx, account: number): Promise<Columns> {
+  await trx.selectFrom('accounts').select('id').where('id', '=', account).forKeyShare().execute()
+  return findColumns(trx, account)
+}
+
 /** Splits columns by kind. */
 export function groupColumns(all: Column[]): Columns {
   const ofKind = (kind: Column['kind']) => all.filter((column) => column.kind === kind)

@@ -6,7 +6,7 @@ import { type Column, findColumns, groupColumns } from './columns.ts'
 import { schemaOf } from './read-catalog-schema.ts'
 import { appendColumns, newColumns, readDeclaration } from './schema-rules.ts'
 
-/** Declares the account's columns: appends to them, or replaces them while there are no products. */
+/** Declares the account's columns: appends to them, or replaces them while no product and no price list uses them. */
 export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
   account,
   body,
@@ -19,11 +19,11 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const appended = appendColumns(present, declared)
     const extensionsAppended =
       declared.filter(({ kind }) => kind === 'extension').length > present.extensions.length
-    if ((!appended || extensionsAppended) && (await hasProducts(trx, account))) {
-      throw new Problem(
-        'schema-in-use',
-        'There are products: only attributes and costs can be appended, nothing else changed.',
-      )
+    if ((!appended || extensionsAppended) && (await hasRows(trx, account, 'products'))) {
+      throw schemaInUse('There are products: only attributes and costs can be appended')
+    }
+    if (!appended && (await hasRows(trx, account, 'price_lists'))) {
+      throw schemaInUse('There are price lists: columns can only be appended')
     }
     const columns = appended ?? newColumns(declared)
     await replaceColumns(trx, account, columns)
@@ -31,14 +31,23 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
   })
 }
 
-/** Product loads hold a key share lock on the account while they rely on its columns. */
+/** Waits for those that rely on the columns (`keepColumns`). */
 async function lockCatalog(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forUpdate().execute()
 }
 
-async function hasProducts(trx: Trx, account: number): Promise<boolean> {
+function schemaInUse(reason: string): Problem {
+  return new Problem('schema-in-use', `${reason}, nothing else changed. Nothing was written.`)
+}
+
+/** Products hold values of the columns; price lists name them in formulas, by letter, and in filters. */
+async function hasRows(
+  trx: Trx,
+  account: number,
+  table: 'products' | 'price_lists',
+): Promise<boolean> {
   const row = await trx
-    .selectFrom('products')
+    .selectFrom(table)
     .select('id')
     .where('account_id', '=', account)
     .limit(1)

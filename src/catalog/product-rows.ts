@@ -1,6 +1,6 @@
-import { isMoney } from '../contract/formats.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { findValueFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
 import {
   type GivenValues,
@@ -11,6 +11,9 @@ import {
 } from './row-key.ts'
 
 const fixedKeys = new Set(['code', 'active'])
+
+/** What a B-tree entry holds (2,704 bytes) less its ids and the frame of 30 extensions. */
+const keyBytesMax = 2400
 
 /** A product of a payload: canonical texts by ordinal, null for what the row leaves out. */
 export interface ProductRow {
@@ -34,6 +37,7 @@ export function readProductRows(
     const attributes = takeValues(given, columns.attributes, position, errors)
     const costs = takeCosts(given, columns, position, errors)
     rejectUnknownKeys(given, position, errors)
+    if (!errors.has(position)) rejectLongKey([row.code, ...extensions], position, errors)
     return {
       position,
       row: { code: row.code, extensions, attributes, costs, active: row.active ?? null },
@@ -47,6 +51,13 @@ export function readProductRows(
   return rows.filter(({ position }) => !errors.has(position))
 }
 
+function rejectLongKey(texts: string[], position: number, errors: RowErrors): void {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  if (bytes <= keyBytesMax) return
+  const message = `code and extensions have ${bytes} bytes in UTF-8, at most ${keyBytesMax} are taken`
+  errors.add(position, '', 'length', message)
+}
+
 function takeCosts(
   given: GivenValues,
   columns: Columns,
@@ -58,15 +69,11 @@ function takeCosts(
     if (!entry) return null
     given.delete(name)
     const { value, field } = entry
-    if (typeof value !== 'number' || !isMoney(value)) {
-      errors.add(
-        position,
-        field,
-        'type',
-        'must be a number of at most 15 significant digits and 6 decimals',
-      )
-    } else if (value < 0) errors.add(position, field, 'range', 'must be >= 0')
-    else return value
+    const fault = findValueFault({ type: 'number', allowed_values: null }, value)
+    if (fault) errors.add(position, field, fault.code, fault.message)
+    else if (Number(value) < 0) errors.add(position, field, 'range', 'must be >= 0')
+    // -0 is 0, also when rows are compared.
+    else return value === 0 ? 0 : Number(value)
     return null
   })
 }

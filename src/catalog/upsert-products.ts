@@ -3,15 +3,14 @@ import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
-import { findColumns } from './columns.ts'
+import { keepColumns } from './columns.ts'
 import { type ProductRow, readProductRows } from './product-rows.ts'
 import { rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
-    await keepColumns(trx, account)
-    const columns = await findColumns(trx, account)
+    const columns = await keepColumns(trx, account)
     const rows = uniqueRows(readProductRows(body, columns, errors), errors, rowKey)
     errors.reject()
     if (columns.attributes.length > 0)
@@ -33,11 +32,6 @@ export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, error
       updated: inPayloadOrder.filter(({ created }) => !created).map(({ id }) => id),
     }
   })
-
-/** No schema change while this load relies on the columns; other loads go on beside it. */
-async function keepColumns(trx: Trx, account: number): Promise<void> {
-  await trx.selectFrom('accounts').select('id').where('id', '=', account).forKeyShare().execute()
-}
 
 /** Merges the attributes that are given into those of their codes. */
 async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): Promise<void> {

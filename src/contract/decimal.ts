@@ -7,7 +7,7 @@ export interface Fraction {
 
 const scale = 1_000_000n
 
-/** The exact value of a number as JSON prints it, at most 6 decimals beyond its digits. */
+/** The exact value of a number as JSON prints it. */
 export function fraction(value: number | string): Fraction {
   const [mantissa = '0', exponent = '0'] = String(value).toLowerCase().split('e')
   const [whole = '0', decimals = ''] = mantissa.split('.')
@@ -18,14 +18,10 @@ export function fraction(value: number | string): Fraction {
     : { n: digits, d: 10n ** BigInt(-power) }
 }
 
-export const add = (a: Fraction, b: Fraction): Fraction => ({
-  n: a.n * b.d + b.n * a.d,
-  d: a.d * b.d,
-})
-export const subtract = (a: Fraction, b: Fraction): Fraction => ({
-  n: a.n * b.d - b.n * a.d,
-  d: a.d * b.d,
-})
+/** A shared denominator is kept: the digits of a long sum would grow with each term. */
+export const add = (a: Fraction, b: Fraction): Fraction =>
+  a.d === b.d ? { n: a.n + b.n, d: a.d } : { n: a.n * b.d + b.n * a.d, d: a.d * b.d }
+export const subtract = (a: Fraction, b: Fraction): Fraction => add(a, negate(b))
 export const multiply = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.n, d: a.d * b.d })
 export const negate = (a: Fraction): Fraction => ({ n: -a.n, d: a.d })
 

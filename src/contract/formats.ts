@@ -1,6 +1,6 @@
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const timestampPattern =
-  /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?([Zz]|[+-](?:0\d|1[0-4]):?[0-5]\d)?)?$/
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?([Zz]|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?)?$/
 const decimalPattern = /^[+-]?(\d+\.?\d*|\.\d+)$/
 
 /** A real calendar day, `yyyy-mm-dd`, years 0001 to 9999. */
@@ -32,9 +32,9 @@ export function utcTimestamp(text: string): string {
     .replace(',', '.')
     .replace(/(\.\d{6})\d+/, '$1')
   if (!iso.includes('T')) return `${iso}T00:00:00Z`
-  const offset = /(Z|[+-]\d{2}:?\d{2})$/.exec(iso)?.[0]
-  if (!offset) return `${iso}Z`
-  return iso.slice(0, -offset.length) + offset.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
+  const [, time, sign, hours, minutes = '00'] = /^(.*T.*)([+-])(\d{2}):?(\d{2})?$/.exec(iso) ?? []
+  if (sign) return `${time}${sign}${hours}:${minutes}`
+  return iso.endsWith('Z') ? iso : `${iso}Z`
 }
 
 /** A finite number of at most 15 significant digits and 6 decimals, which a decimal keeps exactly. */

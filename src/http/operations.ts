@@ -8,7 +8,6 @@ import {
   type OperationId,
 } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
 import { isWritingPost, type Operation } from './contract.ts'
@@ -43,28 +42,10 @@ export function operationRoute(
   const implementation = { handler, operation, findFaults }
   return {
     config,
-    preValidation: async (request) => {
-      rejectNul(request)
-      rejectBody(request, operation, services.config.limits.rowsMax)
-    },
+    preValidation: async (request) =>
+      rejectBody(request, operation, services.config.limits.rowsMax),
     handler: (request, reply) => runHandler(implementation, services, request, reply),
   } as Partial<RouteOptions>
-}
-
-/** No text in the database holds NUL; in bodies the parser refuses it. */
-function rejectNul({ query }: FastifyRequest): void {
-  const names = Object.entries(query as Record<string, unknown>).flatMap(([name, value]) =>
-    String(value).includes('\0') ? name : [],
-  )
-  if (names.length === 0) return
-  const message = 'must not contain NUL'
-  throw invalidRequest(
-    names.map((name) => ({
-      pointer: `#/query/${pointerSegment(name)}`,
-      code: 'format' as const,
-      message,
-    })),
-  )
 }
 
 /** A body that is missing, or has more rows than a call takes: found before the rows are validated. */

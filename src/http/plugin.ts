@@ -7,6 +7,7 @@ import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { replyProblem } from './problem-reply.ts'
+import { rejectUnreadableQuery } from './query.ts'
 import { compileParameters } from './validation.ts'
 
 declare module 'fastify' {
@@ -36,6 +37,7 @@ export async function registerContract(
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
+    rejectUnreadableQuery(request)
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(

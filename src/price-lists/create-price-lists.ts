@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Columns, findColumns } from '../catalog/columns.ts'
+import { type Columns, keepColumns } from '../catalog/columns.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
@@ -18,7 +18,7 @@ export const createPriceLists: Handler<'createPriceLists'> = ({
   inAccount,
 }) =>
   inAccount(async (trx) => {
-    const columns = await findColumns(trx, account)
+    const columns = await keepColumns(trx, account)
     for (const { row, position } of errors.sound(body))
       rejectFaultyList(row, position, columns, errors)
     const lists = uniqueRows(errors.sound(body), errors, ({ name }) => name)

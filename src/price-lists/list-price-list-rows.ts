@@ -4,6 +4,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
 import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
@@ -22,26 +23,21 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const date = readDate(list, query?.date)
     const columns = await findColumns(trx, account)
     const isDraft = query?.version === 'draft'
-    const isMember = isDraft ? sql`r.removed_version is null` : isPublished
-    const { rows: counts } = await sql<{ count: number }>`
-      select count(*) from price_lists l
-      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
-      where l.account_id = ${account} and l.id = ${list.id}`.execute(trx)
-    const { rows } = await sql<StoredRow>`
-      select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, date)} as prices, r.dynamic_attributes, p.costs
-      from price_lists l
-      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
-      join products p on p.account_id = ${account} and p.id = r.product_id
-      where l.account_id = ${account} and l.id = ${list.id}
-      order by r.id offset ${offset} limit ${limit}`.execute(trx)
+    const isMember = isDraft ? sql<boolean>`r.removed_version is null` : isPublished
+    const rows = await findPage(trx, list, isMember, pricesOf(list, date), { offset, limit })
     const show = isDraft ? () => ({}) : publishedFields(list, columns)
     return {
-      count: counts[0]?.count ?? 0,
-      results: rows.map((row) => ({ ...keyFields(row, columns), ...show(row) })),
+      count: rows[0]?.count ?? 0,
+      results: rows
+        .filter(({ id }) => id !== null)
+        .map((row) => ({ ...keyFields(row, columns), ...show(row) })),
     }
   })
 
 interface StoredRow {
+  /** Rows on all pages. */
+  count: number
+  /** null in the only row of an empty page. */
   id: number
   product_id: number
   code: string
@@ -49,6 +45,31 @@ interface StoredRow {
   prices: number[]
   dynamic_attributes: Record<string, unknown> | null
   costs: (number | null)[]
+}
+
+/** One statement, so that count and rows are of one publication. */
+async function findPage(
+  trx: Trx,
+  list: PriceList,
+  isMember: RawBuilder<boolean>,
+  prices: RawBuilder<number[]>,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<StoredRow[]> {
+  const members = sql`
+    from price_lists l
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}`
+  const isList = sql`l.account_id = ${list.account_id} and l.id = ${list.id}`
+  const { rows } = await sql<StoredRow>`
+    select counted.count, page.*
+    from (select count(*) ${members} where ${isList}) as counted
+    left join (
+      select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
+      ${members}
+      join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+      where ${isList} order by r.id offset ${offset} limit ${limit}
+    ) as page on true
+    order by page.id`.execute(trx)
+  return rows
 }
 
 function readDate(list: PriceList, date: string | undefined): string | undefined {

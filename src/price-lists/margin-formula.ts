@@ -13,10 +13,14 @@ import {
 /** A fault in a formula; the message says what and at which character (from 1). */
 export class FormulaError extends Error {}
 
-/** The margin for a price and the costs of a row by ordinal; null on division by zero or when a cost is absent. */
+/**
+ * The margin for a price and the costs of a row by ordinal; null on division by zero, when a cost is absent, or when a
+ * JSON number cannot hold it.
+ */
 export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
 
 type Term = (price: Fraction, costs: readonly (number | null)[]) => Fraction | null
+/** `at` counts characters (code points), from 0. */
 type Token = { kind: 'number' | 'letter' | 'name' | 'operator' | 'end'; text: string; at: number }
 type Operator = (a: Fraction, b: Fraction) => Fraction | null
 
@@ -65,7 +69,8 @@ export function parseMarginFormula(formula: string, costs: Column[]): Margin {
   if (peek().kind !== 'end') throw fault(peek(), 'expected an operator')
   return (price, rowCosts) => {
     const result = root(fraction(price), rowCosts)
-    return result && roundHalfUp(result)
+    const margin = result && roundHalfUp(result)
+    return Number.isFinite(margin) ? margin : null
   }
 }
 
@@ -111,11 +116,9 @@ function tokenize(formula: string): Token[] {
   while (formula.slice(index).trim() !== '') {
     tokenPattern.lastIndex = index
     const match = tokenPattern.exec(formula)
-    const at = index + (formula.slice(index).length - formula.slice(index).trimStart().length)
-    if (!match)
-      throw new FormulaError(
-        `unexpected "${String.fromCodePoint(formula.codePointAt(at) ?? 0)}" at character ${at + 1}`,
-      )
+    const [character = ''] = formula.slice(index).trimStart()
+    const at = [...formula].length - [...formula.slice(index).trimStart()].length
+    if (!match) throw new FormulaError(`unexpected "${character}" at character ${at + 1}`)
     tokens.push(tokenOf(match, at))
     index = tokenPattern.lastIndex
   }

@@ -1,0 +1,149 @@
+import t from 'tap'
+import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { astral, hostileTexts } from '../helpers/hostile.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aList } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const readPath = '/api/v1/product_catalog/schema/'
+const string = (name: string) => ({ name, type: 'string' })
+
+t.test('code is A; attributes, extensions and costs follow in declaration order', async (t) => {
+  const account = await service.newAccount(t)
+  const values = ['red', 'blue']
+  const { status, body } = await account.post(schemaPath, {
+    attributes: [{ ...string('color'), values }, string('brand')],
+    extensions: [{ name: 'size', type: 'integer' }],
+    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  })
+  t.equal(status, 201)
+  const expected = {
+    attributes: [
+      { ...string('color'), values, letter: 'B' },
+      { ...string('brand'), letter: 'C' },
+    ],
+    extensions: [{ name: 'size', type: 'integer', letter: 'D' }],
+    costs: [
+      { name: 'purchase', letter: 'E' },
+      { name: 'freight', letter: 'F' },
+    ],
+  }
+  t.strictSame(body, expected)
+  t.strictSame((await account.get(readPath)).body, expected)
+})
+
+t.test('letters go on after Z as in a spreadsheet', async (t) => {
+  const account = await service.newAccount(t)
+  const costs = Array.from({ length: 100 }, (_, index) => ({ name: `c${index}` }))
+  const { body } = await account.post(schemaPath, { attributes: [string('color')], costs })
+  const letters = body.costs.map(({ letter }: { letter: string }) => letter)
+  t.equal(letters[23], 'Z')
+  t.equal(letters[24], 'AA')
+  t.equal(letters[49], 'AZ')
+  t.equal(letters[50], 'BA')
+  t.equal(letters[99], 'CX')
+})
+
+t.test('a catalog of codes alone has an empty schema', async (t) => {
+  const account = await service.newAccount(t)
+  const { status, body } = await account.post(schemaPath, {})
+  t.equal(status, 201)
+  t.strictSame(body, { attributes: [], extensions: [], costs: [] })
+  t.equal((await account.post(productsPath, [{ code: 'A' }])).status, 200)
+})
+
+t.test('the same schema again changes nothing, also when there are products', async (t) => {
+  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const before = (await account.get(readPath)).body
+  const { status, body } = await account.post(schemaPath, smallSchema)
+  t.equal(status, 201)
+  t.strictSame(body, before)
+})
+
+t.test(
+  'appended columns get the letters after the last one, present ones keep theirs',
+  async (t) => {
+    const account = await aCatalog(t, service, smallSchema)
+    const { status, body } = await account.post(schemaPath, {
+      attributes: [...smallSchema.attributes, string('brand')],
+      extensions: [...smallSchema.extensions, string('channel')],
+      costs: [...smallSchema.costs, { name: 'freight' }],
+    })
+    t.equal(status, 201)
+    const letters = [body.attributes, body.extensions, body.costs].map((columns) =>
+      columns.map(({ letter }: { letter: string }) => letter).join(),
+    )
+    t.strictSame(letters, ['B,E', 'C,F', 'D,G'])
+  },
+)
+
+t.test('the schema is replaced while there are no products and no price lists', async (t) => {
+  const account = await aCatalog(t, service, smallSchema)
+  const { status, body } = await account.post(schemaPath, { costs: [{ name: 'freight' }] })
+  t.equal(status, 201)
+  t.strictSame(body, { attributes: [], extensions: [], costs: [{ name: 'freight', letter: 'B' }] })
+})
+
+t.test('attributes and costs appended to products are absent until they are loaded', async (t) => {
+  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const { status } = await account.post(schemaPath, {
+    ...smallSchema,
+    attributes: [...smallSchema.attributes, string('brand')],
+    costs: [...smallSchema.costs, { name: 'freight' }],
+  })
+  t.equal(status, 201)
+  const product = async () => (await account.get(catalogPath)).body.results[0]
+  const { extended_catalog_id } = await product()
+  t.strictSame(await product(), { extended_catalog_id, code: 'A', country: 'UK', active: true })
+  await account.post(productsPath, [{ code: 'A', country: 'UK', brand: 'x', freight: 2 }])
+  t.match(await product(), { extended_catalog_id, brand: 'x', freight: 2 })
+})
+
+const { attributes, extensions, costs } = smallSchema
+const changes: [string, object][] = [
+  ['a column left out', { extensions, costs }],
+  ['all columns left out', {}],
+  ['a cost left out', { attributes, extensions }],
+  ['an attribute renamed', { ...smallSchema, attributes: [string('colour')] }],
+  ['a type changed', { ...smallSchema, attributes: [{ name: 'color', type: 'integer' }] }],
+  ['values limited', { ...smallSchema, attributes: [{ ...string('color'), values: ['red'] }] }],
+  ['a column of another kind', { attributes: [...attributes, ...extensions], costs }],
+  ['a column put first', { ...smallSchema, costs: [{ name: 'freight' }, ...costs] }],
+]
+
+t.test('once products exist, changing or leaving out a column is 409 schema-in-use', async (t) => {
+  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const before = (await account.get(readPath)).body
+  const append = { ...smallSchema, extensions: [...extensions, string('channel')] }
+  for (const [rule, schema] of [...changes, ['an extension appended', append] as const]) {
+    const { status, body } = await account.post(schemaPath, schema)
+    t.strictSame([status, body.type], [409, 'schema-in-use'], rule)
+  }
+  t.strictSame((await account.get(readPath)).body, before)
+})
+
+t.test('price lists hold the letters and columns that they name; appending goes on', async (t) => {
+  const account = await aCatalog(t, service, smallSchema)
+  await aList(account, { margin_formula: '= Price - D', product_filters: { color: ['red'] } })
+  for (const [rule, schema] of changes) {
+    const { status, body } = await account.post(schemaPath, schema)
+    t.strictSame([status, body.type], [409, 'schema-in-use'], rule)
+  }
+  const append = { ...smallSchema, extensions: [...extensions, string('channel')] }
+  t.equal((await account.post(schemaPath, append)).status, 201)
+})
+
+t.test('hostile names are names: kept as sent, told apart, and usable', async (t) => {
+  const account = await service.newAccount(t)
+  const names = [...hostileTexts, astral(255)]
+  const { status, body } = await account.post(schemaPath, { attributes: names.map(string) })
+  t.equal(status, 201)
+  t.strictSame(
+    body.attributes.map(({ name }: { name: string }) => name),
+    names,
+  )
+  const values = Object.fromEntries(names.map((name, index) => [name, `value ${index}`]))
+  t.equal((await account.post(productsPath, [{ code: 'A', ...values }])).status, 200)
+  const { extended_catalog_id: _, ...product } = (await account.get(catalogPath)).body.results[0]
+  t.strictSame(product, { code: 'A', ...values, active: true })
+})

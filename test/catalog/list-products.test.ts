@@ -1,0 +1,62 @@
+import t from 'tap'
+import { aCatalog, catalogPath, productsPath, smallSchema } from '../helpers/catalog.ts'
+import { hostileTexts } from '../helpers/hostile.ts'
+import { expectPaging } from '../helpers/paging.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+
+t.test('shows columns beside code and leaves out what is absent', async (t) => {
+  const full = { code: 'A', country: 'UK', color: 'red', purchase: 1.25, active: false }
+  const bare = { code: 'B', country: 'UK' }
+  const account = await aCatalog(t, service, smallSchema)
+  const { created } = (await account.post(productsPath, [full, bare])).body
+  const { status, body } = await account.get(catalogPath)
+  t.equal(status, 200)
+  t.strictSame(body, {
+    count: 2,
+    results: [
+      { extended_catalog_id: created[0], ...full },
+      { extended_catalog_id: created[1], ...bare, active: true },
+    ],
+  })
+})
+
+t.test('an empty catalog has no results', async (t) => {
+  const account = await service.newAccount(t)
+  t.strictSame((await account.get(catalogPath)).body, { count: 0, results: [] })
+})
+
+t.test('pages in the order of ids', async (t) => {
+  const rows = Array.from({ length: 30 }, (_, index) => ({ code: `P${30 - index}`, country: 'UK' }))
+  const account = await aCatalog(t, service, smallSchema, rows)
+  await expectPaging(t, account, catalogPath, 'extended_catalog_id')
+})
+
+t.test('code picks the rows of one product, compared code point by code point', async (t) => {
+  const rows = hostileTexts.flatMap((code) => [
+    { code, country: 'UK' },
+    { code, country: 'FR' },
+  ])
+  const account = await aCatalog(t, service, smallSchema, rows)
+  for (const code of hostileTexts) {
+    const { body } = await account.get(`${catalogPath}?code=${encodeURIComponent(code)}&limit=1`)
+    t.strictSame([body.count, body.results[0].code], [2, code])
+  }
+  t.strictSame((await account.get(`${catalogPath}?code=absent`)).body, { count: 0, results: [] })
+})
+
+t.test('a code that no product can have is refused', async (t) => {
+  const account = await service.newAccount(t)
+  for (const code of ['', 'x'.repeat(256), '%00', 'a%00b', '%ff', '%ed%a0%80']) {
+    const { status, body } = await account.get(`${catalogPath}?code=${code}`)
+    t.strictSame([status, body.type], [400, 'invalid-request'], code)
+    t.equal(body.errors[0].pointer, '#/query/code', code)
+  }
+})
+
+t.test('an account sees its own products only', async (t) => {
+  await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const other = await aCatalog(t, service, smallSchema)
+  t.strictSame((await other.get(`${catalogPath}?code=A`)).body, { count: 0, results: [] })
+})

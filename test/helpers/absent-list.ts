@@ -1,0 +1,23 @@
+import type { Test } from 'tap'
+import { sameProblem } from './refused.ts'
+import type { TestAccount, TestService } from './service.ts'
+import { aList } from './shop.ts'
+
+/** The list of another account answers byte for byte like one that does not exist; an id that is none is 400. */
+export async function expectAbsentLists(
+  t: Test,
+  service: TestService,
+  request: (account: TestAccount, id: number | string) => Promise<{ status: number; body: object }>,
+): Promise<void> {
+  const [account, other] = [await service.newAccount(t), await service.newAccount(t)]
+  const foreign = await request(account, (await aList(other, {})).id)
+  const absent = await request(account, 9007199254740991)
+  for (const { status, body } of [foreign, absent]) {
+    t.match({ status, ...body }, { status: 404, type: 'price-list-not-found' })
+  }
+  sameProblem(t, foreign, absent)
+  for (const id of ['0', '-1', '1.5', 'x', '9007199254740993', '%00', '1e400']) {
+    const { status, body } = await request(account, id)
+    t.match({ status, ...body }, { status: 400, errors: [{ pointer: '#/path/id' }] }, id)
+  }
+}

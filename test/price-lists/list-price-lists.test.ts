@@ -1,0 +1,64 @@
+import t from 'tap'
+import { listsPath } from '../helpers/catalog.ts'
+import { hostileTexts } from '../helpers/hostile.ts'
+import { expectPaging } from '../helpers/paging.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const path = '/api/v1/price_list/'
+const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+
+t.test('an account without lists has no results', async (t) => {
+  const account = await service.newAccount(t)
+  const { status, body } = await account.get(path)
+  t.strictSame([status, body], [200, { count: 0, results: [] }])
+})
+
+t.test('shows each list as it is read alone', async (t) => {
+  const account = await service.newAccount(t)
+  const lists = [
+    { name: 'b', description: 'x', ...year },
+    { name: 'a', is_calendar: true, ...year },
+  ]
+  const created = (await account.post(listsPath, lists)).body
+  const { count, results } = (await account.get(path)).body
+  t.equal(count, 2)
+  for (const [index, { id }] of created.entries()) {
+    t.strictSame(results[index], (await account.get(`${path}${id}`)).body)
+  }
+})
+
+t.test('pages in the order of ids', async (t) => {
+  const account = await service.newAccount(t)
+  const lists = Array.from({ length: 30 }, (_, index) => ({ name: `L${30 - index}`, ...year }))
+  await account.post(listsPath, lists)
+  await expectPaging(t, account, path, 'id')
+})
+
+t.test('name picks one list, compared code point by code point', async (t) => {
+  const account = await service.newAccount(t)
+  await account.post(
+    listsPath,
+    hostileTexts.map((name) => ({ name, ...year })),
+  )
+  for (const name of hostileTexts) {
+    const { body } = await account.get(`${path}?name=${encodeURIComponent(name)}`)
+    t.strictSame([body.count, body.results[0].name], [1, name])
+  }
+  t.strictSame((await account.get(`${path}?name=absent`)).body, { count: 0, results: [] })
+})
+
+t.test('a name that no list can have is refused', async (t) => {
+  const account = await service.newAccount(t)
+  for (const name of ['', 'x'.repeat(256), '%00', '%ff']) {
+    const { status, body } = await account.get(`${path}?name=${name}`)
+    t.strictSame([status, body.errors[0].pointer], [400, '#/query/name'], name)
+  }
+})
+
+t.test('an account sees its own lists only', async (t) => {
+  const [one, other] = [await service.newAccount(t), await service.newAccount(t)]
+  await one.post(listsPath, [{ name: 'L', ...year }])
+  t.strictSame((await other.get(path)).body, { count: 0, results: [] })
+  t.strictSame((await other.get(`${path}?name=L`)).body, { count: 0, results: [] })
+})
