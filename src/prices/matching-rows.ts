@@ -55,7 +55,7 @@ export async function findMatchingRows(
   if (parts.length === 0) return []
   const selects = parts.map(({ rows, on }) => selectMatching(list, rows, on, extras))
   const { rows } = await sql<MatchingRow>`
-    ${sql.join(selects, sql` union all `)}
+    select * from (${sql.join(selects, sql` union all `)}) as matching
     ${byKey.length === wanted.length ? sql`` : orderBy(columns)} limit ${rowsMax}`.execute(trx)
   return byKey.length === wanted.length ? rows.sort((a, b) => a.position - b.position) : rows
 }
