@@ -23,13 +23,19 @@ export interface PromotedPrice {
 interface Condition {
   field: string
   read: (row: PromotedRow) => string | null | undefined
-  texts: ReadonlySet<string>
+  texts: readonly string[]
 }
 
 interface Compiled {
   name: string
   reprice: Reprice
   conditions: Condition[]
+}
+
+/** Places, among the promotions, of those with a condition on the field, by each text that meets it. */
+interface Field {
+  read: Condition['read']
+  byText: Map<string, number[]>
 }
 
 /** Prices kept for rows that look alike; a read of a million different rows stays in bounds. */
@@ -41,17 +47,13 @@ const memoMax = 50_000
  */
 export function promotedPrices(promotions: Promotion[], columns: Columns) {
   const compiled = promotions.map((promotion) => compilePromotion(promotion, columns))
-  const conditions = compiled.flatMap((promotion) => promotion.conditions)
-  const covering = indexPromotions(compiled)
-  const fields = [...new Map(conditions.map(({ field, read }) => [field, read])).values()]
+  const fields = indexConditions(compiled)
+  const covering = coverage(compiled, [...fields.values()])
+  const reads = [...fields.values()].map(({ read }) => read)
   const memo = new Map<string, PromotedPrice>()
   const priceOf = (row: PromotedRow, only?: string): PromotedPrice => {
     if (compiled.length === 0) return { active_price: row.price, promotions: [] }
-    const key = JSON.stringify([
-      row.price,
-      only ?? null,
-      ...fields.map((read) => read(row) ?? null),
-    ])
+    const key = JSON.stringify([row.price, only ?? null, ...reads.map((read) => read(row) ?? null)])
     const known = memo.get(key)
     if (known) return known
     if (memo.size === memoMax) memo.clear()
@@ -63,7 +65,10 @@ export function promotedPrices(promotions: Promotion[], columns: Columns) {
     memo.set(key, promoted)
     return promoted
   }
-  return { priceOf, usesAttributes: conditions.some(({ field }) => field.startsWith('attribute')) }
+  return {
+    priceOf,
+    usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
+  }
 }
 
 function evaluate(price: number, covering: Compiled[]): PromotedPrice {
@@ -79,7 +84,7 @@ function compilePromotion(promotion: Promotion, columns: Columns): Compiled {
     filters.push({
       field: 'dimension',
       read: ({ dimension }) => dimension,
-      texts: new Set(dimensions),
+      texts: [...new Set(dimensions)],
     })
   return { name: promotion.name, reprice: compileReprice(promotion), conditions: filters }
 }
@@ -90,37 +95,35 @@ function condition({ kind, ordinal, texts }: FilterCondition): Condition {
     attribute: ({ attributes }) => attributes?.[ordinal - 1],
     extension: ({ extensions }) => extensions[ordinal - 1],
   }
-  return { field: `${kind} ${ordinal}`, read: readers[kind], texts: new Set(texts) }
+  return { field: `${kind} ${ordinal}`, read: readers[kind], texts }
 }
 
-/**
- * Finds the promotions that cover a row, in their order. Each is looked up by its condition with the fewest values, so
- * that a row meets only promotions that are about it.
- */
-function indexPromotions(compiled: Compiled[]): (row: PromotedRow) => Compiled[] {
-  const everywhere: number[] = []
-  const byField = new Map<string, { read: Condition['read']; byText: Map<string, number[]> }>()
+/** The fields that some promotion filters, each with the promotions that its texts concern. */
+function indexConditions(compiled: Compiled[]): Map<string, Field> {
+  const fields = new Map<string, Field>()
   for (const [place, { conditions }] of compiled.entries()) {
-    const [narrowest] = conditions.toSorted((a, b) => a.texts.size - b.texts.size)
-    if (!narrowest) everywhere.push(place)
-    else {
-      const { field, read, texts } = narrowest
-      const index = byField.get(field) ?? { read, byText: new Map() }
-      byField.set(field, index)
+    for (const { field, read, texts } of conditions) {
+      const { byText } = fields.get(field) ?? { byText: new Map<string, number[]>() }
+      fields.set(field, { read, byText })
       for (const text of texts) {
-        const places = index.byText.get(text)
+        const places = byText.get(text)
         if (places) places.push(place)
-        else index.byText.set(text, [place])
+        else byText.set(text, [place])
       }
     }
   }
+  return fields
+}
+
+/** Finds the promotions that cover a row, in their order: those of which it meets as many conditions as they have. */
+function coverage(compiled: Compiled[], fields: Field[]): (row: PromotedRow) => Compiled[] {
+  const needed = Uint8Array.from(compiled, ({ conditions }) => conditions.length)
   return (row) => {
-    const narrowed = [...byField.values()].flatMap(
-      ({ read, byText }) => byText.get(read(row) ?? '') ?? [],
-    )
-    return [...everywhere, ...narrowed]
-      .sort((a, b) => a - b)
-      .map((place) => compiled[place] as Compiled)
-      .filter(({ conditions }) => conditions.every(({ read, texts }) => texts.has(read(row) ?? '')))
+    const left = needed.slice()
+    for (const { read, byText } of fields) {
+      // Canonical texts are never empty: an absent value finds nothing.
+      for (const place of byText.get(read(row) ?? '') ?? []) left[place] = (left[place] ?? 0) - 1
+    }
+    return compiled.filter((_, place) => left[place] === 0)
   }
 }
