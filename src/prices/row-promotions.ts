@@ -18,10 +18,12 @@ export async function findRowPromotions(
 ): Promise<Promotion[]> {
   const named = wanted.filter(({ row }) => row.promotion !== undefined)
   const names = [...new Set(named.map(({ row }) => row.promotion as string))]
-  const known = await findPromotionNames(trx, list.account_id, names)
-  for (const { row, position } of named) {
-    if (!known.has(row.promotion as string))
-      errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
+  if (names.length > 0) {
+    const known = await findPromotionNames(trx, list.account_id, names)
+    for (const { row, position } of named) {
+      if (!known.has(row.promotion as string))
+        errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
+    }
   }
   return findValidPromotions(trx, list.account_id, {
     priceList: list.name,

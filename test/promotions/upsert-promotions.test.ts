@@ -269,3 +269,23 @@ t.test('an account neither sees nor changes the promotions of another', async (t
   t.match((await theirs.post(path, [aPromotion({ value: 1 })])).body, { updated: [] })
   t.strictSame(await stored(mine), before)
 })
+
+t.test(
+  'overlapping calls at the same time all succeed, and each promotion is kept once',
+  async (t) => {
+    const shop = await service.newAccount(t)
+    const names = Array.from({ length: 200 }, (_, index) => `P${(index * 77) % 200}`)
+    const calls = Array.from({ length: 8 }, (_, call) =>
+      shop.post(
+        path,
+        (call % 2 ? names : names.toReversed()).map((name) => aPromotion({ name, value: call })),
+      ),
+    )
+    const answers = await Promise.all(calls)
+    for (const { status } of answers) t.equal(status, 200)
+    t.equal(answers.flatMap(({ body }) => body.created).length, 200)
+    const rows = await stored(shop)
+    t.equal(rows.length, 200)
+    t.equal(new Set(rows.map(({ value }) => value)).size, 1)
+  },
+)
