@@ -127,6 +127,19 @@ export interface Products {
   id: Generated<number>;
 }
 
+export interface Promotions {
+  account_id: number;
+  id: Generated<number>;
+  kind: string;
+  name: string;
+  price_dimensions: string[] | null;
+  price_lists: string[] | null;
+  product_filters: Json | null;
+  valid_from: string;
+  valid_to: string;
+  value: number;
+}
+
 export interface Sales {
   account_id: number;
   active_price: number | null;
@@ -163,6 +176,7 @@ export interface DB {
   price_lists: PriceLists;
   product_attributes: ProductAttributes;
   products: Products;
+  promotions: Promotions;
   sales: Sales;
   users: Users;
 }

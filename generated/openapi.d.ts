@@ -297,7 +297,9 @@ export interface paths {
          *
          *     An output row is the input row with the concrete `code` and extensions and the result fields. `active_price`
          *     is the lowest of the published price and the prices under the promotions that are valid on `promotion_date`
-         *     and cover the row; `promotions` lists those. With `promotion` in a row only that one is looked at.
+         *     and cover the row; `promotions` lists those by name. With `promotion` in a row only that one is looked at: a
+         *     name that does not exist is an error (`unknown_promotion`), one that is not valid that day or does not cover
+         *     the row leaves the published price.
          *
          *     Attributes beside a `code` are ignored. The list is named by `price_list_name` or `price_list_id`; a list that
          *     is not published is a conflict (409 `price-list-not-published`). A read that expands to more than 1,000,000
@@ -305,6 +307,107 @@ export interface paths {
          */
         post: operations["getPrices"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices/bulk_update_dynamic_attributes/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set dynamic attributes
+         * @description Sets dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
+         *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
+         *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
+         *     later publication and go with the row when it leaves the list.
+         *
+         *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
+         *     when written as JSON without white space. Inside arrays and objects `null` is kept; a number that a double
+         *     cannot hold as it was written is refused there too. The name `__proto__` is refused.
+         *
+         *     A row that is not in the published list is an error. The list is named by `price_list_name` or
+         *     `price_list_id`; a list that is not published, or was not made through this interface, is a conflict (409).
+         */
+        post: operations["updateDynamicAttributes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/promotions/bulk_create_or_update/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load promotions
+         * @description Creates or replaces promotions by `name`: an optional field that is left out is absent afterwards, also when
+         *     the promotion existed.
+         *
+         *     A promotion covers a price when all of this holds: the list is one of `price_lists`, the product passes
+         *     `product_filters`, and the price column is one of `price_dimensions`; each that is absent covers all. It is
+         *     valid on the days from `valid_from` to `valid_to`, both included. Promotions are computed when prices are read
+         *     (`get_prices`) and never change a stored price.
+         *
+         *     `price_lists` must exist (`unknown_price_list`), the columns and value types in `product_filters` are checked
+         *     against the catalog; `price_dimensions` are not checked, a list without such a column is not covered.
+         *     Promotions refer to lists by name: when a list is deleted its promotions stay and cover nothing there, and a
+         *     new list of the same name is covered again.
+         */
+        post: operations["upsertPromotions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/promotions/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up promotions
+         * @description The promotions in the order of their ids, narrowed by any of the filters.
+         */
+        get: operations["listPromotions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/promotions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a promotion
+         * @description Deletes the promotion; prices are read without it from then on.
+         */
+        delete: operations["deletePromotion"];
         options?: never;
         head?: never;
         patch?: never;
@@ -622,7 +725,7 @@ export interface components {
          */
         RowIds: components["schemas"]["Id"][];
         /**
-         * @description Which catalog products the list takes: a map from `code`, an attribute or an extension to the list of allowed
+         * @description Which catalog products are taken: a map from `code`, an attribute or an extension to the list of allowed
          *     values of that column's type. All keys must match (AND), any value of a key will do (OR). `{}` allows all.
          * @example {
          *       "country": [
@@ -761,6 +864,34 @@ export interface components {
             /** @description The prices to set. */
             payload: components["schemas"]["UpdatePricesRow"][];
         };
+        /** @description One dynamic attribute of one row, every extension of the catalog beside `code` (or under `extensions`). */
+        UpdateDynamicAttributesRow: {
+            code: components["schemas"]["Text"];
+            extensions?: components["schemas"]["RowExtensions"];
+            /**
+             * @description Name of the dynamic attribute to set; any but `__proto__`.
+             * @example shelf
+             */
+            dynamic_attribute_name: components["schemas"]["Text"];
+            /**
+             * @description Any JSON value but `null`, at most 4,096 bytes.
+             * @example {
+             *       "aisle": 4,
+             *       "side": "left"
+             *     }
+             */
+            dynamic_attribute_value: string | number | boolean | unknown[] | Record<string, never>;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Names the list by `price_list_name` or `price_list_id`; one is required, both must mean the same list. */
+        UpdateDynamicAttributesInput: {
+            price_list_name?: components["schemas"]["Text"];
+            /** @description Id of the price list; required when `price_list_name` is not given. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description The dynamic attributes to set. */
+            payload: components["schemas"]["UpdateDynamicAttributesRow"][];
+        };
         /** @description What to read. Everything left out is a wildcard. */
         GetPricesRow: {
             /** @description Product code; absent, every code. */
@@ -794,10 +925,17 @@ export interface components {
             /** @description What to read. */
             payload: components["schemas"]["GetPricesRow"][];
         };
+        /**
+         * @description A price after a promotion: computed exactly, never below 0, rounded half up to 6 decimals, and given as the
+         *     nearest double when it has more than 15 significant digits.
+         * @example 2.04
+         */
+        ComputedPrice: number;
         PromotionValue: {
+            /** @description Name of the promotion. */
             name: components["schemas"]["Text"];
             /** @description The price with this promotion. */
-            value: components["schemas"]["Money"];
+            value: components["schemas"]["ComputedPrice"];
         };
         /** @description The input row with its concrete code and extensions, and these fields. */
         PriceRow: {
@@ -807,8 +945,8 @@ export interface components {
             extended_catalog_id: components["schemas"]["Id"];
             pk: components["schemas"]["Id"];
             /** @description The price in force, the lowest of the published price and the promotions' values. */
-            active_price: components["schemas"]["Money"];
-            /** @description The promotions that are valid and cover the row. */
+            active_price: components["schemas"]["ComputedPrice"];
+            /** @description The promotions that are valid and cover the row, by name. */
             promotions: components["schemas"]["PromotionValue"][];
             /** @description The published price, when `include` names it. */
             base_price?: components["schemas"]["Money"];
@@ -816,6 +954,84 @@ export interface components {
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * @description How the price with the promotion is computed: `percentage` takes `value` percent off, `amount` takes `value`
+         *     off, `fixed_price` is `value`.
+         * @enum {string}
+         */
+        PromotionKind: "percentage" | "amount" | "fixed_price";
+        PromotionInput: {
+            /**
+             * @description Name of the promotion, unique in the account.
+             * @example Black Friday
+             */
+            name: components["schemas"]["Text"];
+            kind: components["schemas"]["PromotionKind"];
+            /**
+             * @description The percentage (0 to 100), the amount, or the fixed price.
+             * @example 20
+             */
+            value: components["schemas"]["Money"];
+            /** @description The first day. */
+            valid_from: components["schemas"]["Date"];
+            /** @description The last day, not before `valid_from`. */
+            valid_to: components["schemas"]["Date"];
+            /**
+             * @description Names of the price lists that are covered; all when absent.
+             * @example [
+             *       "Retail 2026"
+             *     ]
+             */
+            price_lists?: components["schemas"]["Text"][];
+            /** @description Which products are covered, as in price lists; all when absent. */
+            product_filters?: components["schemas"]["ProductFilters"];
+            /**
+             * @description Names of the price columns that are covered; all when absent.
+             * @example [
+             *       "retail"
+             *     ]
+             */
+            price_dimensions?: components["schemas"]["Text"][];
+        };
+        /** @description A promotion; what is absent covers all. */
+        Promotion: {
+            id: components["schemas"]["Id"];
+            /**
+             * @description Name of the promotion, unique in the account.
+             * @example Black Friday
+             */
+            name: components["schemas"]["Text"];
+            kind: components["schemas"]["PromotionKind"];
+            /**
+             * @description The percentage (0 to 100), the amount, or the fixed price.
+             * @example 20
+             */
+            value: components["schemas"]["Money"];
+            /** @description The first day. */
+            valid_from: components["schemas"]["Date"];
+            /** @description The last day, not before `valid_from`. */
+            valid_to: components["schemas"]["Date"];
+            /**
+             * @description Names of the price lists that are covered; all when absent.
+             * @example [
+             *       "Retail 2026"
+             *     ]
+             */
+            price_lists?: components["schemas"]["Text"][];
+            /** @description Which products are covered, as in price lists; all when absent. */
+            product_filters?: components["schemas"]["ProductFilters"];
+            /**
+             * @description Names of the price columns that are covered; all when absent.
+             * @example [
+             *       "retail"
+             *     ]
+             */
+            price_dimensions?: components["schemas"]["Text"][];
+        };
+        PromotionPage: {
+            count: components["schemas"]["Count"];
+            results: components["schemas"]["Promotion"][];
         };
         SaleInput: {
             /** @description Unique identifier of the transaction. */
@@ -1800,6 +2016,190 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateDynamicAttributes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026",
+                 *       "payload": [
+                 *         {
+                 *           "code": "85123A",
+                 *           "country": "United Kingdom",
+                 *           "dynamic_attribute_name": "shelf",
+                 *           "dynamic_attribute_value": {
+                 *             "aisle": 4,
+                 *             "side": "left"
+                 *           }
+                 *         },
+                 *         {
+                 *           "code": "85123A",
+                 *           "country": "United Kingdom",
+                 *           "dynamic_attribute_name": "clearance",
+                 *           "dynamic_attribute_value": false
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateDynamicAttributesInput"];
+            };
+        };
+        responses: {
+            /** @description The ids of the rows in payload order, each once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowIds"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    upsertPromotions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "name": "Black Friday",
+                 *         "kind": "percentage",
+                 *         "value": 20,
+                 *         "valid_from": "2026-11-27",
+                 *         "valid_to": "2026-11-30",
+                 *         "price_lists": [
+                 *           "Retail 2026"
+                 *         ],
+                 *         "product_filters": {
+                 *           "country": [
+                 *             "United Kingdom"
+                 *           ]
+                 *         },
+                 *         "price_dimensions": [
+                 *           "retail"
+                 *         ]
+                 *       },
+                 *       {
+                 *         "name": "One pound off",
+                 *         "kind": "amount",
+                 *         "value": 1,
+                 *         "valid_from": "2026-11-01",
+                 *         "valid_to": "2026-11-30"
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["PromotionInput"][];
+            };
+        };
+        responses: {
+            /** @description The ids of the promotions that were created and of those that existed, each in payload order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedUpdated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPromotions: {
+        parameters: {
+            query?: {
+                /** @description How many results to skip. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only the promotion of this name. */
+                name?: components["schemas"]["Text"];
+                /** @description Only promotions that are valid on this day. */
+                valid_on?: components["schemas"]["Date"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of promotions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromotionPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePromotion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the promotion. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The promotion is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -13,7 +13,11 @@ import { listPriceLists } from '../price-lists/list-price-lists.ts'
 import { readPriceList } from '../price-lists/read-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
 import { getPrices } from '../prices/get-prices.ts'
+import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
 import { updatePrices } from '../prices/update-prices.ts'
+import { deletePromotion } from '../promotions/delete-promotion.ts'
+import { listPromotions } from '../promotions/list-promotions.ts'
+import { upsertPromotions } from '../promotions/upsert-promotions.ts'
 import { listSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
 import type { ServiceOperation } from './service.ts'
@@ -35,6 +39,10 @@ export const handlers = {
   addProducts,
   updatePrices,
   getPrices,
+  updateDynamicAttributes,
+  upsertPromotions,
+  listPromotions,
+  deletePromotion,
   upsertSales,
   listSales,
   listJobs,

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { type Columns, keepColumns } from '../catalog/columns.ts'
+import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { defaultMarginFormula, FormulaError, parseMarginFormula } from './margin-formula.ts'
-import { type ProductFilters, rejectFaultyFilters } from './product-filters.ts'
 
 type Input = Schemas['PriceListInput']
 

@@ -2,27 +2,33 @@ import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { invalidRequest } from '../contract/row-errors.ts'
-import type { Trx } from '../database/pool.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../price-lists/queries.ts'
+import {
+  type PromotedPrice,
+  type PromotedRow,
+  promotedPrices,
+} from '../promotions/promoted-prices.ts'
 import { countMatchingRows, findMatchingRows, type MatchingRow } from './matching-rows.ts'
+import { findNamedList } from './payload.ts'
+import { findRowPromotions } from './row-promotions.ts'
 import { readWantedRows } from './wanted-rows.ts'
-
-type Input = Schemas['GetPricesInput']
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = ({ account, body, errors, inAccount }, { limits }) =>
   inAccount(async (trx) => {
-    const list = await findNamedList(trx, account, body)
+    const list = await findNamedList(body, (by) => findPriceList(trx, account, by))
     rejectUnpublished(list)
     const columns = await findColumns(trx, account)
     const wanted = readWantedRows(body.payload, list, columns, errors)
+    const promotions = await findRowPromotions(trx, list, wanted, body.promotion_date, errors)
     errors.reject()
+    const promoted = promotedPrices(promotions, columns)
     const include = new Set(body.include)
     const extras = {
       costs: include.has('margin'),
       dynamicAttributes: include.has('dynamic_attributes'),
+      attributes: promoted.usesAttributes,
     }
     const matching = await findMatchingRows(
       trx,
@@ -36,7 +42,7 @@ export const getPrices: Handler<'getPrices'> = ({ account, body, errors, inAccou
       const size = await countMatchingRows(trx, list, columns, wanted)
       throw tooLarge(limits.readRowsMax, size)
     }
-    const show = priceRow(list, columns, include)
+    const show = priceRow(list, columns, include, promoted.priceOf)
     return matching.map((match) =>
       show(body.payload[match.position] as Schemas['GetPricesRow'], match),
     )
@@ -47,25 +53,13 @@ function tooLarge(rowsMax: number, size: number): Problem {
   return new Problem('result-too-large', detail)
 }
 
-async function findNamedList(trx: Trx, account: number, body: Input): Promise<PriceList> {
-  const { price_list_name: name, price_list_id: id } = body
-  if (id === undefined && name === undefined) {
-    const message = 'price_list_name or price_list_id is required'
-    throw invalidRequest([
-      { pointer: '/price_list_name', field: 'price_list_name', code: 'required', message },
-    ])
-  }
-  const list = await findPriceList(trx, account, id === undefined ? { name: name ?? '' } : { id })
-  if (name !== undefined && name !== list.name) {
-    const message = 'price_list_name and price_list_id must mean the same list'
-    throw invalidRequest([
-      { pointer: '/price_list_id', field: 'price_list_id', code: 'conflicting_keys', message },
-    ])
-  }
-  return list
-}
-
-function priceRow(list: PriceList, columns: Columns, include: Set<string>) {
+function priceRow(
+  list: PriceList,
+  columns: Columns,
+  include: Set<string>,
+  promotedPrice: (row: PromotedRow, only?: string) => PromotedPrice,
+) {
+  const [onlyDimension = ''] = list.price_dimensions
   const marginOf = include.has('margin')
     ? parseMarginFormula(list.margin_formula, columns.costs)
     : undefined
@@ -77,8 +71,10 @@ function priceRow(list: PriceList, columns: Columns, include: Set<string>) {
     price_list_id: list.id,
     extended_catalog_id: match.product_id,
     pk: match.id,
-    active_price: match.price,
-    promotions: [],
+    ...promotedPrice(
+      { ...match, dimension: input.price_dimension ?? onlyDimension },
+      input.promotion,
+    ),
     ...(include.has('base_price') && { base_price: match.price }),
     ...(marginOf && { margin: marginOf(match.price, match.costs ?? []) }),
     ...(include.has('dynamic_attributes') && {

@@ -18,12 +18,14 @@ export interface MatchingRow {
   price: number
   costs?: (number | null)[]
   dynamic_attributes?: Record<string, unknown> | null
+  attributes?: (string | null)[] | null
 }
 
 /** Columns to read beyond the price. */
 export interface Extras {
   costs: boolean
   dynamicAttributes: boolean
+  attributes: boolean
 }
 
 /**
@@ -57,7 +59,7 @@ export async function countMatchingRows(
     ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
   ].map(([, rows]) => rows)
   const distinct = alike.map(([row], position) => ({ ...(row as WantedRow), position }))
-  const extras = { costs: false, dynamicAttributes: false }
+  const extras = { costs: false, dynamicAttributes: false, attributes: false }
   const { rows } = await sql<{ position: number; count: number }>`
     select position, count(*) as count
     from (${selectAllMatching(list, columns, distinct, extras)}) as matching
@@ -100,11 +102,13 @@ function selectMatching(
     select input.position, r.id, r.product_id, r.code, r.extensions, ${priceOf(list)} as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
+      ${extras.attributes ? sql`, pa.attributes` : sql``}
     from ${inputRows(rows)}
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and ${on} and ${isPublished}
-    ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}`
+    ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
+    ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
 function inputRows(rows: WantedRow[]): RawBuilder<unknown> {

@@ -22,6 +22,33 @@ export function readListName(body: { price_list_name?: string; name?: string }):
   return { name: price_list_name }
 }
 
+/**
+ * The list that a body names by `price_list_name`, by `price_list_id` or by both, as `find` finds it. Neither, or two
+ * that do not mean the same list: `invalid-request`.
+ */
+export async function findNamedList(
+  {
+    price_list_name: name,
+    price_list_id: id,
+  }: { price_list_name?: string; price_list_id?: number },
+  find: (by: ListName) => Promise<PriceList>,
+): Promise<PriceList> {
+  if (id === undefined && name === undefined) {
+    const message = 'price_list_name or price_list_id is required'
+    throw invalidRequest([
+      { pointer: '/price_list_name', field: 'price_list_name', code: 'required', message },
+    ])
+  }
+  const list = await find(id === undefined ? { name: name ?? '' } : { id })
+  if (name !== undefined && name !== list.name) {
+    const message = 'price_list_name and price_list_id must mean the same list'
+    throw invalidRequest([
+      { pointer: '/price_list_id', field: 'price_list_id', code: 'conflicting_keys', message },
+    ])
+  }
+  return list
+}
+
 /** Fixed keys of a payload row that names one price of a list. */
 export interface PriceAddress {
   price_dimension?: string

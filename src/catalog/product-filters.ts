@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { canonicalText, findValueFault } from '../catalog/column-value.ts'
-import type { Column, Columns, ColumnValue } from '../catalog/columns.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { canonicalText, findValueFault } from './column-value.ts'
+import type { Column, Columns, ColumnValue } from './columns.ts'
 
 /** From `code`, an attribute or an extension to the allowed values. */
 export type ProductFilters = Record<string, ColumnValue[]>

@@ -1,0 +1,129 @@
+import type { Columns } from '../catalog/columns.ts'
+import { compileFilters, type FilterCondition } from '../catalog/product-filters.ts'
+import { compileReprice, type Reprice } from './promotion-price.ts'
+import type { Promotion } from './queries.ts'
+
+/** What promotions look at in a row of a price list: canonical texts by ordinal. */
+export interface PromotedRow {
+  code: string
+  extensions: readonly string[]
+  /** Only where `usesAttributes`; null for a code without any. */
+  attributes?: readonly (string | null)[] | null
+  dimension: string
+  /** The published price. */
+  price: number
+}
+
+/** The price in force and the promotions that cover the row, by name, each with its price. */
+export interface PromotedPrice {
+  active_price: number
+  promotions: { name: string; value: number }[]
+}
+
+interface Condition {
+  field: string
+  read: (row: PromotedRow) => string | null | undefined
+  texts: readonly string[]
+}
+
+interface Compiled {
+  name: string
+  reprice: Reprice
+  conditions: Condition[]
+}
+
+/** Places, among the promotions, of those with a condition on the field, by each text that meets it. */
+interface Field {
+  read: Condition['read']
+  byText: Map<string, number[]>
+}
+
+/** Prices kept for rows that look alike; a read of a million different rows stays in bounds. */
+const memoMax = 50_000
+
+/**
+ * Evaluates promotions, given by name, on rows: which cover a row, and the price with each. With `only` a row is looked
+ * at under the promotion of that name alone.
+ */
+export function promotedPrices(promotions: Promotion[], columns: Columns) {
+  const compiled = promotions.map((promotion) => compilePromotion(promotion, columns))
+  const fields = indexConditions(compiled)
+  const covering = coverage(compiled, [...fields.values()])
+  const reads = [...fields.values()].map(({ read }) => read)
+  const memo = new Map<string, PromotedPrice>()
+  const priceOf = (row: PromotedRow, only?: string): PromotedPrice => {
+    if (compiled.length === 0) return { active_price: row.price, promotions: [] }
+    const key = JSON.stringify([row.price, only ?? null, ...reads.map((read) => read(row) ?? null)])
+    const known = memo.get(key)
+    if (known) return known
+    if (memo.size === memoMax) memo.clear()
+    const all = covering(row)
+    const promoted = evaluate(
+      row.price,
+      only === undefined ? all : all.filter(({ name }) => name === only),
+    )
+    memo.set(key, promoted)
+    return promoted
+  }
+  return {
+    priceOf,
+    usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
+  }
+}
+
+function evaluate(price: number, covering: Compiled[]): PromotedPrice {
+  const promotions = covering.map(({ name, reprice }) => ({ name, value: reprice(price) }))
+  const lowest = promotions.reduce((least, { value }) => Math.min(least, value), price)
+  return { active_price: lowest, promotions }
+}
+
+function compilePromotion(promotion: Promotion, columns: Columns): Compiled {
+  const filters = compileFilters(promotion.product_filters ?? {}, columns).map(condition)
+  const dimensions = promotion.price_dimensions
+  if (dimensions)
+    filters.push({
+      field: 'dimension',
+      read: ({ dimension }) => dimension,
+      texts: [...new Set(dimensions)],
+    })
+  return { name: promotion.name, reprice: compileReprice(promotion), conditions: filters }
+}
+
+function condition({ kind, ordinal, texts }: FilterCondition): Condition {
+  const readers: Record<typeof kind, Condition['read']> = {
+    code: ({ code }) => code,
+    attribute: ({ attributes }) => attributes?.[ordinal - 1],
+    extension: ({ extensions }) => extensions[ordinal - 1],
+  }
+  return { field: `${kind} ${ordinal}`, read: readers[kind], texts }
+}
+
+/** The fields that some promotion filters, each with the promotions that its texts concern. */
+function indexConditions(compiled: Compiled[]): Map<string, Field> {
+  const fields = new Map<string, Field>()
+  for (const [place, { conditions }] of compiled.entries()) {
+    for (const { field, read, texts } of conditions) {
+      const { byText } = fields.get(field) ?? { byText: new Map<string, number[]>() }
+      fields.set(field, { read, byText })
+      for (const text of texts) {
+        const places = byText.get(text)
+        if (places) places.push(place)
+        else byText.set(text, [place])
+      }
+    }
+  }
+  return fields
+}
+
+/** Finds the promotions that cover a row, in their order: those of which it meets as many conditions as they have. */
+function coverage(compiled: Compiled[], fields: Field[]): (row: PromotedRow) => Compiled[] {
+  const needed = Uint8Array.from(compiled, ({ conditions }) => conditions.length)
+  return (row) => {
+    const left = needed.slice()
+    for (const { read, byText } of fields) {
+      // Canonical texts are never empty: an absent value finds nothing.
+      for (const place of byText.get(read(row) ?? '') ?? []) left[place] = (left[place] ?? 0) - 1
+    }
+    return compiled.filter((_, place) => left[place] === 0)
+  }
+}

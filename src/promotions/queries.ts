@@ -1,0 +1,67 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { ProductFilters } from '../catalog/product-filters.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** A promotion as a price is computed with it; null covers all. */
+export interface Promotion {
+  name: string
+  kind: Schemas['PromotionKind']
+  value: number
+  product_filters: ProductFilters | null
+  price_dimensions: string[] | null
+}
+
+/** The price list and the day of a read; `names` are the only promotions it looks at, null is all. */
+export interface PromotionScope {
+  priceList: string
+  date: string
+  names: string[] | null
+}
+
+/** SQL that is true for a promotion that is valid on the day. */
+export function isValidOn(date: string): RawBuilder<boolean> {
+  return sql<boolean>`(valid_from <= ${date}::date and valid_to >= ${date}::date)`
+}
+
+/** The promotions of the scope that are valid on its day and cover its list, by name. */
+export async function findValidPromotions(
+  trx: Trx,
+  account: number,
+  { priceList, date, names }: PromotionScope,
+): Promise<Promotion[]> {
+  const { rows } = await sql<Promotion>`
+    select name, kind, value, product_filters, price_dimensions
+    from promotions
+    where account_id = ${account} and ${isValidOn(date)}
+      and (price_lists is null or ${priceList} = any(price_lists))
+      and (${names}::text[] is null or name = any(${names}::text[]))
+    order by name`.execute(trx)
+  return rows
+}
+
+/** Which of the names are those of promotions, valid or not. */
+export async function findPromotionNames(
+  trx: Trx,
+  account: number,
+  names: string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select name from promotions where account_id = ${account} and name = any(${names}::text[])`.execute(
+    trx,
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Which of the names are those of price lists. */
+export async function findPriceListNames(
+  trx: Trx,
+  account: number,
+  names: string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select name from price_lists where account_id = ${account} and name = any(${names}::text[])`.execute(
+    trx,
+  )
+  return new Set(rows.map(({ name }) => name))
+}

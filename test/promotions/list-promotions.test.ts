@@ -1,0 +1,95 @@
+import t from 'tap'
+import { startTestService } from '../helpers/service.ts'
+
+const path = '/api/v1/promotions/'
+const service = await startTestService(t)
+
+const spring = {
+  name: 'Spring',
+  kind: 'amount',
+  value: 1,
+  valid_from: '2026-03-01',
+  valid_to: '2026-05-31',
+}
+const may = {
+  name: 'May',
+  kind: 'percentage',
+  value: 5,
+  valid_from: '2026-05-01',
+  valid_to: '2026-05-31',
+}
+
+async function withPromotions(t: Parameters<typeof service.newAccount>[0], promotions: object[]) {
+  const shop = await service.newAccount(t)
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', promotions)
+  const names = async (query: string) => {
+    const { body } = await shop.get(`${path}${query}`)
+    t.equal(body.count, body.results.length)
+    return body.results.map(({ name }: { name: string }) => name)
+  }
+  return { shop, names }
+}
+
+t.test('without promotions the page is empty', async (t) => {
+  const shop = await service.newAccount(t)
+  t.strictSame((await shop.get(path)).body, { count: 0, results: [] })
+})
+
+t.test('valid_on finds the promotions of a day, first and last day included', async (t) => {
+  const { names } = await withPromotions(t, [spring, may])
+  t.strictSame(await names('?valid_on=2026-02-28'), [])
+  t.strictSame(await names('?valid_on=2026-03-01'), ['Spring'])
+  t.strictSame(await names('?valid_on=2026-04-30'), ['Spring'])
+  t.strictSame(new Set(await names('?valid_on=2026-05-01')), new Set(['Spring', 'May']))
+  t.strictSame(new Set(await names('?valid_on=2026-05-31')), new Set(['Spring', 'May']))
+  t.strictSame(await names('?valid_on=2026-06-01'), [])
+})
+
+t.test('name finds the promotion of exactly that name, and filters combine', async (t) => {
+  const { names } = await withPromotions(t, [spring, may])
+  t.strictSame(await names('?name=May'), ['May'])
+  t.strictSame(await names('?name=may'), [])
+  t.strictSame(await names('?name=May&valid_on=2026-05-01'), ['May'])
+  t.strictSame(await names('?name=May&valid_on=2026-04-30'), [])
+})
+
+t.test('pages are in the order of the ids and count all', async (t) => {
+  const promotions = Array.from({ length: 30 }, (_, index) => ({ ...may, name: `P${99 - index}` }))
+  const { shop } = await withPromotions(t, promotions)
+  const first = (await shop.get(path)).body
+  t.equal(first.count, 30)
+  t.equal(first.results.length, 25)
+  const rest = (await shop.get(`${path}?offset=25`)).body
+  t.equal(rest.count, 30)
+  const ids = [...first.results, ...rest.results].map(({ id }: { id: number }) => id)
+  t.equal(new Set(ids).size, 30)
+  t.strictSame(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  )
+  t.equal((await shop.get(`${path}?offset=7&limit=1`)).body.results[0].id, ids[7])
+})
+
+t.test('a bad parameter is refused by name', async (t) => {
+  const shop = await service.newAccount(t)
+  const cases = {
+    valid_on: ['2026-02-30', 'today', ''],
+    name: [''],
+    limit: ['0', '1001', 'x'],
+    offset: ['-1'],
+  }
+  for (const [name, values] of Object.entries(cases)) {
+    for (const value of values) {
+      const { status, body } = await shop.get(`${path}?${name}=${value}`)
+      t.equal(status, 400, `${name}=${value}`)
+      t.equal(body.errors[0].pointer, `#/query/${name}`)
+    }
+  }
+})
+
+t.test('the promotions of another account are not seen', async (t) => {
+  await withPromotions(t, [spring, may])
+  const { names } = await withPromotions(t, [])
+  t.strictSame(await names(''), [])
+  t.strictSame(await names('?name=May'), [])
+})
