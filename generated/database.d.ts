@@ -55,6 +55,25 @@ export interface CatalogColumns {
   type: string;
 }
 
+export interface CompetitorPrices {
+  account_id: number;
+  code: string | null;
+  competitor_name: string;
+  competitor_price: number;
+  departure_date: string | null;
+  dimensions: string[];
+  hash: Buffer;
+  id: Generated<number>;
+  latest_update: Date;
+}
+
+export interface CompetitorSchemas {
+  account_id: number;
+  columns: Json;
+  created_at: Generated<Date>;
+  is_dated: boolean;
+}
+
 export interface Jobs {
   account_id: number;
   attempt: Generated<number>;
@@ -146,6 +165,8 @@ export interface DB {
   accounts: Accounts;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;
+  competitor_prices: CompetitorPrices;
+  competitor_schemas: CompetitorSchemas;
   jobs: Jobs;
   price_list_rows: PriceListRows;
   price_lists: PriceLists;

@@ -351,6 +351,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/competitor_prices/schema/create_schema/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose the granularity of competitor prices
+         * @description Fixes which catalog fields identify the item that a competitor price is about: `code`, attributes, extensions
+         *     (costs are no catalog fields). With `code` the attributes need not be listed. `is_dated` makes entries carry
+         *     the day on which the item is rented.
+         *
+         *     An account has one schema. Sending the same again changes nothing. Another one replaces it while there are no
+         *     competitor prices, and is a conflict (409 `schema-in-use`) once there are. The schema keeps the types and
+         *     allowed values that its columns have in the catalog at this moment; later changes of the catalog leave it
+         *     as it is.
+         */
+        post: operations["createCompetitorSchema"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/schema/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the granularity of competitor prices
+         * @description The schema as it was made, and how much is held under it. Before one is made, 404 `not-found`.
+         */
+        get: operations["readCompetitorSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/bulk_create_or_update/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load competitor prices
+         * @description Creates or replaces competitor prices under the schema; without one this is a conflict (409
+         *     `no-competitor-schema`). An entry is identified by the columns of the schema, `competitor_name` and, where the
+         *     schema is dated, `departure_date` (no date is a value of its own). What an entry leaves out gets its default,
+         *     also when the entry existed.
+         *
+         *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
+         *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean, `"2026-11-27"` for a date. No
+         *     other column may stand there. Products need not be in the catalog.
+         *
+         *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
+         *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`
+         *     without white space, as `JSON.stringify` writes it. Values are cast to their column's type: for the columns
+         *     `code` (string) and `size` (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is
+         *     the hash of `["85123A",42,"Lantern & Co",null]`.
+         */
+        post: operations["upsertCompetitorPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up competitor prices
+         * @description The competitor prices in the order of their ids, narrowed by any of the filters.
+         */
+        get: operations["listCompetitorPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/": {
         parameters: {
             query?: never;
@@ -879,6 +979,90 @@ export interface components {
             count: components["schemas"]["Count"];
             results: components["schemas"]["Sale"][];
         };
+        CompetitorSchemaInput: {
+            /**
+             * @description The catalog fields (`code`, attributes, extensions) that identify an item, each once.
+             * @example [
+             *       "code",
+             *       "country"
+             *     ]
+             */
+            attributes_config: components["schemas"]["Text"][];
+            /**
+             * @description When true, entries can carry the day on which the item is rented, `departure_date`.
+             * @default false
+             */
+            is_dated: boolean;
+        };
+        CompetitorSchemaFields: {
+            /** @description The fields of the schema, in the order given. */
+            dimensions: components["schemas"]["Text"][];
+        };
+        CompetitorSchemaStock: {
+            /** @description How many entries are held under the schema. */
+            total: number;
+            /**
+             * @description The UTC day of the newest `latest_update` among the entries; while there are none, the day on which the schema
+             *     was made.
+             */
+            latest_update: components["schemas"]["Date"];
+        };
+        CompetitorSchema: {
+            input: components["schemas"]["CompetitorSchemaFields"];
+            output: components["schemas"]["CompetitorSchemaStock"];
+        };
+        HeldCompetitorSchema: {
+            input: components["schemas"]["CompetitorSchemaFields"];
+            output: components["schemas"]["CompetitorSchemaStock"];
+            /** @description Whether entries can carry `departure_date`. */
+            is_dated: boolean;
+        };
+        /** @description One competitor price. Each column of the schema stands beside these keys under its own name. */
+        CompetitorPriceInput: {
+            /** @description Product code; required where it is in the schema, else an unknown key. */
+            code?: components["schemas"]["Text"];
+            /** @description The competitor's price of the item. */
+            competitor_price: components["schemas"]["Money"];
+            /** @description Name of the competitor. */
+            competitor_name: components["schemas"]["Text"];
+            /** @description The day on which the item is rented; refused where the schema is not dated. */
+            departure_date?: components["schemas"]["Date"];
+            /** @description When the price was recorded; the time of the call when left out. */
+            latest_update?: components["schemas"]["Timestamp"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description SHA-256 of what identifies an entry, in lower-case hex; see the loading of competitor prices.
+         * @example 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+         */
+        CompetitorHash: string;
+        CompetitorHashes: {
+            /** @description Hashes of the entries that are new. */
+            created: components["schemas"]["CompetitorHash"][];
+            /** @description Hashes of the entries that existed. */
+            updated: components["schemas"]["CompetitorHash"][];
+        };
+        /** @description One competitor price, the columns of the schema beside these keys. */
+        CompetitorPrice: {
+            id: components["schemas"]["Id"];
+            hash: components["schemas"]["CompetitorHash"];
+            code?: components["schemas"]["Text"];
+            competitor_price: components["schemas"]["Money"];
+            competitor_name: components["schemas"]["Text"];
+            departure_date?: components["schemas"]["Date"];
+            /**
+             * Format: date-time
+             * @description When the price was recorded, in UTC.
+             */
+            latest_update: string;
+        } & {
+            [key: string]: unknown;
+        };
+        CompetitorPricePage: {
+            count: components["schemas"]["Count"];
+            results: components["schemas"]["CompetitorPrice"][];
+        };
         /**
          * @description `progress` until the job has ended in one of the other three.
          * @enum {string}
@@ -983,11 +1167,11 @@ export interface components {
          *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
          *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
          *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `payload-too-large` · `unsupported-media-type` · `too-many-requests` ·
+         *     `schema-in-use` the schema has data · `no-competitor-schema` make one first · `payload-too-large` · `unsupported-media-type` · `too-many-requests` ·
          *     `internal-error` · `unavailable` try again shortly.
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "payload-too-large" | "unsupported-media-type" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "payload-too-large" | "unsupported-media-type" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body; for a parameter, `#/query/<name>` or `#/path/<name>`. */
             pointer: string;
@@ -1820,6 +2004,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SalePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCompetitorSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "attributes_config": [
+                 *         "code",
+                 *         "country"
+                 *       ],
+                 *       "is_dated": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompetitorSchemaInput"];
+            };
+        };
+        responses: {
+            /** @description The schema, and how much is held under it. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input": {
+                     *         "dimensions": [
+                     *           "code",
+                     *           "country"
+                     *         ]
+                     *       },
+                     *       "output": {
+                     *         "total": 0,
+                     *         "latest_update": "2026-11-27"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompetitorSchema"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readCompetitorSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schema. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input": {
+                     *         "dimensions": [
+                     *           "code",
+                     *           "country"
+                     *         ]
+                     *       },
+                     *       "output": {
+                     *         "total": 2,
+                     *         "latest_update": "2026-11-27"
+                     *       },
+                     *       "is_dated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HeldCompetitorSchema"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    upsertCompetitorPrices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "code": "85123A",
+                 *         "country": "United Kingdom",
+                 *         "competitor_name": "Lantern & Co",
+                 *         "competitor_price": 2.39,
+                 *         "latest_update": "2026-11-27T08:26:00Z"
+                 *       },
+                 *       {
+                 *         "code": "85123A",
+                 *         "country": "France",
+                 *         "competitor_name": "Lantern & Co",
+                 *         "competitor_price": 2.95
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["CompetitorPriceInput"][];
+            };
+        };
+        responses: {
+            /** @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompetitorHashes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCompetitorPrices: {
+        parameters: {
+            query?: {
+                /** @description How many results to skip. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only prices of this competitor. */
+                competitor_name?: components["schemas"]["Text"];
+                /** @description Only prices of this product code; none where `code` is not in the schema. */
+                code?: components["schemas"]["Text"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of competitor prices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompetitorPricePage"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -22,7 +22,7 @@ const checks: Record<ColumnType, (value: unknown) => boolean> = {
 
 /** What is wrong with a value for a column: an error code and a message; undefined: nothing. */
 export function findValueFault(
-  column: Column,
+  column: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,
 ): { code: 'type' | 'not_allowed'; message: string } | undefined {
   if (!checks[column.type](value))

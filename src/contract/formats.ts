@@ -21,9 +21,16 @@ export function isTimestamp(text: string): boolean {
   return year >= 1 && year <= 9999
 }
 
-/** The timestamp with an offset: a day is its midnight, a time without an offset is UTC. */
+/**
+ * The timestamp with an offset: a day is its midnight, a time without an offset is UTC. Digits below microseconds are
+ * cut off: Postgres would round them, past the year 9999 at worst.
+ */
 export function utcTimestamp(text: string): string {
-  const iso = text.toUpperCase().replace(' ', 'T').replace(',', '.')
+  const iso = text
+    .toUpperCase()
+    .replace(' ', 'T')
+    .replace(',', '.')
+    .replace(/(\.\d{6})\d+/, '$1')
   if (!iso.includes('T')) return `${iso}T00:00:00Z`
   const offset = /(Z|[+-]\d{2}:?\d{2})$/.exec(iso)?.[0]
   if (!offset) return `${iso}Z`

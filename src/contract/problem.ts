@@ -21,6 +21,7 @@ export const problemTypes = {
     title: 'The price list was not made through this interface',
   },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
+  'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

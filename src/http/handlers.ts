@@ -3,6 +3,10 @@ import { createCatalogSchema } from '../catalog/create-catalog-schema.ts'
 import { listProducts } from '../catalog/list-products.ts'
 import { readCatalogSchema } from '../catalog/read-catalog-schema.ts'
 import { upsertProducts } from '../catalog/upsert-products.ts'
+import { createCompetitorSchema } from '../competitor-prices/create-competitor-schema.ts'
+import { listCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
+import { readCompetitorSchema } from '../competitor-prices/read-competitor-schema.ts'
+import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
@@ -37,6 +41,10 @@ export const handlers = {
   getPrices,
   upsertSales,
   listSales,
+  createCompetitorSchema,
+  readCompetitorSchema,
+  upsertCompetitorPrices,
+  listCompetitorPrices,
   listJobs,
   readJob,
 } satisfies Handlers
