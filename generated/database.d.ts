@@ -35,6 +35,18 @@ export interface Accounts {
   name: string;
 }
 
+export interface Agreements {
+  account_id: number;
+  client_code: string;
+  id: Generated<number>;
+  key_hash: Buffer;
+  name: string;
+  price_line: Json;
+  price_list_code: string;
+  prices: Json;
+  version: Generated<number>;
+}
+
 export interface CalendarMonths {
   account_id: number;
   dimension: number;
@@ -163,6 +175,7 @@ export interface Users {
 
 export interface DB {
   accounts: Accounts;
+  agreements: Agreements;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;
   competitor_prices: CompetitorPrices;

@@ -451,6 +451,88 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agreement/bulk_create_or_update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load agreements
+         * @description Creates or replaces agreements. `name`, `client_code`, `price_list_code` and `price_line` together identify an
+         *     agreement (the order of the keys in `price_line` does not matter); an agreement that exists gets the `prices` that
+         *     are sent in place of those it had. Price lists and products may be named before they are loaded, and `prices` is not
+         *     checked against a list.
+         *
+         *     The answer is an empty object; look the agreements up for their ids.
+         */
+        post: operations["upsertAgreements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up agreements
+         * @description The agreements in the order of their ids, narrowed by any of the filters.
+         */
+        get: operations["listAgreements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Look up one agreement
+         * @description An agreement. Its `ETag` changes with every change of the agreement and not otherwise; send it as `If-Match` to
+         *     change only what you have read.
+         */
+        get: operations["readAgreement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an agreement
+         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a key that is given replaces the present one, a
+         *     key that is left out stays, `null` removes a key. `price_line` and `prices` merge key by key, and so do the days of
+         *     a price: `{"prices": {"retail": 2.2, "wholesale": null}}` sets one price, removes another and keeps the rest.
+         *
+         *     What comes out must be a valid agreement, with all five fields, at least one key in `price_line` and in `prices`, and
+         *     at least one day in a price by day; else 400. When another agreement has the same `name`, `client_code`,
+         *     `price_list_code` and `price_line` afterwards, this is a conflict (409 `agreement-exists`).
+         *
+         *     With `If-Match` the change is made only if the agreement is still as it was read, else 412
+         *     `precondition-failed`. The body may be sent as `application/json` or as `application/merge-patch+json`.
+         */
+        patch: operations["updateAgreement"];
+        trace?: never;
+    };
     "/api/v1/jobs/": {
         parameters: {
             query?: never;
@@ -1064,6 +1146,73 @@ export interface components {
             results: components["schemas"]["CompetitorPrice"][];
         };
         /**
+         * @description Which product line the agreement is about: `product_code` and attributes by any names, each a text of 1 to 255
+         *     characters, a number or a boolean. At least one.
+         * @example {
+         *       "product_code": "85123A",
+         *       "attribute_1": "Home"
+         *     }
+         */
+        PriceLine: {
+            [key: string]: string | number | boolean;
+        };
+        /**
+         * @description A price, or for calendar lists a map from days to prices, by name (the name of a price dimension). At least one.
+         * @example {
+         *       "retail": 2.35,
+         *       "wholesale": 1.9
+         *     }
+         */
+        AgreementPrices: {
+            [key: string]: number | {
+                [key: string]: components["schemas"]["Money"];
+            };
+        };
+        AgreementInput: {
+            /** @description Name of the agreement. */
+            name: components["schemas"]["Text"];
+            /** @description Code of the client. */
+            client_code: components["schemas"]["Text"];
+            price_line: components["schemas"]["PriceLine"];
+            /** @description Name of the price list. */
+            price_list_code: components["schemas"]["Text"];
+            prices: components["schemas"]["AgreementPrices"];
+        };
+        /** @description A merge patch over the five fields. `null` removes a key; a field itself cannot be missing afterwards. */
+        AgreementPatch: {
+            /** @description Name of the agreement. */
+            name?: string | null;
+            /** @description Code of the client. */
+            client_code?: string | null;
+            /** @description Keys of the product line to set, or to remove with `null`. */
+            price_line?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+            /** @description Name of the price list. */
+            price_list_code?: string | null;
+            /** @description Prices to set, or to remove with `null`. */
+            prices?: {
+                [key: string]: number | {
+                    [key: string]: number | null;
+                } | null;
+            } | null;
+        };
+        Agreement: {
+            id: components["schemas"]["Id"];
+            /** @description Name of the agreement. */
+            name: components["schemas"]["Text"];
+            /** @description Code of the client. */
+            client_code: components["schemas"]["Text"];
+            price_line: components["schemas"]["PriceLine"];
+            /** @description Name of the price list. */
+            price_list_code: components["schemas"]["Text"];
+            prices: components["schemas"]["AgreementPrices"];
+        };
+        AgreementPage: {
+            count: components["schemas"]["Count"];
+            results: components["schemas"]["Agreement"][];
+        };
+        /**
          * @description `progress` until the job has ended in one of the other three.
          * @enum {string}
          */
@@ -1167,11 +1316,12 @@ export interface components {
          *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
          *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
          *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `no-competitor-schema` make one first · `payload-too-large` · `unsupported-media-type` · `too-many-requests` ·
+         *     `schema-in-use` the schema has data · `no-competitor-schema` make one first ·
+         *     `agreement-exists` another agreement has this key · `precondition-failed` `If-Match` names another state · `payload-too-large` · `unsupported-media-type` · `too-many-requests` ·
          *     `internal-error` · `unavailable` try again shortly.
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "payload-too-large" | "unsupported-media-type" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "payload-too-large" | "unsupported-media-type" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body; for a parameter, `#/query/<name>` or `#/path/<name>`. */
             pointer: string;
@@ -1281,6 +1431,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The thing has changed since it was read; `If-Match` does not name its present tag. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body or the number of rows is over the limit; the limit is named. */
         TooLarge: {
             headers: {
@@ -1334,6 +1493,11 @@ export interface components {
         Offset: number;
         /** @description How many results to answer at most. */
         Limit: number;
+        /**
+         * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
+         * @example "3"
+         */
+        IfMatch: string;
         /** @description Id of the price list. */
         PriceListId: components["schemas"]["Id"];
     };
@@ -1341,6 +1505,11 @@ export interface components {
     headers: {
         /** @description Where to follow the job, `/api/v1/jobs/<id>/`. Only there when the answer is a job. */
         JobLocation: string;
+        /**
+         * @description The state of the thing, a strong tag to send as `If-Match`.
+         * @example "3"
+         */
+        ETag: string;
         /** @description Seconds to wait. */
         RetryAfter: number;
     };
@@ -2197,6 +2366,202 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    upsertAgreements: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "name": "Frame contract 2026",
+                 *         "client_code": "17850",
+                 *         "price_list_code": "Retail 2026",
+                 *         "price_line": {
+                 *           "product_code": "85123A",
+                 *           "attribute_1": "Home",
+                 *           "attribute_2": 3
+                 *         },
+                 *         "prices": {
+                 *           "retail": 2.35,
+                 *           "wholesale": 1.9
+                 *         }
+                 *       },
+                 *       {
+                 *         "name": "Summer rental",
+                 *         "client_code": "13047",
+                 *         "price_list_code": "Rental",
+                 *         "price_line": {
+                 *           "product_code": "TENT-4"
+                 *         },
+                 *         "prices": {
+                 *           "price": {
+                 *             "2026-07-01": 45,
+                 *             "2026-07-02": 39.5
+                 *           }
+                 *         }
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["AgreementInput"][];
+            };
+        };
+        responses: {
+            /** @description They are stored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAgreements: {
+        parameters: {
+            query?: {
+                /** @description How many results to skip. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only agreements of this client. */
+                client_code?: components["schemas"]["Text"];
+                /** @description Only agreements on this price list. */
+                price_list_code?: components["schemas"]["Text"];
+                /** @description Only agreements of this name. */
+                name?: components["schemas"]["Text"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of agreements. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgreementPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readAgreement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agreement. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agreement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateAgreement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "prices": {
+                 *         "retail": 2.2,
+                 *         "wholesale": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgreementPatch"];
+                /**
+                 * @example {
+                 *       "client_code": "17851"
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["AgreementPatch"];
+            };
+        };
+        responses: {
+            /** @description The agreement as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agreement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -22,6 +22,8 @@ export const problemTypes = {
   },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
+  'agreement-exists': { status: 409, title: 'Another agreement has this key' },
+  'precondition-failed': { status: 412, title: 'It has changed since it was read' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

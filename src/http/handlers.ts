@@ -1,4 +1,8 @@
 import { login } from '../accounts/login.ts'
+import { listAgreements } from '../agreements/list-agreements.ts'
+import { readAgreement } from '../agreements/read-agreement.ts'
+import { updateAgreement } from '../agreements/update-agreement.ts'
+import { upsertAgreements } from '../agreements/upsert-agreements.ts'
 import { createCatalogSchema } from '../catalog/create-catalog-schema.ts'
 import { listProducts } from '../catalog/list-products.ts'
 import { readCatalogSchema } from '../catalog/read-catalog-schema.ts'
@@ -45,6 +49,10 @@ export const handlers = {
   readCompetitorSchema,
   upsertCompetitorPrices,
   listCompetitorPrices,
+  upsertAgreements,
+  listAgreements,
+  readAgreement,
+  updateAgreement,
   listJobs,
   readJob,
 } satisfies Handlers

@@ -65,7 +65,11 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const result = await handler(
-    { account, body, params, query, errors, inAccount: (work) => inAccount(db, account, work) },
+    {
+      ...{ account, body, params, query, errors },
+      ifMatch: request.headers['if-match'],
+      inAccount: (work) => inAccount(db, account, work),
+    },
     context,
   )
   const answer = result instanceof Answer ? result : new Answer(result, {})

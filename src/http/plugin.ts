@@ -36,13 +36,18 @@ export async function registerContract(
     rejectEncoding(request)
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_request: FastifyRequest, body: Buffer) => parseJson(body),
-  )
-  app.setValidatorCompiler(({ schema, httpPart, method, url }) =>
-    httpPart === 'body' ? compileBody(method, url) : compileParameters(schema),
+  for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
+    app.addContentTypeParser(
+      mediaType,
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, body: Buffer) => {
+        rejectMediaType(request, mediaType)
+        return parseJson(body)
+      },
+    )
+  }
+  app.setValidatorCompiler(({ schema, httpPart, method, url, contentType = 'application/json' }) =>
+    httpPart === 'body' ? compileBody(method, url, contentType) : compileParameters(schema),
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {
@@ -89,6 +94,15 @@ function rejectEncoding({ headers }: FastifyRequest): void {
       'unsupported-media-type',
       'Send the body as application/json in UTF-8, without Content-Encoding.',
     )
+  }
+}
+
+/** A body of a type that its operation does not declare would not be validated. */
+function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
+  const taken = routeOptions.config.operation?.mediaTypes ?? [mediaType]
+  if (!taken.includes(mediaType)) {
+    const detail = `Send the body as ${taken.join(' or ')} in UTF-8.`
+    throw new Problem('unsupported-media-type', detail)
   }
 }
 

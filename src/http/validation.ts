@@ -14,7 +14,7 @@ const parameterAjv = createAjv({ coerceTypes: true })
  * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
  * resolved, which loses the defaults and descriptions beside them.
  */
-export function compileBody(method: string, url: string): ValidateFunction {
+export function compileBody(method: string, url: string, mediaType: string): ValidateFunction {
   const path =
     operations.find((operation) => operation.method === method && routeUrl(operation.path) === url)
       ?.path ?? url
@@ -24,7 +24,7 @@ export function compileBody(method: string, url: string): ValidateFunction {
     method.toLowerCase(),
     'requestBody',
     'content',
-    'application/json',
+    mediaType,
     'schema',
   ]
   const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
@@ -84,7 +84,8 @@ const formatMessages: Record<string, string> = {
 
 /** An Ajv error in the body as the contract words it. */
 export function bodyError(error: ErrorObject): RequestError {
-  const key = error.params.missingProperty ?? error.params.additionalProperty
+  const { missingProperty, additionalProperty } = error.params
+  const key = missingProperty ?? additionalProperty ?? error.propertyName
   const pointer =
     key === undefined ? error.instancePath : `${error.instancePath}/${pointerSegment(key)}`
   return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }
