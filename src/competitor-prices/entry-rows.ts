@@ -1,6 +1,5 @@
 import { canonicalText } from '../catalog/column-value.ts'
 import type { ColumnValue } from '../catalog/columns.ts'
-import { type GivenValues, readGivenValues, rejectUnknownKeys } from '../catalog/row-key.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Schemas } from '../contract/operation.ts'
@@ -19,7 +18,6 @@ const fixedKeys = new Set([
 /** An entry as it is kept; null where the payload leaves something out. */
 export interface EntryRow {
   hash: string
-  code: string | null
   /** Canonical texts in schema order. */
   dimensions: string[]
   competitor_name: string
@@ -31,16 +29,15 @@ export interface EntryRow {
 /** Reads the sound rows of a payload against the schema; what is wrong with a row goes to `errors`. */
 export function readEntryRows(
   body: Schemas['CompetitorPriceInput'][],
-  schema: CompetitorSchema,
+  { columns, is_dated }: CompetitorSchema,
   errors: RowErrors,
 ): Positioned<EntryRow>[] {
-  const codeIndex = schema.columns.findIndex(({ name }) => name === 'code')
+  const knownKeys = new Set([...fixedKeys, ...columns.map(({ name }) => name)])
   return errors.sound(body).flatMap(({ row, position }) => {
-    const given = readGivenValues({ row, position }, fixedKeys, errors)
-    const values = takeCastValues(given, schema.columns, position, errors)
-    rejectUnknownKeys(given, position, errors)
+    const values = readValues(row, columns, position, errors)
+    rejectUnknownKeys(row, knownKeys, position, errors)
     const { competitor_name, competitor_price, departure_date = null, latest_update } = row
-    if (departure_date !== null && !schema.is_dated)
+    if (departure_date !== null && !is_dated)
       errors.add(
         position,
         'departure_date',
@@ -48,33 +45,42 @@ export function readEntryRows(
         'only a dated schema has departure dates',
       )
     if (errors.has(position)) return []
-    const dimensions = values.map(canonicalText)
     const entry: EntryRow = {
       hash: competitorHash(values, competitor_name, departure_date),
-      code: dimensions[codeIndex] ?? null,
-      ...{ dimensions, competitor_name, departure_date, competitor_price },
+      dimensions: values.map(canonicalText),
+      ...{ competitor_name, departure_date, competitor_price },
       latest_update: latest_update === undefined ? null : utcTimestamp(latest_update),
     }
     return [{ row: entry, position }]
   })
 }
 
-/** The value of each column; takes the columns out of `given`. Shorter than `columns` when a row is not sound. */
-function takeCastValues(
-  given: GivenValues,
+/** The value of each column; fewer than `columns` when the row has errors. */
+function readValues(
+  row: Schemas['CompetitorPriceInput'],
   columns: SchemaColumn[],
   position: number,
   errors: RowErrors,
 ): ColumnValue[] {
-  return columns.flatMap((column) => {
-    const field = pointerSegment(column.name)
-    const entry = given.get(column.name)
-    given.delete(column.name)
-    const result = entry
-      ? castText(column, entry.value)
-      : ({ code: 'required', message: 'is required' } as const)
-    if ('value' in result) return [result.value]
-    errors.add(position, field, result.code, result.message)
-    return []
-  })
+  const values: ColumnValue[] = []
+  for (const column of columns) {
+    const result = Object.hasOwn(row, column.name) ? castText(column, row[column.name]) : missing
+    if ('value' in result) values.push(result.value)
+    else errors.add(position, pointerSegment(column.name), result.code, result.message)
+  }
+  return values
+}
+
+const missing = { code: 'required', message: 'is required' } as const
+
+function rejectUnknownKeys(
+  row: object,
+  knownKeys: ReadonlySet<string>,
+  position: number,
+  errors: RowErrors,
+): void {
+  for (const key of Object.keys(row)) {
+    if (!knownKeys.has(key))
+      errors.add(position, pointerSegment(key), 'unknown_key', 'is not a known key')
+  }
 }
