@@ -1,4 +1,5 @@
 import { createHash, randomInt } from 'node:crypto'
+import pg from 'pg'
 import t from 'tap'
 import { expectFaults, type Faults } from '../helpers/faults.ts'
 import { aMarket, anEntry, listPath, loadPath } from '../helpers/market.ts'
@@ -77,10 +78,22 @@ t.test('an entry sent again unchanged counts as updated and is not written again
   const entry = anEntry({ latest_update: '2026-01-01' })
   const { body: first } = await market.post(loadPath, [entry])
   const before = (await market.get(listPath)).body
+  const place = await placeOfRow(market.id)
   const { body: second } = await market.post(loadPath, [entry])
   t.strictSame(second, { created: [], updated: first.created })
   t.strictSame((await market.get(listPath)).body, before)
+  t.strictSame(await placeOfRow(market.id), place)
 })
+
+/** Where the account's entry lies on disk: another place once it has been written again. */
+async function placeOfRow(account: number): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: service.url })
+  await client.connect()
+  const text = 'select ctid from competitor_prices where account_id = $1'
+  const { rows } = await client.query(text, [account])
+  await client.end()
+  return rows
+}
 
 t.test('an update replaces the entry: what is left out gets its default', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['code'] })
