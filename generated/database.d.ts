@@ -35,6 +35,18 @@ export interface Accounts {
   name: string;
 }
 
+export interface Agreements {
+  account_id: number;
+  client_code: string;
+  id: Generated<number>;
+  key_hash: Buffer;
+  name: string;
+  price_line: Json;
+  price_list_code: string;
+  prices: Json;
+  version: Generated<number>;
+}
+
 export interface CalendarMonths {
   account_id: number;
   dimension: number;
@@ -53,6 +65,25 @@ export interface CatalogColumns {
   ordinal: number;
   position: number;
   type: string;
+}
+
+export interface CompetitorPrices {
+  account_id: number;
+  code: string | null;
+  competitor_name: string;
+  competitor_price: number;
+  departure_date: string | null;
+  dimensions: string[];
+  hash: Buffer;
+  id: Generated<number>;
+  latest_update: Date;
+}
+
+export interface CompetitorSchemas {
+  account_id: number;
+  columns: Json;
+  created_at: Generated<Date>;
+  is_dated: boolean;
 }
 
 export interface IdempotencyKeys {
@@ -168,8 +199,11 @@ export interface Users {
 
 export interface DB {
   accounts: Accounts;
+  agreements: Agreements;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;
+  competitor_prices: CompetitorPrices;
+  competitor_schemas: CompetitorSchemas;
   idempotency_keys: IdempotencyKeys;
   jobs: Jobs;
   price_list_rows: PriceListRows;

@@ -459,6 +459,188 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/competitor_prices/schema/create_schema/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose the granularity of competitor prices
+         * @description Fixes which catalog fields identify the item that a competitor price is about: `code`, attributes, extensions
+         *     (costs are no catalog fields). With `code` the attributes need not be listed. `is_dated` makes entries carry
+         *     the day on which the item is rented.
+         *
+         *     An account has one schema. Sending the same again changes nothing. Another one replaces it while there are no
+         *     competitor prices, and is a conflict (409 `schema-in-use`) once there are. The schema keeps the types and
+         *     allowed values that its columns have in the catalog at this moment; later changes of the catalog leave it
+         *     as it is.
+         */
+        post: operations["createCompetitorSchema"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/schema/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the granularity of competitor prices
+         * @description The schema as it was made, and how much is held under it. Before one is made, 404 `not-found`.
+         */
+        get: operations["readCompetitorSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/bulk_create_or_update/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load competitor prices
+         * @description Creates or replaces competitor prices under the schema; without one this is a conflict (409
+         *     `no-competitor-schema`). An entry is identified by the columns of the schema, `competitor_name` and, where the
+         *     schema is dated, `departure_date` (no date is a value of its own). What an entry leaves out gets its default,
+         *     also when the entry existed.
+         *
+         *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
+         *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean, `"2026-11-27"` for a date. No
+         *     other column may stand there. Products need not be in the catalog.
+         *
+         *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
+         *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`
+         *     without white space, as `JSON.stringify` writes it. Values are cast to their column's type: for the columns
+         *     `code` (string) and `size` (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is
+         *     the hash of `["85123A",42,"Lantern & Co",null]`.
+         */
+        post: operations["upsertCompetitorPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/competitor_prices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up competitor prices
+         * @description The competitor prices in the order of their ids, narrowed by any of the filters.
+         */
+        get: operations["listCompetitorPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/bulk_create_or_update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load agreements
+         * @description Creates or replaces agreements. `name`, `client_code`, `price_list_code` and `price_line` together identify an
+         *     agreement (the order of the keys in `price_line` does not matter); an agreement that exists gets the `prices` that
+         *     are sent in place of those it had. Price lists and products may be named before they are loaded, and `prices` is not
+         *     checked against a list.
+         *
+         *     The answer is an empty object; look the agreements up for their ids.
+         */
+        post: operations["upsertAgreements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up agreements
+         * @description The agreements in the order of their ids, narrowed by any of the filters.
+         */
+        get: operations["listAgreements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Look up one agreement
+         * @description An agreement. Its `ETag` changes with every change of the agreement and not otherwise; send it as `If-Match` to
+         *     change only what you have read.
+         */
+        get: operations["readAgreement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an agreement
+         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a key that is given replaces the present one, a
+         *     key that is left out stays, `null` removes a key. `price_line` and `prices` merge key by key, and so do the days of
+         *     a price: `{"prices": {"retail": 2.2, "wholesale": null}}` sets one price, removes another and keeps the rest.
+         *
+         *     What comes out must be a valid agreement, with all five fields, at least one key in `price_line` and in `prices`, and
+         *     at least one day in a price by day; else 400. When another agreement has the same `name`, `client_code`,
+         *     `price_list_code` and `price_line` afterwards, this is a conflict (409 `agreement-exists`).
+         *
+         *     With `If-Match` the change is made only if the agreement is still as it was read, else 412
+         *     `precondition-failed`. The body may be sent as `application/json` or as `application/merge-patch+json`.
+         */
+        patch: operations["updateAgreement"];
+        trace?: never;
+    };
     "/api/v1/jobs/": {
         parameters: {
             query?: never;
@@ -1100,6 +1282,157 @@ export interface components {
             count: components["schemas"]["Count"];
             results: components["schemas"]["Sale"][];
         };
+        CompetitorSchemaInput: {
+            /**
+             * @description The catalog fields (`code`, attributes, extensions) that identify an item, each once.
+             * @example [
+             *       "code",
+             *       "country"
+             *     ]
+             */
+            attributes_config: components["schemas"]["Text"][];
+            /**
+             * @description When true, entries can carry the day on which the item is rented, `departure_date`.
+             * @default false
+             */
+            is_dated: boolean;
+        };
+        CompetitorSchemaFields: {
+            /** @description The fields of the schema, in the order given. */
+            dimensions: components["schemas"]["Text"][];
+        };
+        CompetitorSchemaStock: {
+            /** @description How many entries are held under the schema. */
+            total: number;
+            /**
+             * @description The UTC day of the newest `latest_update` among the entries; while there are none, the day on which the schema
+             *     was made.
+             */
+            latest_update: components["schemas"]["Date"];
+        };
+        CompetitorSchema: {
+            input: components["schemas"]["CompetitorSchemaFields"];
+            output: components["schemas"]["CompetitorSchemaStock"];
+        };
+        HeldCompetitorSchema: {
+            input: components["schemas"]["CompetitorSchemaFields"];
+            output: components["schemas"]["CompetitorSchemaStock"];
+            /** @description Whether entries can carry `departure_date`. */
+            is_dated: boolean;
+        };
+        /** @description One competitor price. Each column of the schema stands beside these keys under its own name. */
+        CompetitorPriceInput: {
+            /** @description Product code; required where it is in the schema, else an unknown key. */
+            code?: components["schemas"]["Text"];
+            /** @description The competitor's price of the item. */
+            competitor_price: components["schemas"]["Money"];
+            /** @description Name of the competitor. */
+            competitor_name: components["schemas"]["Text"];
+            /** @description The day on which the item is rented; refused where the schema is not dated. */
+            departure_date?: components["schemas"]["Date"];
+            /** @description When the price was recorded; the time of the call when left out. */
+            latest_update?: components["schemas"]["Timestamp"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description SHA-256 of what identifies an entry, in lower-case hex; see the loading of competitor prices.
+         * @example 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+         */
+        CompetitorHash: string;
+        CompetitorHashes: {
+            /** @description Hashes of the entries that are new. */
+            created: components["schemas"]["CompetitorHash"][];
+            /** @description Hashes of the entries that existed. */
+            updated: components["schemas"]["CompetitorHash"][];
+        };
+        /** @description One competitor price, the columns of the schema beside these keys. */
+        CompetitorPrice: {
+            id: components["schemas"]["Id"];
+            hash: components["schemas"]["CompetitorHash"];
+            code?: components["schemas"]["Text"];
+            competitor_price: components["schemas"]["Money"];
+            competitor_name: components["schemas"]["Text"];
+            departure_date?: components["schemas"]["Date"];
+            /**
+             * Format: date-time
+             * @description When the price was recorded, in UTC.
+             */
+            latest_update: string;
+        } & {
+            [key: string]: unknown;
+        };
+        CompetitorPricePage: {
+            count: components["schemas"]["Count"];
+            results: components["schemas"]["CompetitorPrice"][];
+        };
+        /**
+         * @description Which product line the agreement is about: `product_code` and attributes by any names, each a text of 1 to 255
+         *     characters, a number or a boolean. At least one.
+         * @example {
+         *       "product_code": "85123A",
+         *       "attribute_1": "Home"
+         *     }
+         */
+        PriceLine: {
+            [key: string]: string | number | boolean;
+        };
+        /**
+         * @description A price, or for calendar lists a map from days to prices, by name (the name of a price dimension). At least one.
+         * @example {
+         *       "retail": 2.35,
+         *       "wholesale": 1.9
+         *     }
+         */
+        AgreementPrices: {
+            [key: string]: number | {
+                [key: string]: components["schemas"]["Money"];
+            };
+        };
+        AgreementInput: {
+            /** @description Name of the agreement. */
+            name: components["schemas"]["Text"];
+            /** @description Code of the client. */
+            client_code: components["schemas"]["Text"];
+            price_line: components["schemas"]["PriceLine"];
+            /** @description Name of the price list. */
+            price_list_code: components["schemas"]["Text"];
+            prices: components["schemas"]["AgreementPrices"];
+        };
+        /** @description A merge patch over the five fields. `null` removes a key; a field itself cannot be missing afterwards. */
+        AgreementPatch: {
+            /** @description Name of the agreement. */
+            name?: string | null;
+            /** @description Code of the client. */
+            client_code?: string | null;
+            /** @description Keys of the product line to set, or to remove with `null`. */
+            price_line?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+            /** @description Name of the price list. */
+            price_list_code?: string | null;
+            /** @description Prices to set, or to remove with `null`. */
+            prices?: {
+                [key: string]: number | {
+                    [key: string]: number | null;
+                } | null;
+            } | null;
+        };
+        Agreement: {
+            id: components["schemas"]["Id"];
+            /** @description Name of the agreement. */
+            name: components["schemas"]["Text"];
+            /** @description Code of the client. */
+            client_code: components["schemas"]["Text"];
+            price_line: components["schemas"]["PriceLine"];
+            /** @description Name of the price list. */
+            price_list_code: components["schemas"]["Text"];
+            prices: components["schemas"]["AgreementPrices"];
+        };
+        AgreementPage: {
+            count: components["schemas"]["Count"];
+            results: components["schemas"]["Agreement"][];
+        };
         /**
          * @description `progress` until the job has ended in one of the other three.
          * @enum {string}
@@ -1204,13 +1537,14 @@ export interface components {
          *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
          *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
          *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `payload-too-large` · `unsupported-media-type` ·
-         *     `idempotency-key-in-use` the first request with the key is running · `idempotency-key-reused` with another path or
-         *     body · `too-many-requests` ·
+         *     `schema-in-use` the schema has data · `no-competitor-schema` make one first ·
+         *     `agreement-exists` another agreement has this key · `precondition-failed` `If-Match` names another state ·
+         *     `payload-too-large` · `unsupported-media-type` · `idempotency-key-in-use` the first request with the key is
+         *     running · `idempotency-key-reused` with another path or body · `too-many-requests` ·
          *     `internal-error` · `unavailable` try again shortly.
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body; for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`. */
             pointer: string;
@@ -1320,6 +1654,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The thing has changed since it was read; `If-Match` does not name its present tag. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body or the number of rows is over the limit; the limit is named. */
         TooLarge: {
             headers: {
@@ -1388,6 +1731,11 @@ export interface components {
         Offset: number;
         /** @description How many results to answer at most. */
         Limit: number;
+        /**
+         * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
+         * @example "3"
+         */
+        IfMatch: string;
         /** @description Id of the price list. */
         PriceListId: components["schemas"]["Id"];
     };
@@ -1395,6 +1743,11 @@ export interface components {
     headers: {
         /** @description Where to follow the job, `/api/v1/jobs/<id>/`. Only there when the answer is a job. */
         JobLocation: string;
+        /**
+         * @description The state of the thing, a strong tag to send as `If-Match`.
+         * @example "3"
+         */
+        ETag: string;
         /** @description Seconds to wait. */
         RetryAfter: number;
         /** @description `true` when the answer is the stored one of an earlier request with the same key. */
@@ -2023,7 +2376,14 @@ export interface operations {
     updateDynamicAttributes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2058,6 +2418,7 @@ export interface operations {
             /** @description The ids of the rows in payload order, each once. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2073,6 +2434,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2080,7 +2442,14 @@ export interface operations {
     upsertPromotions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2122,6 +2491,7 @@ export interface operations {
             /** @description The ids of the promotions that were created and of those that existed, each in payload order. */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2133,8 +2503,10 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2307,6 +2679,416 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCompetitorSchema: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "attributes_config": [
+                 *         "code",
+                 *         "country"
+                 *       ],
+                 *       "is_dated": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompetitorSchemaInput"];
+            };
+        };
+        responses: {
+            /** @description The schema, and how much is held under it. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input": {
+                     *         "dimensions": [
+                     *           "code",
+                     *           "country"
+                     *         ]
+                     *       },
+                     *       "output": {
+                     *         "total": 0,
+                     *         "latest_update": "2026-11-27"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompetitorSchema"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readCompetitorSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schema. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input": {
+                     *         "dimensions": [
+                     *           "code",
+                     *           "country"
+                     *         ]
+                     *       },
+                     *       "output": {
+                     *         "total": 2,
+                     *         "latest_update": "2026-11-27"
+                     *       },
+                     *       "is_dated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HeldCompetitorSchema"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    upsertCompetitorPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "code": "85123A",
+                 *         "country": "United Kingdom",
+                 *         "competitor_name": "Lantern & Co",
+                 *         "competitor_price": 2.39,
+                 *         "latest_update": "2026-11-27T08:26:00Z"
+                 *       },
+                 *       {
+                 *         "code": "85123A",
+                 *         "country": "France",
+                 *         "competitor_name": "Lantern & Co",
+                 *         "competitor_price": 2.95
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["CompetitorPriceInput"][];
+            };
+        };
+        responses: {
+            /** @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompetitorHashes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCompetitorPrices: {
+        parameters: {
+            query?: {
+                /** @description How many results to skip. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only prices of this competitor. */
+                competitor_name?: components["schemas"]["Text"];
+                /** @description Only prices of this product code; none where `code` is not in the schema. */
+                code?: components["schemas"]["Text"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of competitor prices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompetitorPricePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    upsertAgreements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "name": "Frame contract 2026",
+                 *         "client_code": "17850",
+                 *         "price_list_code": "Retail 2026",
+                 *         "price_line": {
+                 *           "product_code": "85123A",
+                 *           "attribute_1": "Home",
+                 *           "attribute_2": 3
+                 *         },
+                 *         "prices": {
+                 *           "retail": 2.35,
+                 *           "wholesale": 1.9
+                 *         }
+                 *       },
+                 *       {
+                 *         "name": "Summer rental",
+                 *         "client_code": "13047",
+                 *         "price_list_code": "Rental",
+                 *         "price_line": {
+                 *           "product_code": "TENT-4"
+                 *         },
+                 *         "prices": {
+                 *           "price": {
+                 *             "2026-07-01": 45,
+                 *             "2026-07-02": 39.5
+                 *           }
+                 *         }
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["AgreementInput"][];
+            };
+        };
+        responses: {
+            /** @description They are stored. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAgreements: {
+        parameters: {
+            query?: {
+                /** @description How many results to skip. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only agreements of this client. */
+                client_code?: components["schemas"]["Text"];
+                /** @description Only agreements on this price list. */
+                price_list_code?: components["schemas"]["Text"];
+                /** @description Only agreements of this name. */
+                name?: components["schemas"]["Text"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of agreements. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgreementPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readAgreement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agreement. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agreement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateAgreement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the agreement. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "prices": {
+                 *         "retail": 2.2,
+                 *         "wholesale": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgreementPatch"];
+                /**
+                 * @example {
+                 *       "client_code": "17851"
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["AgreementPatch"];
+            };
+        };
+        responses: {
+            /** @description The agreement as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agreement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

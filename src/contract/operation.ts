@@ -22,6 +22,8 @@ export interface OperationRequest<Id extends OperationId> {
   body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
   query: Defined<operations[Id]['parameters']['query']>
   params: Defined<operations[Id]['parameters']['path']>
+  /** The If-Match header: which states of the thing may be changed. */
+  ifMatch: string | undefined
   /** Runs `work` in one transaction that sees and changes the account's rows only; its result is the answer. */
   inAccount: InAccount
   /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */

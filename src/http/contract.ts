@@ -13,6 +13,8 @@ export interface Operation {
   /** What the token must allow; undefined: open without a token. */
   scope: 'read' | 'write' | undefined
   hasBody: boolean
+  /** Media types that the body may have. */
+  mediaTypes: string[]
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
@@ -47,6 +49,7 @@ function readOperation(path: string, method: string, operation: Document): Opera
     status: Number(status),
     scope: isOpen ? undefined : operation['x-scope'],
     hasBody: operation.requestBody !== undefined,
+    mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
   }
 }
 

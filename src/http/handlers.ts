@@ -1,8 +1,16 @@
 import { login } from '../accounts/login.ts'
+import { listAgreements } from '../agreements/list-agreements.ts'
+import { readAgreement } from '../agreements/read-agreement.ts'
+import { updateAgreement } from '../agreements/update-agreement.ts'
+import { upsertAgreements } from '../agreements/upsert-agreements.ts'
 import { createCatalogSchema } from '../catalog/create-catalog-schema.ts'
 import { listProducts } from '../catalog/list-products.ts'
 import { readCatalogSchema } from '../catalog/read-catalog-schema.ts'
 import { upsertProducts } from '../catalog/upsert-products.ts'
+import { createCompetitorSchema } from '../competitor-prices/create-competitor-schema.ts'
+import { listCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
+import { readCompetitorSchema } from '../competitor-prices/read-competitor-schema.ts'
+import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
@@ -45,6 +53,14 @@ export const handlers = {
   deletePromotion,
   upsertSales,
   listSales,
+  createCompetitorSchema,
+  readCompetitorSchema,
+  upsertCompetitorPrices,
+  listCompetitorPrices,
+  upsertAgreements,
+  listAgreements,
+  readAgreement,
+  updateAgreement,
   listJobs,
   readJob,
 } satisfies Handlers

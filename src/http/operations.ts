@@ -75,7 +75,11 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const result = await handler(
-    { account, body, params, query, errors, inAccount: transactions(services, operation, request) },
+    {
+      ...{ account, body, params, query, errors },
+      ifMatch: request.headers['if-match'],
+      inAccount: transactions(services, operation, request),
+    },
     services.context,
   )
   const answer = result instanceof Answer ? result : new Answer(result, {})

@@ -40,14 +40,17 @@ export async function registerContract(
     rejectUnreadableQuery(request)
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
-      return parseJson(body)
-    },
-  )
+  for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
+    app.addContentTypeParser(
+      mediaType,
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, body: Buffer) => {
+        rejectMediaType(request, mediaType)
+        if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
+        return parseJson(body)
+      },
+    )
+  }
   // Bodies are validated by runHandler, which needs all faults and gives other requests their turn.
   app.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? () => true : compileParameters(schema, httpPart),
@@ -97,6 +100,15 @@ function rejectEncoding({ headers }: FastifyRequest): void {
       'unsupported-media-type',
       'Send the body as application/json in UTF-8, without Content-Encoding.',
     )
+  }
+}
+
+/** A body of a type that its operation does not declare would not be validated. */
+function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
+  const taken = routeOptions.config.operation?.mediaTypes ?? [mediaType]
+  if (!taken.includes(mediaType)) {
+    const detail = `Send the body as ${taken.join(' or ')} in UTF-8.`
+    throw new Problem('unsupported-media-type', detail)
   }
 }
 

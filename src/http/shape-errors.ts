@@ -17,7 +17,8 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
  */
 export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowErrors {
   const base = rowsPointer(body)
-  const errors = faults.map(bodyError)
+  // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
+  const errors = faults.filter(({ keyword }) => keyword !== 'propertyNames').map(bodyError)
   if (base === undefined) {
     if (errors.length > 0) throw invalidRequest(errors)
     return new RowErrors('')

@@ -13,16 +13,16 @@ const parameterAjv = createAjv({ coerceTypes: true })
 
 /**
  * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
- * resolved, which loses the defaults beside them.
+ * resolved, which loses the defaults beside them. Every media type that the operation takes has the same schema.
  */
-export function compileBody({ path, method }: Operation): FindFaults {
+export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
   const pointer = [
     'paths',
     path,
     method.toLowerCase(),
     'requestBody',
     'content',
-    'application/json',
+    mediaType,
     'schema',
   ]
   const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
@@ -87,7 +87,8 @@ const formatMessages: Record<string, string> = {
 
 /** An Ajv error in the body as the contract words it. */
 export function bodyError(error: ErrorObject): RequestError {
-  const key = error.params.missingProperty ?? error.params.additionalProperty
+  const { missingProperty, additionalProperty } = error.params
+  const key = missingProperty ?? additionalProperty ?? error.propertyName
   const pointer =
     key === undefined ? error.instancePath : `${error.instancePath}/${pointerSegment(key)}`
   return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }

@@ -1,0 +1,40 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { DB } from '../../generated/database.d.ts'
+import type { Handler } from '../contract/operation.ts'
+import { pageOf } from '../contract/page.ts'
+import { agreementColumns, agreementOf } from './queries.ts'
+
+/** One page of agreements in the order of their ids. */
+export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAccount }) =>
+  inAccount(async (trx) => {
+    const { offset, limit } = pageOf(query)
+    const all = trx.selectFrom('agreements').where('account_id', '=', account)
+    const agreements = filter(all, query ?? {})
+    const { count } = await agreements
+      .select(sql<number>`count(*)`.as('count'))
+      .executeTakeFirstOrThrow()
+    const page = await agreements
+      .select(agreementColumns)
+      .orderBy('id')
+      .offset(offset)
+      .limit(limit)
+      .execute()
+    return { count, results: page.map(agreementOf) }
+  })
+
+interface Filters {
+  client_code?: string
+  price_list_code?: string
+  name?: string
+}
+
+type Agreements = SelectQueryBuilder<DB, 'agreements', object>
+
+function filter(agreements: Agreements, { client_code, price_list_code, name }: Filters) {
+  let filtered = agreements
+  if (client_code !== undefined) filtered = filtered.where('client_code', '=', client_code)
+  if (price_list_code !== undefined)
+    filtered = filtered.where('price_list_code', '=', price_list_code)
+  if (name !== undefined) filtered = filtered.where('name', '=', name)
+  return filtered
+}

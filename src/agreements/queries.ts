@@ -1,0 +1,55 @@
+import type { Selectable } from 'kysely'
+import type { Agreements } from '../../generated/database.d.ts'
+import type { Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** An agreement without what the database keeps for itself. */
+export type StoredAgreement = Omit<Selectable<Agreements>, 'account_id' | 'key_hash'>
+
+/** What every read of agreements selects. */
+export const agreementColumns = [
+  ...(['id', 'name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const),
+  'version' as const,
+]
+
+/** The agreement; throws `not-found`, alike for what does not exist and what another account has. */
+export async function findAgreement(
+  trx: Trx,
+  account: number,
+  id: number,
+): Promise<StoredAgreement> {
+  return (await selectAgreement(trx, account, id).executeTakeFirst()) ?? rejectMissing()
+}
+
+/** The agreement, locked until the transaction ends: its writers go one after the other, readers go on. */
+export async function lockAgreement(
+  trx: Trx,
+  account: number,
+  id: number,
+): Promise<StoredAgreement> {
+  const agreement = selectAgreement(trx, account, id).forNoKeyUpdate()
+  return (await agreement.executeTakeFirst()) ?? rejectMissing()
+}
+
+function selectAgreement(trx: Trx, account: number, id: number) {
+  return trx
+    .selectFrom('agreements')
+    .select(agreementColumns)
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+}
+
+function rejectMissing(): never {
+  throw new Problem('not-found', 'There is no such agreement.')
+}
+
+/** An agreement as the contract shows it. */
+export function agreementOf({ version: _, ...agreement }: StoredAgreement): Schemas['Agreement'] {
+  return agreement as Schemas['Agreement']
+}
+
+/** The tag of an agreement's state: each change counts `version` up. */
+export function etagOf({ version }: StoredAgreement): string {
+  return `"${version}"`
+}

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import { rejectOutdated } from '../contract/if-match.ts'
+import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
+import { isViolationOf } from '../database/constraint.ts'
+import type { Trx } from '../database/pool.ts'
+import { agreementKey } from './agreement-key.ts'
+import { mergePatch } from './merge-patch.ts'
+import { agreementOf, etagOf, lockAgreement, type StoredAgreement } from './queries.ts'
+
+type Fields = Schemas['AgreementInput']
+
+/** Merges a patch into an agreement. Answers the agreement as it is then, with its ETag. */
+export const updateAgreement: Handler<'updateAgreement'> = ({
+  account,
+  params,
+  body,
+  ifMatch,
+  inAccount,
+}) =>
+  inAccount(async (trx) => {
+    const present = await lockAgreement(trx, account, params.id)
+    rejectOutdated(ifMatch, etagOf(present))
+    const { id: _, ...fields } = agreementOf(present)
+    const merged = mergePatch(fields, body) as Partial<Fields>
+    rejectIncomplete(merged)
+    const written = await writeAgreement(trx, account, present.id, merged as Fields)
+    const agreement = written ?? present
+    return new Answer(agreementOf(agreement), { etag: etagOf(agreement) })
+  })
+
+const fieldNames = ['name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const
+
+/** The contract has checked what the patch adds; throws `invalid-request` with what its removals leave missing. */
+function rejectIncomplete(agreement: Partial<Fields>): void {
+  const faults: RequestError[] = fieldNames
+    .filter((name) => agreement[name] === undefined)
+    .map((name) => ({ pointer: `/${name}`, code: 'required', message: 'must not be removed' }))
+  const { price_line, prices } = agreement
+  const maps: [pointer: string, value: unknown][] = [
+    ['/price_line', price_line],
+    ['/prices', prices],
+    ...Object.entries(prices ?? {}).map(([name, days]): [string, unknown] => [
+      `/prices/${pointerSegment(name)}`,
+      days,
+    ]),
+  ]
+  for (const [pointer, value] of maps) {
+    if (typeof value === 'object' && Object.keys(value ?? {}).length === 0)
+      faults.push({ pointer, code: 'length', message: 'must have at least one key left' })
+  }
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+/** Writes what is different and counts the version up; undefined: nothing is. Throws `agreement-exists`. */
+async function writeAgreement(
+  trx: Trx,
+  account: number,
+  id: number,
+  agreement: Fields,
+): Promise<StoredAgreement | undefined> {
+  const { name, client_code, price_list_code, price_line, prices } = agreement
+  const columns = sql`name, client_code, price_list_code, price_line, prices`
+  const values = sql`${name}::text, ${client_code}::text, ${price_list_code}::text,
+    ${JSON.stringify(price_line)}::jsonb, ${JSON.stringify(prices)}::jsonb`
+  const update = sql<StoredAgreement>`
+    update agreements set (${columns}) = row (${values}),
+      key_hash = decode(${agreementKey(agreement)}, 'hex'), version = version + 1
+    where account_id = ${account} and id = ${id} and (${columns}) is distinct from (${values})
+    returning id, ${columns}, version`
+  const { rows } = await update.execute(trx).catch((cause) => {
+    if (!isViolationOf('agreements_key', cause)) throw cause
+    const detail =
+      'Another agreement has this name, client_code, price_list_code and price_line already.'
+    throw new Problem('agreement-exists', detail, { cause })
+  })
+  return rows[0]
+}

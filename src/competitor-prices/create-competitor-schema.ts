@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import { type Columns, findColumns } from '../catalog/columns.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
+import {
+  type CompetitorSchema,
+  describeSchema,
+  lockCompetitorSchema,
+  type SchemaColumn,
+} from './queries.ts'
+
+type Input = Schemas['CompetitorSchemaInput']
+
+/** Fixes the granularity of competitor prices; replaces it while there are no entries, else `schema-in-use`. */
+export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
+  account,
+  body,
+  inAccount,
+}) =>
+  inAccount(async (trx) => {
+    await lockColumns(trx, account)
+    const present = await lockCompetitorSchema(trx, account, 'for update')
+    const isInUse = present !== undefined && (await hasEntries(trx, account))
+    if (isInUse && isSame(present, body)) return describeSchema(trx, account, present)
+    const schema = readSchema(body, await findColumns(trx, account))
+    if (isInUse) {
+      throw new Problem(
+        'schema-in-use',
+        'There are competitor prices under another schema; it can no longer be replaced.',
+      )
+    }
+    await putSchema(trx, account, schema)
+    return describeSchema(trx, account, schema)
+  })
+
+/** One schema is made at a time, from columns that do not change meanwhile; product loads go on. */
+async function lockColumns(trx: Trx, account: number): Promise<void> {
+  await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
+}
+
+async function hasEntries(trx: Trx, account: number): Promise<boolean> {
+  const row = await trx
+    .selectFrom('competitor_prices')
+    .select('id')
+    .where('account_id', '=', account)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean {
+  const names = JSON.stringify(columns.map(({ name }) => name))
+  return names === JSON.stringify(input.attributes_config) && is_dated === input.is_dated
+}
+
+/** The schema that a request asks for; throws `invalid-request` with every field that the catalog does not have. */
+function readSchema(input: Input, { attributes, extensions }: Columns): CompetitorSchema {
+  const code: SchemaColumn = { name: 'code', type: 'string', allowed_values: null }
+  const known = new Map([code, ...attributes, ...extensions].map((column) => [column.name, column]))
+  const faults: RequestError[] = []
+  const columns = input.attributes_config.flatMap((wanted, index) => {
+    const column = known.get(wanted)
+    if (column) {
+      const { name, type, allowed_values } = column
+      return { name, type, allowed_values }
+    }
+    const message = 'must be "code", an attribute or an extension of the catalog'
+    faults.push({ pointer: `/attributes_config/${index}`, code: 'unknown_column', message })
+    return []
+  })
+  if (faults.length > 0) throw invalidRequest(faults)
+  return { columns, is_dated: input.is_dated ?? false }
+}
+
+async function putSchema(trx: Trx, account: number, schema: CompetitorSchema): Promise<void> {
+  await sql`
+    insert into competitor_schemas as present (account_id, columns, is_dated)
+    values (${account}, ${JSON.stringify(schema.columns)}::jsonb, ${schema.is_dated})
+    on conflict (account_id) do update set
+      columns = excluded.columns, is_dated = excluded.is_dated, created_at = excluded.created_at
+    where (present.columns, present.is_dated) is distinct from (excluded.columns, excluded.is_dated)`.execute(
+    trx,
+  )
+}

@@ -1,0 +1,86 @@
+import { canonicalText } from '../catalog/column-value.ts'
+import type { ColumnValue } from '../catalog/columns.ts'
+import type { Positioned } from '../contract/duplicates.ts'
+import { utcTimestamp } from '../contract/formats.ts'
+import type { Schemas } from '../contract/operation.ts'
+import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { castText } from './cast-text.ts'
+import { competitorHash } from './competitor-hash.ts'
+import type { CompetitorSchema, SchemaColumn } from './queries.ts'
+
+const fixedKeys = new Set([
+  'competitor_price',
+  'competitor_name',
+  'departure_date',
+  'latest_update',
+])
+
+/** An entry as it is kept; null where the payload leaves something out. */
+export interface EntryRow {
+  hash: string
+  /** Canonical texts in schema order. */
+  dimensions: string[]
+  competitor_name: string
+  departure_date: string | null
+  competitor_price: number
+  latest_update: string | null
+}
+
+/** Reads the sound rows of a payload against the schema; what is wrong with a row goes to `errors`. */
+export function readEntryRows(
+  body: Schemas['CompetitorPriceInput'][],
+  { columns, is_dated }: CompetitorSchema,
+  errors: RowErrors,
+): Positioned<EntryRow>[] {
+  const knownKeys = new Set([...fixedKeys, ...columns.map(({ name }) => name)])
+  return errors.sound(body).flatMap(({ row, position }) => {
+    const values = readValues(row, columns, position, errors)
+    rejectUnknownKeys(row, knownKeys, position, errors)
+    const { competitor_name, competitor_price, departure_date = null, latest_update } = row
+    if (departure_date !== null && !is_dated)
+      errors.add(
+        position,
+        'departure_date',
+        'not_allowed',
+        'only a dated schema has departure dates',
+      )
+    if (errors.has(position)) return []
+    const entry: EntryRow = {
+      hash: competitorHash(values, competitor_name, departure_date),
+      dimensions: values.map(canonicalText),
+      ...{ competitor_name, departure_date, competitor_price },
+      latest_update: latest_update === undefined ? null : utcTimestamp(latest_update),
+    }
+    return [{ row: entry, position }]
+  })
+}
+
+/** The value of each column; fewer than `columns` when the row has errors. */
+function readValues(
+  row: Schemas['CompetitorPriceInput'],
+  columns: SchemaColumn[],
+  position: number,
+  errors: RowErrors,
+): ColumnValue[] {
+  const values: ColumnValue[] = []
+  for (const column of columns) {
+    const result = Object.hasOwn(row, column.name) ? castText(column, row[column.name]) : missing
+    if ('value' in result) values.push(result.value)
+    else errors.add(position, pointerSegment(column.name), result.code, result.message)
+  }
+  return values
+}
+
+const missing = { code: 'required', message: 'is required' } as const
+
+function rejectUnknownKeys(
+  row: object,
+  knownKeys: ReadonlySet<string>,
+  position: number,
+  errors: RowErrors,
+): void {
+  for (const key of Object.keys(row)) {
+    if (!knownKeys.has(key))
+      errors.add(position, pointerSegment(key), 'unknown_key', 'is not a known key')
+  }
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely'
+import type { Column } from '../catalog/columns.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** A column of a competitor schema, as the catalog had it when the schema was made. */
+export type SchemaColumn = Pick<Column, 'name' | 'type' | 'allowed_values'>
+
+/** What identifies an item of competitor data. */
+export interface CompetitorSchema {
+  columns: SchemaColumn[]
+  is_dated: boolean
+}
+
+type Lock = 'for update' | 'for key share'
+
+/** The account's schema. */
+export async function findCompetitorSchema(
+  trx: Trx,
+  account: number,
+): Promise<CompetitorSchema | undefined> {
+  return selectSchema(trx, account).executeTakeFirst() as Promise<CompetitorSchema | undefined>
+}
+
+/** The account's schema, locked: it stays while entries are loaded, and no load goes on while it changes. */
+export async function lockCompetitorSchema(
+  trx: Trx,
+  account: number,
+  lock: Lock,
+): Promise<CompetitorSchema | undefined> {
+  const schema = selectSchema(trx, account)
+  const locked = lock === 'for update' ? schema.forUpdate() : schema.forKeyShare()
+  return locked.executeTakeFirst() as Promise<CompetitorSchema | undefined>
+}
+
+function selectSchema(trx: Trx, account: number) {
+  return trx
+    .selectFrom('competitor_schemas')
+    .select(['columns', 'is_dated'])
+    .where('account_id', '=', account)
+}
+
+/** The schema as the contract shows it, with how many entries it has and the day of the newest. */
+export async function describeSchema(
+  trx: Trx,
+  account: number,
+  schema: CompetitorSchema,
+): Promise<Schemas['CompetitorSchema']> {
+  const madeAt = sql`select created_at from competitor_schemas where account_id = ${account}`
+  const output = await trx
+    .selectFrom('competitor_prices')
+    .select(sql<number>`count(*)`.as('total'))
+    .select(sql<string>`coalesce(max(latest_update), (${madeAt}))::date`.as('latest_update'))
+    .where('account_id', '=', account)
+    .executeTakeFirstOrThrow()
+  return { input: { dimensions: schema.columns.map(({ name }) => name) }, output }
+}

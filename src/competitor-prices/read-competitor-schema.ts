@@ -1,0 +1,11 @@
+import type { Handler } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
+import { describeSchema, findCompetitorSchema } from './queries.ts'
+
+/** The account's schema of competitor prices; `not-found` before one is made. */
+export const readCompetitorSchema: Handler<'readCompetitorSchema'> = ({ account, inAccount }) =>
+  inAccount(async (trx) => {
+    const schema = await findCompetitorSchema(trx, account)
+    if (!schema) throw new Problem('not-found', 'No competitor schema has been made yet.')
+    return { ...(await describeSchema(trx, account, schema)), is_dated: schema.is_dated }
+  })

@@ -1,0 +1,139 @@
+import t from 'tap'
+import { expectAllFaults, type Faults } from '../helpers/faults.ts'
+import { aMarket, anEntry, catalog, listPath, loadPath, schemaPath } from '../helpers/market.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const readPath = '/api/v1/competitor_prices/schema/'
+const catalogPath = '/api/v1/product_catalog/schema/create_schema/'
+const service = await startTestService(t)
+const today = () => new Date().toISOString().slice(0, 10)
+
+t.test('answers the names in the order given, no entries and the day it was made', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const names = ['size', 'code', 'brand']
+  const before = today()
+  const { status, body } = await market.post(schemaPath, { attributes_config: names })
+  t.equal(status, 201)
+  t.strictSame(body.input, { dimensions: names })
+  t.equal(body.output.total, 0)
+  t.ok([before, today()].includes(body.output.latest_update))
+})
+
+t.test('code alone needs no catalog', async (t) => {
+  const account = await service.newAccount(t)
+  t.equal((await account.post(schemaPath, { attributes_config: ['code'] })).status, 201)
+})
+
+t.test('attributes and extensions need no code', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['brand', 'since'] })
+  t.strictSame((await market.get(readPath)).body.input, { dimensions: ['brand', 'since'] })
+})
+
+t.test('the same schema again changes nothing, with and without entries', async (t) => {
+  const schema = { attributes_config: ['code', 'size'], is_dated: true }
+  const market = await aMarket(t, service, schema)
+  t.equal((await market.post(schemaPath, schema)).status, 201)
+  await market.post(loadPath, [anEntry({ size: '1', latest_update: '2026-03-01T23:30:00-02:00' })])
+  const { status, body } = await market.post(schemaPath, schema)
+  t.equal(status, 201)
+  t.strictSame(body, {
+    input: { dimensions: ['code', 'size'] },
+    output: { total: 1, latest_update: '2026-03-02' },
+  })
+})
+
+t.test('another schema replaces the present one while there are no entries', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  await market.post(schemaPath, { attributes_config: ['brand'], is_dated: true })
+  const { body } = await market.get(readPath)
+  t.strictSame(body.input, { dimensions: ['brand'] })
+  t.equal(body.is_dated, true)
+})
+
+t.test('another schema is a conflict once there are entries, and changes nothing', async (t) => {
+  const present = { attributes_config: ['code', 'brand'] }
+  const market = await aMarket(t, service, present)
+  await market.post(loadPath, [anEntry({ brand: 'B' })])
+  const before = (await market.get(readPath)).body
+  const others = [
+    { attributes_config: ['brand', 'code'] },
+    { attributes_config: ['code'] },
+    { attributes_config: ['code', 'brand', 'size'] },
+    { ...present, is_dated: true },
+  ]
+  for (const other of others) {
+    const { status, body } = await market.post(schemaPath, other)
+    t.equal(status, 409)
+    t.equal(body.type, 'schema-in-use')
+  }
+  t.strictSame((await market.get(readPath)).body, before)
+})
+
+t.test('a later catalog leaves the schema and its entries as they are', async (t) => {
+  const schema = { attributes_config: ['code', 'size'] }
+  const market = await aMarket(t, service, schema)
+  await market.post(loadPath, [anEntry({ size: '42' })])
+  const { status } = await market.post(catalogPath, {
+    extensions: [{ name: 'other', type: 'date' }],
+  })
+  t.equal(status, 201)
+  t.match((await market.get(listPath)).body, { count: 1, results: [{ code: 'A', size: '42' }] })
+  const again = await market.post(loadPath, [anEntry({ size: '42', competitor_price: 3 })])
+  t.equal(again.body.updated.length, 1)
+  t.equal((await market.post(schemaPath, schema)).status, 201)
+})
+
+t.test('sent again without entries, it takes the types of the present catalog', async (t) => {
+  const schema = { attributes_config: ['size'] }
+  const market = await aMarket(t, service, schema)
+  await market.post(catalogPath, { ...catalog, extensions: [{ name: 'size', type: 'string' }] })
+  await market.post(schemaPath, schema)
+  const entry = { size: 'large', competitor_name: 'Rival', competitor_price: 1 }
+  t.equal((await market.post(loadPath, [entry])).status, 201)
+})
+
+t.test('concurrent schemas: one after the other, and the last one holds', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const names = ['code', 'brand', 'size', 'weight', 'since']
+  const answers = await Promise.all(
+    names.map((name) => market.post(schemaPath, { attributes_config: [name] })),
+  )
+  t.strictSame(
+    answers.map(({ status }) => status),
+    names.map(() => 201),
+  )
+  t.ok(names.includes((await market.get(readPath)).body.input.dimensions[0]))
+})
+
+t.test('bad schemas are refused with every fault, and the present one stays', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const before = (await market.get(readPath)).body
+  const bad: [body: unknown, faults: Faults][] = [
+    [{}, [['/attributes_config', 'required']]],
+    [{ attributes_config: [] }, [['/attributes_config', 'length']]],
+    [{ attributes_config: null }, [['/attributes_config', 'type']]],
+    [{ attributes_config: 'code' }, [['/attributes_config', 'type']]],
+    [{ attributes_config: { 0: 'code' } }, [['/attributes_config', 'type']]],
+    [{ attributes_config: ['code', 'code'] }, [['/attributes_config', 'not_allowed']]],
+    [{ attributes_config: ['code', 5] }, [['/attributes_config/1', 'type']]],
+    [{ attributes_config: ['code', null] }, [['/attributes_config/1', 'type']]],
+    [{ attributes_config: [''] }, [['/attributes_config/0', 'length']]],
+    [{ attributes_config: ['x'.repeat(256)] }, [['/attributes_config/0', 'length']]],
+    [{ attributes_config: ['freight'] }, [['/attributes_config/0', 'unknown_column']]],
+    [{ attributes_config: ['competitor_name'] }, [['/attributes_config/0', 'unknown_column']]],
+    [
+      {
+        attributes_config: ['Brand', 'code', 'constructor', '__proto__', "'; drop table accounts"],
+      },
+      [0, 2, 3, 4].map((index) => [`/attributes_config/${index}`, 'unknown_column']),
+    ],
+    [{ attributes_config: ['code'], is_dated: 'true' }, [['/is_dated', 'type']]],
+    [{ attributes_config: ['code'], is_dated: 1 }, [['/is_dated', 'type']]],
+    [{ attributes_config: ['code'], is_dated: null }, [['/is_dated', 'type']]],
+    [{ attributes_config: ['code'], dated: true }, [['/dated', 'unknown_key']]],
+    [[], [['', 'type']]],
+    ['null', [['', 'type']]],
+  ]
+  for (const [body, faults] of bad) expectAllFaults(t, await market.post(schemaPath, body), faults)
+  t.strictSame((await market.get(readPath)).body, before)
+})
