@@ -37,6 +37,8 @@ export interface Context {
   boss: PgBoss
   limits: Limits
   jwtSecret: Uint8Array
+  /** Aborted when the process is to stop: answers that would go on come to their end. */
+  stopping: AbortSignal
 }
 
 /** A result that carries response headers. */
@@ -50,8 +52,25 @@ export class Answer<T> {
   }
 }
 
+/** A result that is sent piece by piece; a client that goes away ends it. `contentType` is one of the contract's. */
+export class Stream {
+  readonly contentType: string
+  readonly pieces: AsyncIterable<string>
+  readonly headers: Record<string, string>
+
+  constructor(
+    contentType: string,
+    pieces: AsyncIterable<string>,
+    headers: Record<string, string> = {},
+  ) {
+    this.contentType = contentType
+    this.pieces = pieces
+    this.headers = headers
+  }
+}
+
 /** Implements one operation of the contract: from input to result, failures thrown as Problems. */
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id>>>
+) => Promise<Success<Id> | Answer<Success<Id>> | Stream>

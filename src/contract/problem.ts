@@ -13,7 +13,7 @@ export const problemTypes = {
   'not-found': { status: 404, title: 'Not found' },
   'price-list-not-found': { status: 404, title: 'No such price list' },
   'method-not-allowed': { status: 405, title: 'This path has no such method' },
-  'not-acceptable': { status: 406, title: 'Only application/json can be answered' },
+  'not-acceptable': { status: 406, title: 'The accepted media types cannot be answered' },
   'name-taken': { status: 409, title: 'The name is taken' },
   'price-list-not-published': { status: 409, title: 'The price list is not published' },
   'price-list-not-managed': {
@@ -21,6 +21,7 @@ export const problemTypes = {
     title: 'The price list was not made through this interface',
   },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
+  'job-ended': { status: 409, title: 'The job has ended' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

@@ -6,6 +6,8 @@ import { upsertProducts } from '../catalog/upsert-products.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
+import { readJobEvents } from '../jobs/read-job-events.ts'
+import { cancelJob } from '../price-lists/cancel-job.ts'
 import { createPriceLists } from '../price-lists/create-price-lists.ts'
 import { deletePriceList } from '../price-lists/delete-price-list.ts'
 import { listPriceListRows } from '../price-lists/list-price-list-rows.ts'
@@ -13,6 +15,7 @@ import { listPriceLists } from '../price-lists/list-price-lists.ts'
 import { readPriceList } from '../price-lists/read-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
 import { getPrices } from '../prices/get-prices.ts'
+import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updatePrices } from '../prices/update-prices.ts'
 import { listSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
@@ -34,9 +37,12 @@ export const handlers = {
   listPriceListRows,
   addProducts,
   updatePrices,
+  syncWithCatalog,
   getPrices,
   upsertSales,
   listSales,
   listJobs,
   readJob,
+  readJobEvents,
+  cancelJob,
 } satisfies Handlers

@@ -1,7 +1,14 @@
+import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
-import { Answer, type Context, type Handler, type OperationId } from '../contract/operation.ts'
+import {
+  Answer,
+  type Context,
+  type Handler,
+  type OperationId,
+  Stream,
+} from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
@@ -68,6 +75,10 @@ async function runHandler(
     { account, body, params, query, errors, inAccount: (work) => inAccount(db, account, work) },
     context,
   )
+  if (result instanceof Stream) {
+    reply.code(operation.status).headers(result.headers).type(result.contentType)
+    return reply.send(Readable.from(result.pieces))
+  }
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
