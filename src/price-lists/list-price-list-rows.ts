@@ -4,6 +4,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
 import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
@@ -17,29 +18,41 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
   inAccount,
 }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
     const list = await findPriceList(trx, account, { id: params.id })
     const date = readDate(list, query?.date)
     const columns = await findColumns(trx, account)
     const isDraft = query?.version === 'draft'
     const isMember = isDraft ? sql`r.removed_version is null` : isPublished
-    const { rows: counts } = await sql<{ count: number }>`
-      select count(*) from price_lists l
-      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
-      where l.account_id = ${account} and l.id = ${list.id}`.execute(trx)
-    const { rows } = await sql<StoredRow>`
-      select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, date)} as prices, r.dynamic_attributes, p.costs
-      from price_lists l
-      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and ${isMember}
-      join products p on p.account_id = ${account} and p.id = r.product_id
-      where l.account_id = ${account} and l.id = ${list.id}
-      order by r.id offset ${offset} limit ${limit}`.execute(trx)
+    const { count, rows } = await findPage(trx, list, isMember, date, pageOf(query))
     const show = isDraft ? () => ({}) : publishedFields(list, columns)
-    return {
-      count: counts[0]?.count ?? 0,
-      results: rows.map((row) => ({ ...keyFields(row, columns), ...show(row) })),
-    }
+    return { count, results: rows.map((row) => ({ ...keyFields(row, columns), ...show(row) })) }
   })
+
+/** One statement, so that count and rows are of one version. */
+async function findPage(
+  trx: Trx,
+  list: PriceList,
+  isMember: RawBuilder<unknown>,
+  date: string | undefined,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<{ count: number; rows: StoredRow[] }> {
+  const members = sql`
+    price_lists l
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and ${isMember}
+    where l.account_id = ${list.account_id} and l.id = ${list.id}`
+  const { rows } = await sql<StoredRow & { count: number }>`
+    select counted.count, page.*, p.costs
+    from (select count(*) from ${members}) as counted
+    left join (
+      select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, date)} as prices, r.dynamic_attributes
+      from ${members}
+      order by r.id offset ${offset} limit ${limit}
+    ) as page on true
+    left join products p on p.account_id = ${list.account_id} and p.id = page.product_id
+    order by page.id`.execute(trx)
+  return { count: rows[0]?.count ?? 0, rows: rows.filter(({ id }) => id !== null) }
+}
 
 interface StoredRow {
   id: number
