@@ -7,6 +7,7 @@ import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { undoDraft } from '../../src/price-lists/undo-draft.ts'
 import type { TestAccount, TestService } from './service.ts'
+import { select } from './sql.ts'
 
 /** A pool like that of the jobs, closed when the test ends. */
 export function openJobsDatabase(t: Test, { url }: TestService): Database {
@@ -29,6 +30,7 @@ export async function startTestWorkers(
   await boss.start()
   t.teardown(() => boss.stop({ graceful: true, timeout: 10_000 }))
   await boss.updateQueue(listQueue, { retryDelay: 0 })
+  await select(service.url, 'update pgboss.job set retry_delay = 0')
   await startWorkers({
     ...{ db, boss, undo: undoDraft, signal: new AbortController().signal, log: () => undefined },
     runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync, ...runners },
