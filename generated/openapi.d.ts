@@ -302,7 +302,8 @@ export interface paths {
          *
          *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100 the work runs as a
          *     background job on the catalog as it is when the job runs; the answer is the job, whose `result` is the same
-         *     object when it is done. Readers see the list as it was before or as it is after, never between. Jobs of one list
+         *     object when it is done. The call counts up to 10,000 products, so its `total` is a first number that the job
+         *     replaces when it begins. Readers see the list as it was before or as it is after, never between. Jobs of one list
          *     run in the order they were accepted; a call on a list with a job under way waits briefly for it, else answers
          *     503.
          *
@@ -998,7 +999,7 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         Progress: {
-            /** @description Products to handle. */
+            /** @description Products to handle; of a sync a first number, at most 10,000, until the job begins. */
             total: number;
             /** @description Products handled so far; never falls. */
             finished: number;

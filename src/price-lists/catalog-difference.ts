@@ -9,15 +9,26 @@ import type { PriceList } from './queries.ts'
 /** Products to add or rows to remove, few enough for one transaction. */
 export interface Change {
   kind: 'add' | 'remove'
-  /** A Postgres array as text: Node passes it on and never reads it. */
+  /** The inside of a Postgres array as text: Node passes it on and never reads it. */
   ids: string
   count: number
 }
 
-/** How many products a sync handles: those in the list, and those that it would add. */
+/** Counting goes no further: a large list or catalog is read once, by the job. */
+const countedMax = 10_000
+
+/** How many products a sync handles (those in the list and those that it would add), or 10,000 if there are more. */
 export async function countHandled(trx: Trx, list: PriceList, columns: Columns): Promise<number> {
   const { rows } = await sql<{ handled: number }>`
-    select count(*) as handled from ${matchedRows(list, columns)}`.execute(trx)
+    with present as (select count(*) from (select from ${draftRows(list)} limit ${countedMax}) as r)
+    select present.count + (
+      select count(*) from (
+        select from ${matchingProducts(list, columns)}
+        where not exists (select from ${draftRows(list)} where r.product_id = p.id)
+        limit (select ${countedMax} - count from present)
+      ) as p
+    ) as handled
+    from present`.execute(trx)
   return rows[0]?.handled ?? 0
 }
 
@@ -27,20 +38,26 @@ export async function findDifference(
   list: PriceList,
   columns: Columns,
 ): Promise<{ changes: Change[]; handled: number }> {
-  const { rows } = await sql<{ kind: Change['kind'] | 'keep'; ids: string; count: number }>`
+  const { rows: counted } = await sql<{ present: number }>`
+    select count(*) as present from ${draftRows(list)}`.execute(trx)
+  const { rows } = await sql<Change>`
     select kind, count(*) as count, string_agg(id::text, ',') as ids
     from (
-      select
-        case when r.id is null then 'add' when p.id is null then 'remove' else 'keep' end as kind,
-        case when r.id is null then p.id when p.id is null then r.id end as id
-      from ${matchedRows(list, columns)}
-    ) as compared
+      select case when r.id is null then 'add' else 'remove' end as kind, coalesce(r.id, p.id) as id
+      from ${matchingProducts(list, columns)} full join ${draftRows(list)} on r.product_id = p.id
+      where r.id is null or p.id is null
+    ) as difference
     group by kind, id / ${chunkRows}::bigint
     order by kind, min(id)`.execute(trx)
   const changes: Change[] = []
-  for (const { kind, ids, count } of rows)
-    if (kind !== 'keep') append(changes, { kind, ids, count })
-  return { changes, handled: rows.reduce((sum, { count }) => sum + count, 0) }
+  for (const change of rows) append(changes, change)
+  const added = changes.filter(({ kind }) => kind === 'add')
+  return { changes, handled: (counted[0]?.present ?? 0) + sumCounts(added) }
+}
+
+/** How many products changes concern. */
+export function sumCounts(changes: Change[]): number {
+  return changes.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** Makes one change to the draft. */
@@ -68,18 +85,22 @@ export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
   )`
 }
 
-/** Every product `p` that the filters allow beside its row `r` of the draft; one of the two may be missing. */
-function matchedRows(list: PriceList, columns: Columns): RawBuilder<unknown> {
+/** Products `p` that the filters allow. */
+function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const filters = compileFilters(list.product_filters as ProductFilters, columns)
   return sql`(
-      select p.id from products p
-      left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
-      where p.account_id = ${list.account_id} and p.active is not false and ${filterSql(filters)}
-    ) as p
-    full join (
-      select id, product_id from price_list_rows
-      where account_id = ${list.account_id} and price_list_id = ${list.id} and removed_version is null
-    ) as r on r.product_id = p.id`
+    select p.id from products p
+    left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
+    where p.account_id = ${list.account_id} and p.active is not false and ${filterSql(filters)}
+  ) as p`
+}
+
+/** Rows `r` of the draft. */
+function draftRows(list: PriceList): RawBuilder<unknown> {
+  return sql`(
+    select id, product_id from price_list_rows
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and removed_version is null
+  ) as r`
 }
 
 /** Ids come in groups that may be small; a chunk takes groups until it is full. */

@@ -4,7 +4,13 @@ import { inAccount } from '../database/in-account.ts'
 import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/work.ts'
-import { applyChange, type Change, findDifference, syncResult } from './catalog-difference.ts'
+import {
+  applyChange,
+  type Change,
+  findDifference,
+  sumCounts,
+  syncResult,
+} from './catalog-difference.ts'
 import { chunkRows, deleteRemovedRows, publish } from './publication.ts'
 import { findPriceList, lockPriceList, type PriceList } from './queries.ts'
 
@@ -15,7 +21,7 @@ import { findPriceList, lockPriceList, type PriceList } from './queries.ts'
  */
 export const runSync: RunJob = async (attempt) => {
   const { changes, total } = await startSync(attempt)
-  let left = changes.reduce((sum, { count }) => sum + count, 0)
+  let left = sumCounts(changes)
   for (const change of changes) {
     left -= change.count
     await changeDraft(attempt, change, total - left)
@@ -31,13 +37,12 @@ function startSync(attempt: Attempt): Promise<{ changes: Change[]; total: number
     const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
     const columns = await findColumns(trx, attempt.account)
     const { changes, handled } = await findDifference(trx, list, columns)
-    const left = changes.reduce((sum, { count }) => sum + count, 0)
     const { total } = await trx
       .updateTable('jobs')
       // `finished` counts what an earlier attempt did; it never falls, even if the catalog has shrunk since.
       .set({
         total: sql`greatest(finished, ${handled}::integer)`,
-        finished: sql`greatest(finished, ${handled - left}::integer)`,
+        finished: sql`greatest(finished, ${handled - sumCounts(changes)}::integer)`,
       })
       .where('account_id', '=', attempt.account)
       .where('id', '=', job.id)
