@@ -52,19 +52,22 @@ export class Answer<T> {
   }
 }
 
-/** A result that is sent piece by piece; a client that goes away ends it. `contentType` is one of the contract's. */
+/**
+ * A result that is sent piece by piece, as fast as the client takes it. `open` starts the pieces; its signal says that
+ * the client is gone, for pieces that are waited for. `contentType` is the contract's.
+ */
 export class Stream {
   readonly contentType: string
-  readonly pieces: AsyncIterable<string>
+  readonly open: (gone: AbortSignal) => AsyncIterable<string>
   readonly headers: Record<string, string>
 
   constructor(
     contentType: string,
-    pieces: AsyncIterable<string>,
+    open: (gone: AbortSignal) => AsyncIterable<string>,
     headers: Record<string, string> = {},
   ) {
     this.contentType = contentType
-    this.pieces = pieces
+    this.open = open
     this.headers = headers
   }
 }

@@ -75,13 +75,24 @@ async function runHandler(
     { account, body, params, query, errors, inAccount: (work) => inAccount(db, account, work) },
     context,
   )
-  if (result instanceof Stream) {
-    reply.code(operation.status).headers(result.headers).type(result.contentType)
-    return reply.send(Readable.from(result.pieces))
-  }
+  if (result instanceof Stream) return sendStream(result, operation, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   if (answer.body === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.body))
+}
+
+function sendStream(
+  { contentType, open, headers }: Stream,
+  { status }: Operation,
+  reply: FastifyReply,
+): FastifyReply {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  return reply
+    .code(status)
+    .headers(headers)
+    .type(contentType)
+    .send(Readable.from(open(gone.signal)))
 }

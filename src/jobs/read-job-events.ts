@@ -11,18 +11,19 @@ export const readJobEvents: Handler<'readJobEvents'> = async (
 ) => {
   const look = () => inAccount((trx) => findJob(trx, account, params.id))
   // The first look comes before the answer begins: an absent job is an ordinary 404.
-  const events = jobEvents(await look(), look, stopping, paces)
-  return new Stream('text/event-stream', events, { 'cache-control': 'no-store' })
+  const job = await look()
+  const open = (gone: AbortSignal) => jobEvents(job, look, AbortSignal.any([gone, stopping]), paces)
+  return new Stream('text/event-stream', open, { 'cache-control': 'no-store' })
 }
 
 /**
  * One `progress` event now and at each change, a comment when there was none for a while, one `end` event with the
- * whole job; ends without it when the service stops.
+ * whole job; ends without it at `signal`.
  */
 export async function* jobEvents(
   job: Schemas['Job'],
   look: () => Promise<Schemas['Job']>,
-  stopping: AbortSignal,
+  signal: AbortSignal,
   { pollMs, heartbeatMs }: typeof paces,
 ): AsyncGenerator<string> {
   let current = job
@@ -35,8 +36,8 @@ export async function* jobEvents(
       sent = progress
       sentAt = Date.now()
     }
-    await sleep(pollMs, undefined, { signal: stopping }).catch(() => undefined)
-    if (stopping.aborted) return
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
     current = await look()
   }
   yield event('end', current)

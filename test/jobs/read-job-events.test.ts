@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Schemas } from '../../src/contract/operation.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
@@ -107,16 +106,31 @@ t.test('the stream closes without an end when the service stops', async (t) => {
 t.test('a client that goes away ends the looks at its job', async (t) => {
   const controller = new AbortController()
   let looks = 0
-  const events = jobEvents(running, look, controller.signal, { pollMs: 1, heartbeatMs: 60_000 })
-  await events.next()
-  await events.return(undefined)
-  const before = looks
-  await sleep(20)
-  t.equal(looks, before)
-  async function look() {
-    looks++
+  const look = async () => {
+    if (++looks === 3) controller.abort()
     return running
   }
+  const paces = { pollMs: 1, heartbeatMs: 60_000 }
+  const events = jobEvents(running, look, controller.signal, paces)
+  t.match((await events.next()).value, /^event: progress/)
+  t.strictSame(await events.next(), { value: undefined, done: true })
+  t.equal(looks, 3)
+})
+
+t.test('a connection that breaks leaves the service as it is', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const ended = Promise.withResolvers<void>()
+  own.app.server.prependListener('request', (_request, response) => {
+    response.once('close', () => ended.resolve())
+  })
+  const { shop, job } = await aBigJob(t, own)
+  const controller = new AbortController()
+  const { next } = await open(shop, base, job.id, controller.signal)
+  t.match(await next(), /^event: progress/)
+  controller.abort()
+  await ended.promise
+  t.equal((await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)).status, 200)
 })
 
 t.test('a comment keeps the connection while nothing changes', async (t) => {
