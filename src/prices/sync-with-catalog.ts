@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
-import { type Columns, findColumns } from '../catalog/columns.ts'
+import { findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import {
   applyChange,
+  type Change,
   countHandled,
   findDifference,
   syncResult,
@@ -26,22 +27,22 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
-      const total = await countHandled(trx, list, columns)
-      if (total > atOnceMax) {
-        const kind = 'sync-with-catalog'
-        return enqueueJob(trx, boss, { account, priceListId: list.id, kind, total })
-      }
+      const inBackground = (total: number) =>
+        enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'sync-with-catalog', total })
+      const counted = await countHandled(trx, list, columns)
+      if (counted > atOnceMax) return inBackground(counted)
       await rejectBusy(trx, account, list.id)
-      return syncAtOnce(trx, list, columns)
+      const { changes, handled } = await findDifference(trx, list, columns)
+      // Products may have been loaded since they were counted.
+      return handled > atOnceMax ? inBackground(handled) : syncAtOnce(trx, list, changes)
     }),
   )
 
 async function syncAtOnce(
   trx: Trx,
   list: PriceList,
-  columns: Columns,
+  changes: Change[],
 ): Promise<Schemas['SyncResult']> {
-  const { changes } = await findDifference(trx, list, columns)
   for (const change of changes) await applyChange(trx, list, change)
   const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
     select ${syncResult(list)} as result`.execute(trx)

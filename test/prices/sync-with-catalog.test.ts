@@ -1,38 +1,21 @@
 import t from 'tap'
-import { startAttempt } from '../../src/jobs/attempt.ts'
-import { runSync } from '../../src/price-lists/sync-job.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
-import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
+import {
+  codes,
+  inUk,
+  names,
+  pks,
+  pricesPath,
+  type Row,
+  rowsOf,
+  sync,
+  syncPath,
+  upsertPath,
+} from '../helpers/sync.ts'
 
-const path = '/api/v1/prices/sync_with_catalog/'
-const upsertPath = '/api/v1/product_catalog/bulk_create_or_update/'
-const pricesPath = '/api/v1/prices/bulk_update_prices/'
 const service = await startTestService(t)
-/** Accepts jobs and runs none. */
-const idle = await startTestService(t, { ROLE: 'api' })
-
-const codes = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, index) => `P${String(from + index).padStart(4, '0')}`)
-const inUk = (names: string[]) => names.map((code) => ({ code, country: 'UK' }))
-const sync = (shop: TestAccount, name = 'L') => shop.post(path, { price_list_name: name })
-
-interface Row {
-  pk: number
-  code: string
-  country: string
-  prices: Record<string, number>
-}
-
-async function rowsOf(shop: TestAccount, list: { id: number }, version = 'published') {
-  const { body } = await shop.get(
-    `/api/v1/price_list/${list.id}/rows?limit=1000&version=${version}`,
-  )
-  return (body.results as Row[]).sort((a, b) => (a.code < b.code ? -1 : 1))
-}
-const pks = (rows: Row[]) => rows.map(({ pk }) => pk)
-const names = (rows: Row[]) => rows.map(({ code }) => code)
 
 t.test('keeps, removes, adds and leaves out, as the rule table says, and publishes', async (t) => {
   const shop = await aShop(t, service, { codes: ['D', 'B', 'A', 'C'], countries: ['UK'] })
@@ -240,164 +223,6 @@ t.test('up to 100 products are handled at once; added, removed and untouched cou
   t.equal((await rowsOf(shop, list)).length, 70)
 })
 
-t.test('above 100 products answers a job, whose result is the same object', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 101), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const before = await addProducts(shop, 'L', inUk(codes(0, 70)))
-  const price = { code: 'P0000', country: 'UK', price: 3 }
-  await shop.post(pricesPath, { price_list_name: 'L', payload: [price] })
-  const off = inUk(codes(40, 70)).map((row) => ({ ...row, active: false }))
-  await shop.post(upsertPath, off)
-  const { status, headers, body } = await sync(shop)
-  t.equal(status, 201)
-  t.equal(headers.location, `/api/v1/jobs/${body.id}/`)
-  t.strictSame(body, {
-    id: body.id,
-    status: 'progress',
-    resource_type: 'published-price-list',
-    progress: { total: 101, finished: 0, error: 0 },
-  })
-  const job = await shop.finished(body)
-  t.match(job, { status: 'done', progress: { total: 101, finished: 101, error: 0 }, errors: [] })
-  const rows = await rowsOf(shop, list)
-  t.strictSame(job.result, {
-    added: pks(rows).slice(40),
-    removed: before.slice(40),
-    untouched: before.slice(0, 40),
-  })
-  t.strictSame(names(rows), [...codes(0, 40), ...codes(70, 101)])
-  t.strictSame(rows[0]?.prices, { price: 3 }, 'a row that stays keeps its price')
-})
-
-t.test('a job of which nothing matches any more empties the list', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 120), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', inUk(codes(0, 120)))
-  const off = inUk(codes(0, 120)).map((row) => ({ ...row, active: false }))
-  await shop.post(upsertPath, off)
-  const job = await shop.finished((await sync(shop)).body)
-  t.equal(job.result.removed.length, 120)
-  t.strictSame(await rowsOf(shop, list), [])
-})
-
-t.test('a job works on the catalog as it is when it runs', async (t) => {
-  const late = await startTestService(t, { ROLE: 'api' })
-  const shop = await aShop(t, late, { codes: codes(0, 150), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const { body } = await sync(shop)
-  t.equal(body.progress.total, 150)
-  const off = inUk(codes(0, 10)).map((row) => ({ ...row, active: false }))
-  await shop.post(upsertPath, [...off, ...inUk(codes(150, 155))])
-  await startTestWorkers(t, late)
-  const job = await shop.finished(body)
-  t.match(job, { status: 'done', progress: { total: 145, finished: 145, error: 0 } })
-  t.strictSame(names(await rowsOf(shop, list)), codes(10, 155))
-})
-
-t.test(
-  'a job that is taken up again takes effect once, and tells what it did in all',
-  async (t) => {
-    const db = openJobsDatabase(t, idle)
-    for (const chunks of [0, 1, 2, 3, 4]) {
-      const shop = await aShop(t, idle, { codes: codes(0, 110), countries: ['UK'] })
-      const list = await aList(shop, { name: 'L', product_filters: { country: ['UK'] } })
-      const before = (await sync(shop)).body
-      await run(shop, before, 0)
-      const [first] = pks(await rowsOf(shop, list))
-      const off = inUk(codes(0, 30)).map((row) => ({ ...row, active: false }))
-      await shop.post(upsertPath, [...off, ...inUk(codes(110, 130))])
-      const { body } = await sync(shop)
-      await t.rejects(run(shop, body, 0, chunks), { message: 'stopped' })
-      t.strictSame(names(await rowsOf(shop, list)), codes(0, 110), 'readers see nothing of it')
-      const { finished } = (await shop.get(`/api/v1/jobs/${body.id}/`)).body.progress
-      const back = { code: 'P0000', country: 'UK', active: true }
-      const gone = { code: 'P0129', country: 'UK', active: false }
-      await shop.post(upsertPath, [back, gone])
-      await run(shop, body, 1)
-      const job = (await shop.get(`/api/v1/jobs/${body.id}/`)).body
-      t.equal(job.status, 'done')
-      t.ok(job.progress.finished >= finished, 'progress never falls')
-      t.equal(job.progress.finished, job.progress.total)
-      const rows = await rowsOf(shop, list)
-      t.strictSame(names(rows), ['P0000', ...codes(30, 129)])
-      t.equal(rows[0]?.pk, first, 'a row that stays after all keeps its id')
-      t.strictSame(job.result.added, pks(rows.slice(-19)))
-      t.equal(job.result.removed.length, 29)
-      t.strictSame(job.result.untouched, pks(rows.slice(0, -19)))
-    }
-    async function run(shop: TestAccount, job: { id: number }, number: number, chunks = 1000) {
-      const attempt = anAttempt(db, shop, job, number, stopAfter(chunks))
-      await runSync(attempt, await startAttempt(attempt))
-    }
-  },
-)
-
-t.test('readers see the list before or after a sync, never between', async (t) => {
-  for (const size of [40, 400]) {
-    const shop = await aShop(t, service, { codes: codes(0, size), countries: ['UK'] })
-    const list = await aList(shop, { name: 'L', product_filters: { description: ['in'] } })
-    const describe = (country: string, active: boolean) =>
-      codes(0, country === 'UK' ? size : size / 2).map((code) => {
-        return { code, country, active, description: 'in' }
-      })
-    await shop.post(upsertPath, [...describe('UK', true), ...describe('FR', false)])
-    await settle(shop)
-    let isDone = false
-    const seen = new Set<string>()
-    const read = async () => {
-      while (!isDone) {
-        const query = { price_list_name: 'L', payload: [{}] }
-        const { body } = await shop.post('/api/v1/prices/get_prices/', query)
-        const countries = new Set(body.map((row: Row) => row.country))
-        seen.add(`${body.length} of ${[...countries]}`)
-        const page = (await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body
-        const shown = new Set(page.results.map((row: Row) => row.country))
-        seen.add(`${page.results.length} of ${[...shown]}`)
-        seen.add(`${page.count} of ${[...shown]}`)
-      }
-    }
-    const readers = [read(), read()]
-    for (const round of [1, 2, 3, 4, 5, 6]) {
-      const isEven = round % 2 === 0
-      await shop.post(upsertPath, [...describe('UK', isEven), ...describe('FR', !isEven)])
-      await settle(shop)
-    }
-    isDone = true
-    await Promise.all(readers)
-    t.strictSame([...seen].sort(), [`${size / 2} of FR`, `${size} of UK`].sort())
-  }
-  async function settle(shop: TestAccount) {
-    const { body } = await sync(shop)
-    if (body.id) await shop.finished(body)
-  }
-})
-
-t.test('a call waits while a job of the list is under way, else answers 503', async (t) => {
-  const shop = await aShop(t, idle, { codes: codes(0, 101), countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await aList(shop, { name: 'other', product_filters: { code: ['P0001'] } })
-  const { body: job } = await sync(shop)
-  await shop.post(upsertPath, [{ code: 'P0000', country: 'UK', active: false }])
-  const { status, headers, body } = await sync(shop)
-  t.equal(status, 503)
-  t.equal(headers['retry-after'], '2')
-  t.equal(body.type, 'unavailable')
-  t.equal((await sync(shop, 'other')).status, 201, 'other lists do not wait')
-  const waiting = sync(shop)
-  await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
-  t.equal((await waiting).body.added.length, 100, 'it goes on when the job has ended')
-})
-
-t.test('syncs of one list at the same moment go one after the other', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 50), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const answers = await Promise.all(Array.from({ length: 8 }, () => sync(shop)))
-  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([201]))
-  t.equal(answers.filter(({ body }) => body.added.length === 50).length, 1)
-  t.equal(answers.filter(({ body }) => body.untouched.length === 50).length, 7)
-  t.equal((await rowsOf(shop, list)).length, 50)
-})
-
 t.test('a body that is not as the contract says is 400, and nothing is written', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, { name: 'L' })
@@ -430,7 +255,7 @@ t.test('a body that is not as the contract says is 400, and nothing is written',
     [undefined, 'malformed-body', []],
   ]
   for (const [payload, problem, expected] of cases) {
-    const { status, body } = await shop.post(path, payload)
+    const { status, body } = await shop.post(syncPath, payload)
     const name = JSON.stringify(payload)?.slice(0, 60)
     t.equal(status, 400, name)
     t.equal(body.type, problem, name)
