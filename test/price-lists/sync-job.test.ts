@@ -74,6 +74,8 @@ t.test(
       const before = (await sync(shop)).body
       await run(shop, before, 0)
       const [first] = pks(await rowsOf(shop, list))
+      const price = { code: 'P0000', country: 'UK', price: 5 }
+      await shop.post(pricesPath, { price_list_name: 'L', payload: [price] })
       const off = inUk(codes(0, 30)).map((row) => ({ ...row, active: false }))
       await shop.post(upsertPath, [...off, ...inUk(codes(110, 130))])
       const { body } = await sync(shop)
@@ -90,7 +92,11 @@ t.test(
       t.equal(job.progress.finished, job.progress.total)
       const rows = await rowsOf(shop, list)
       t.strictSame(names(rows), ['P0000', ...codes(30, 129)])
-      t.equal(rows[0]?.pk, first, 'a row that stays after all keeps its id')
+      t.match(
+        rows[0],
+        { pk: first, prices: { price: 5 } },
+        'a row that stays after all is as it was',
+      )
       t.strictSame(job.result.added, pks(rows.slice(-19)))
       t.equal(job.result.removed.length, 29)
       t.strictSame(job.result.untouched, pks(rows.slice(0, -19)))
