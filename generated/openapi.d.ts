@@ -138,7 +138,7 @@ export interface paths {
          * Create price lists
          * @description Creates one list per object. A name is unique in the account: a name that is taken is a conflict (409
          *     `name-taken`), a name twice in one payload with different content is an error. A new list is empty and not
-         *     published; adding products publishes it.
+         *     published; adding products to it or syncing it with the catalog publishes it.
          *
          *     The margin formula is checked here and the position of a fault is named; so are the columns and the types of
          *     the values in `product_filters`.
@@ -273,6 +273,46 @@ export interface paths {
          *     otherwise). The dates of a calendar list are the 365 days from its `valid_from`.
          */
         post: operations["updatePrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices/sync_with_catalog/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a price list match the catalog
+         * @description Makes the draft what the catalog and the list's `product_filters` say now, then publishes the list, also when
+         *     nothing changed or nothing matches:
+         *
+         *     | In the list | Matches the filters | Result |
+         *     |---|---|---|
+         *     | yes | yes | `untouched`: the row keeps its id and its prices |
+         *     | yes | no | `removed` |
+         *     | no | yes | `added` at price 0 |
+         *     | no | no | stays out |
+         *
+         *     A product matches when each key of `product_filters` allows it by any of its values; `{}` allows all. A product
+         *     that is not active matches no filter. A product that was removed and is added again starts anew.
+         *
+         *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100 the work runs as a
+         *     background job on the catalog as it is when the job runs; the answer is the job, whose `result` is the same
+         *     object when it is done. The call counts up to 10,000 products, so its `total` is a first number that the job
+         *     replaces when it begins. Readers see the list as it was before or as it is after, never between. Jobs of one list
+         *     run in the order they were accepted; a call on a list with a job under way waits briefly for it, else answers
+         *     503.
+         *
+         *     Works only for lists made through this interface (409 `price-list-not-managed`).
+         */
+        post: operations["syncWithCatalog"];
         delete?: never;
         options?: never;
         head?: never;
@@ -682,6 +722,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{id}/cancel/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a job
+         * @description Ends a job that is waiting or running. A job publishes all of its work at its end, so nothing of a cancelled job
+         *     was ever seen by readers; what it had prepared is undone before this call answers. A job that has ended is a
+         *     conflict (409 `job-ended`).
+         */
+        post: operations["cancelJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/events/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch a job
+         * @description Streams the job as server-sent events. The event `progress` comes at once and at each change; its data is the
+         *     job as the call that started it answered it (`JobInfo`, one line of JSON). The event `end` comes when the job has
+         *     ended; its data is the job as `GET /api/v1/jobs/{id}/` answers it (`Job`), and the stream closes. A job that had
+         *     ended before gives `end` alone.
+         *
+         *     After 15 seconds without a change a comment keeps the connection open. A stream that closes without `end` was cut
+         *     short (by a network, or by a service that stops): ask again. Send `Accept: text/event-stream`, or no `Accept`.
+         */
+        get: operations["readJobEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health/live": {
         parameters: {
             query?: never;
@@ -1028,6 +1116,32 @@ export interface components {
             name?: components["schemas"]["Text"];
             /** @description The products to add. */
             payload: components["schemas"]["AddProductsRow"][];
+        };
+        SyncInput: {
+            /** @description Name of the price list. */
+            price_list_name: components["schemas"]["Text"];
+        };
+        /**
+         * @description What a sync did with each row, the ids in the order of code and extensions (compared as texts).
+         * @example {
+         *       "added": [
+         *         44
+         *       ],
+         *       "removed": [
+         *         43
+         *       ],
+         *       "untouched": [
+         *         42
+         *       ]
+         *     }
+         */
+        SyncResult: {
+            /** @description Rows of products that came into the list, at price 0. */
+            added: components["schemas"]["Id"][];
+            /** @description Rows that left the list; these ids are gone. */
+            removed: components["schemas"]["Id"][];
+            /** @description Rows that stay as they were. */
+            untouched: components["schemas"]["Id"][];
         };
         /** @description One price of one row, every extension of the catalog beside `code` (or under `extensions`). */
         UpdatePricesRow: {
@@ -1439,7 +1553,7 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         Progress: {
-            /** @description Products to handle. */
+            /** @description Products to handle; of a sync a first number, at most 10,000, until the job begins. */
             total: number;
             /** @description Products handled so far; never falls. */
             finished: number;
@@ -1495,7 +1609,8 @@ export interface components {
              * @description When it ended.
              */
             finished_at?: string;
-            result?: components["schemas"]["RowIds"];
+            /** @description What the call would have answered had it run at once; there when the status is `done`. */
+            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"];
             /** @description Why the job failed; empty otherwise. */
             errors: {
                 /** @description A word for programs. */
@@ -1537,14 +1652,15 @@ export interface components {
          *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
          *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
          *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `no-competitor-schema` make one first ·
+         *     `schema-in-use` the schema has data · `job-ended` the job cannot be cancelled any more ·
+         *     `no-competitor-schema` make one first ·
          *     `agreement-exists` another agreement has this key · `precondition-failed` `If-Match` names another state ·
          *     `payload-too-large` · `unsupported-media-type` · `idempotency-key-in-use` the first request with the key is
          *     running · `idempotency-key-reused` with another path or body · `too-many-requests` ·
          *     `internal-error` · `unavailable` try again shortly.
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body; for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`. */
             pointer: string;
@@ -1636,7 +1752,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The `Accept` header leaves out `application/json`. */
+        /** @description The `Accept` header leaves out the media type of the answer. */
         NotAcceptable: {
             headers: {
                 [name: string]: unknown;
@@ -2301,6 +2417,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowIds"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    syncWithCatalog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SyncInput"];
+            };
+        };
+        responses: {
+            /** @description The ids of the rows, or the job above 100 products. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["JobLocation"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3146,6 +3312,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
+                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the job. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled job. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["KeyReused"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readJobEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events until the job has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: progress
+                     *     data: {"id":7,"status":"progress","resource_type":"published-price-list","progress":{"total":250,"finished":0,"error":0}}
+                     */
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -7,8 +7,11 @@ import { type Database, openDatabase, type PoolOptions } from './database/pool.t
 import { ReadingClient } from './database/reading-client.ts'
 import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
+import { startRetention } from './jobs/retention.ts'
 import { startWorkers } from './jobs/work.ts'
-import { runAddProducts, undoDraft } from './price-lists/add-job.ts'
+import { runAddProducts } from './price-lists/add-job.ts'
+import { runSync } from './price-lists/sync-job.ts'
+import { undoDraft } from './price-lists/undo-draft.ts'
 
 /** A running service. */
 export interface Service {
@@ -31,15 +34,17 @@ export async function startService(config: Config): Promise<Service> {
     ...{ config, limits: config.limits, boss },
     ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
+    stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
   })
   await boss.start()
   if (config.role !== 'api') {
     await startWorkers({
       ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft },
-      runners: { 'add-products': runAddProducts },
+      runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync },
       log: (fields, message) => app.log.info(fields, message),
     })
+    await startRetention(boss, pools.jobs)
   }
   const close = async () => {
     stopping.abort()

@@ -39,6 +39,8 @@ export interface Context {
   boss: PgBoss
   limits: Limits
   jwtSecret: Uint8Array
+  /** Aborted when the process is to stop: answers that would go on come to their end. */
+  stopping: AbortSignal
 }
 
 /** A result that carries response headers. */
@@ -52,8 +54,28 @@ export class Answer<T> {
   }
 }
 
+/**
+ * A result that is sent piece by piece, as fast as the client takes it. `open` starts the pieces; its signal says that
+ * the client is gone, for pieces that are waited for. `contentType` is the contract's.
+ */
+export class Stream {
+  readonly contentType: string
+  readonly open: (gone: AbortSignal) => AsyncIterable<string>
+  readonly headers: Record<string, string>
+
+  constructor(
+    contentType: string,
+    open: (gone: AbortSignal) => AsyncIterable<string>,
+    headers: Record<string, string> = {},
+  ) {
+    this.contentType = contentType
+    this.open = open
+    this.headers = headers
+  }
+}
+
 /** Implements one operation of the contract: from input to result, failures thrown as Problems. */
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id>>>
+) => Promise<Success<Id> | Answer<Success<Id>> | Stream>

@@ -13,7 +13,7 @@ export const problemTypes = {
   'not-found': { status: 404, title: 'Not found' },
   'price-list-not-found': { status: 404, title: 'No such price list' },
   'method-not-allowed': { status: 405, title: 'This path has no such method' },
-  'not-acceptable': { status: 406, title: 'Only application/json can be answered' },
+  'not-acceptable': { status: 406, title: 'The accepted media types cannot be answered' },
   'name-taken': { status: 409, title: 'The name is taken' },
   'price-list-not-published': { status: 409, title: 'The price list is not published' },
   'price-list-not-managed': {
@@ -24,6 +24,7 @@ export const problemTypes = {
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
   'agreement-exists': { status: 409, title: 'Another agreement has this key' },
   'precondition-failed': { status: 412, title: 'It has changed since it was read' },
+  'job-ended': { status: 409, title: 'The job has ended' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'idempotency-key-in-use': { status: 409, title: 'The first request with this key is running' },

@@ -10,6 +10,8 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
+  /** Media type of that answer. */
+  mediaType: string
   /** What the token must allow; undefined: open without a token. */
   scope: 'read' | 'write' | undefined
   hasBody: boolean
@@ -47,6 +49,8 @@ function readOperation(path: string, method: string, operation: Document): Opera
     method: method.toUpperCase(),
     path,
     status: Number(status),
+    mediaType:
+      Object.keys(operation.responses[status ?? '']?.content ?? {})[0] ?? 'application/json',
     scope: isOpen ? undefined : operation['x-scope'],
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),

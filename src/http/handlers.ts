@@ -14,6 +14,8 @@ import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-p
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
+import { readJobEvents } from '../jobs/read-job-events.ts'
+import { cancelJob } from '../price-lists/cancel-job.ts'
 import { createPriceLists } from '../price-lists/create-price-lists.ts'
 import { deletePriceList } from '../price-lists/delete-price-list.ts'
 import { listPriceListRows } from '../price-lists/list-price-list-rows.ts'
@@ -21,6 +23,7 @@ import { listPriceLists } from '../price-lists/list-price-lists.ts'
 import { readPriceList } from '../price-lists/read-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
 import { getPrices } from '../prices/get-prices.ts'
+import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
 import { updatePrices } from '../prices/update-prices.ts'
 import { deletePromotion } from '../promotions/delete-promotion.ts'
@@ -46,6 +49,7 @@ export const handlers = {
   listPriceListRows,
   addProducts,
   updatePrices,
+  syncWithCatalog,
   getPrices,
   updateDynamicAttributes,
   upsertPromotions,
@@ -63,4 +67,6 @@ export const handlers = {
   updateAgreement,
   listJobs,
   readJob,
+  readJobEvents,
+  cancelJob,
 } satisfies Handlers

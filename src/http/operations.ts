@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
 import {
@@ -6,6 +7,7 @@ import {
   type Handler,
   type InAccount,
   type OperationId,
+  Stream,
 } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { inAccount } from '../database/in-account.ts'
@@ -82,6 +84,7 @@ async function runHandler(
     },
     services.context,
   )
+  if (result instanceof Stream) return sendStream(result, operation, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
@@ -106,4 +109,18 @@ function transactions(
   const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
   const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
   return storingAnswer(bound, { account, subject, key, path, bodyHash })
+}
+
+function sendStream(
+  { contentType, open, headers }: Stream,
+  { status }: Operation,
+  reply: FastifyReply,
+): FastifyReply {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  return reply
+    .code(status)
+    .headers(headers)
+    .type(contentType)
+    .send(Readable.from(open(gone.signal)))
 }

@@ -85,10 +85,14 @@ async function admit(request: FastifyRequest, authenticate: Authenticate): Promi
 
 function rejectUnacceptable(request: FastifyRequest): void {
   const { accept } = request.headers
-  if (accept === undefined || request.routeOptions.config.operation?.scope === undefined) return
-  const isAccepted = /(^|,)\s*(\*\/\*|application\/(\*|json|problem\+json))\s*(;|,|$)/i.test(accept)
-  if (!isAccepted)
-    throw new Problem('not-acceptable', 'Send "Accept: application/json", or no Accept header.')
+  const { operation } = request.routeOptions.config
+  if (accept === undefined || operation?.scope === undefined) return
+  const { mediaType } = operation
+  const taken = new Set([mediaType, mediaType.replace(/\/.*/, '/*'), '*/*'])
+  if (mediaType === 'application/json') taken.add('application/problem+json')
+  const ranges = accept.split(',').map((range) => range.replace(/;.*/s, '').trim().toLowerCase())
+  if (!ranges.some((range) => taken.has(range)))
+    throw new Problem('not-acceptable', `Send "Accept: ${mediaType}", or no Accept header.`)
 }
 
 /** Bodies are plain UTF-8. */

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
 import { inAccount } from '../database/in-account.ts'
 import type { Database, Trx } from '../database/pool.ts'
@@ -13,10 +13,14 @@ export interface Attempt {
   signal: AbortSignal
 }
 
-/** Another worker has taken the job up, or it was cancelled. */
+/** Another worker has taken the job up, or it has ended. */
 export class AttemptLost extends Error {}
 
-export type JobRow = Selectable<Jobs>
+/** What a runner needs of its job. */
+export type JobRow = Pick<
+  Selectable<Jobs>,
+  'account_id' | 'id' | 'price_list_id' | 'kind' | 'finished' | 'product_ids'
+>
 
 /** What a chunk needs of its job; the products of a large job would be read again for each chunk. */
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
@@ -31,7 +35,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
-      .returningAll()
+      .returning(['account_id', 'id', 'price_list_id', 'kind', 'finished', 'product_ids'])
       .executeTakeFirst(),
   )
   return row ?? lost()
@@ -57,11 +61,11 @@ export function inAttempt<T>(
   })
 }
 
-/** Notes how many products are handled. */
+/** Notes how many products are handled; the number never falls. */
 export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
   await trx
     .updateTable('jobs')
-    .set({ finished })
+    .set({ finished: sql`greatest(finished, ${finished}::integer)` })
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)
     .execute()

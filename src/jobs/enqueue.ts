@@ -2,10 +2,10 @@ import type { PgBoss } from 'pg-boss'
 import { fromKysely } from 'pg-boss'
 import { Answer, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { listQueue, type QueuedJob } from './queue.ts'
-import { jobInfo } from './read-job.ts'
+import { jobInfo } from './job-info.ts'
+import { type ListTurn, listQueue } from './queue.ts'
 
-export type JobKind = 'add-products'
+export type JobKind = 'add-products' | 'sync-with-catalog'
 
 export interface NewJob {
   account: number
@@ -34,8 +34,8 @@ export async function enqueueJob(
     })
     .returning(['id', 'status', 'total', 'finished', 'error'])
     .executeTakeFirstOrThrow()
-  const queued: QueuedJob = { account: job.account, job: row.id }
+  const turn: ListTurn = { account: job.account, priceListId: job.priceListId }
   const singletonKey = `${job.account}:${job.priceListId}`
-  await boss.send(listQueue, queued, { singletonKey, db: fromKysely(trx) })
+  await boss.send(listQueue, turn, { singletonKey, db: fromKysely(trx) })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 }

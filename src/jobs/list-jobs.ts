@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { jobSummary } from './read-job.ts'
+import { jobSummary } from './job-info.ts'
 
 /** One page of jobs in the order they were accepted. */
 export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>

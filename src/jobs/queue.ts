@@ -2,14 +2,20 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { applicationRole } from '../database/pool.ts'
 
-/** What pg-boss carries: the rest is in our jobs table. */
-export interface QueuedJob {
+/**
+ * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
+ * accepting transactions, which is not the order in which they had the list.)
+ */
+export interface ListTurn {
   account: number
-  job: number
+  priceListId: number
 }
 
 /** One queue, jobs of one list in the order they were sent (the singleton key is account and list). */
 export const listQueue = 'price-list'
+
+/** Its schedule says when old jobs are removed. */
+export const retentionQueue = 'job-retention'
 
 /**
  * A silent worker's job is taken up by another after this many seconds, the least that pg-boss takes; the supervisor
@@ -22,7 +28,7 @@ const expireInSeconds = 6 * 3600
 /** A queued job that fails for good would hold up its list, so the worker ends jobs itself and pg-boss only retries. */
 const retryLimit = 1_000_000
 
-/** The queue of a process. `supervise` for processes that run jobs: it finds those of dead workers. */
+/** The queue of a process. `supervise` for processes that run jobs: it finds those of dead workers, and keeps schedules. */
 export function createBoss(
   url: string,
   options: { supervise: boolean; onError: (error: Error) => void },
@@ -33,7 +39,7 @@ export function createBoss(
     max: 4,
     migrate: false,
     createSchema: false,
-    schedule: false,
+    schedule: options.supervise,
     supervise: options.supervise,
     superviseIntervalSeconds,
     monitorIntervalSeconds: superviseIntervalSeconds,
@@ -56,6 +62,7 @@ export async function installQueue(url: string): Promise<void> {
     retryLimit,
     retryDelay: 1,
   })
+  await boss.createQueue(retentionQueue)
   await boss.stop({ graceful: false })
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -10,24 +10,25 @@ class ListBusy extends Error {}
 
 /** Throws, for `takingTurns`, while jobs of the list are under way. The list must be locked. */
 export async function rejectBusy(trx: Trx, account: number, priceListId: number): Promise<void> {
-  if (await hasUnfinishedJobs(trx, account, priceListId)) throw new ListBusy()
+  if ((await findOldestJob(trx, account, priceListId)) !== undefined) throw new ListBusy()
 }
 
-/** Whether jobs of the list are waiting or running. */
-export async function hasUnfinishedJobs(
+/** Id of the job of the list that is running or has its turn next; undefined: none is waiting or running. */
+export async function findOldestJob(
   trx: Trx,
   account: number,
   priceListId: number,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const row = await trx
     .selectFrom('jobs')
     .select('id')
     .where('account_id', '=', account)
     .where('price_list_id', '=', priceListId)
     .where('status', '=', 'progress')
+    .orderBy('id')
     .limit(1)
     .executeTakeFirst()
-  return row !== undefined
+  return row?.id
 }
 
 /** Runs `work` again while it finds its list busy; after 2.5 seconds throws `unavailable`. */

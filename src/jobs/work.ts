@@ -1,9 +1,18 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
-import type { Database } from '../database/pool.ts'
-import { type Attempt, AttemptLost, type JobRow, startAttempt } from './attempt.ts'
+import type { Database, Trx } from '../database/pool.ts'
+import {
+  type Attempt,
+  AttemptLost,
+  type CurrentJob,
+  inAttempt,
+  type JobRow,
+  startAttempt,
+} from './attempt.ts'
+import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
-import { listQueue, type QueuedJob } from './queue.ts'
+import { type ListTurn, listQueue } from './queue.ts'
+import { findOldestJob } from './turn.ts'
 
 /** Does one kind of job, in chunks, to its end. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
@@ -13,7 +22,7 @@ export interface WorkOptions {
   boss: PgBoss
   runners: Record<JobKind, RunJob>
   /** Undoes what a job has not published. */
-  undo: (attempt: Attempt, job: JobRow) => Promise<void>
+  undo: (trx: Trx, job: CurrentJob) => Promise<void>
   signal: AbortSignal
   log: (fields: object, message: string) => void
 }
@@ -24,6 +33,11 @@ const attemptsMax = 10
 /** Jobs start by NOTIFY; the next job of a list waits for this look. */
 const pollingIntervalSeconds = 0.5
 
+const internalError = {
+  code: 'internal-error',
+  message: 'The job could not be done; nothing was published.',
+}
+
 /** Takes jobs from the queue until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
   const workOptions = {
@@ -32,59 +46,48 @@ export async function startWorkers(options: WorkOptions): Promise<void> {
     pollingIntervalSeconds,
     notifyPollingIntervalSeconds: pollingIntervalSeconds,
   } as const
-  await options.boss.work(
-    listQueue,
-    workOptions,
-    async ([queued]: JobWithMetadata<QueuedJob>[]) => {
-      if (queued) await runJob(queued, options)
-    },
-  )
+  await options.boss.work(listQueue, workOptions, async ([turn]: JobWithMetadata<ListTurn>[]) => {
+    if (turn) await takeTurn(turn, options)
+  })
 }
 
-async function runJob(queued: JobWithMetadata<QueuedJob>, options: WorkOptions): Promise<void> {
-  const { account, job } = queued.data
-  const attempt: Attempt = {
-    db: options.db,
-    account,
-    job,
-    number: queued.retryCount,
-    signal: options.signal,
-  }
+/** One job of the list, if there is one left: a job that was cancelled leaves its turn unused. */
+async function takeTurn(
+  { data, retryCount }: JobWithMetadata<ListTurn>,
+  options: WorkOptions,
+): Promise<void> {
+  const { account, priceListId } = data
+  const job = await inAccount(options.db, account, (trx) =>
+    findOldestJob(trx, account, priceListId),
+  )
+  if (job !== undefined)
+    await runJob(
+      { db: options.db, account, job, number: retryCount, signal: options.signal },
+      options,
+    )
+}
+
+async function runJob(attempt: Attempt, options: WorkOptions): Promise<void> {
+  const fields = { account: attempt.account, job: attempt.job, attempt: attempt.number }
   try {
     const row = await startAttempt(attempt)
     await options.runners[row.kind as JobKind](attempt, row).catch((error) =>
-      endOrRetry(error, attempt, row, options),
+      endOrRetry(error, attempt, options),
     )
-    options.log({ account, job, attempt: attempt.number }, 'job done')
+    options.log(fields, 'job done')
   } catch (error) {
     if (!(error instanceof AttemptLost)) throw error
-    options.log({ account, job, attempt: attempt.number }, 'job left to another worker')
+    options.log(fields, 'job has ended or is left to another worker')
   }
 }
 
 /** Hands the job back to the queue; after ten attempts ends it as failed, its draft changes undone. */
-async function endOrRetry(
-  error: unknown,
-  attempt: Attempt,
-  row: JobRow,
-  options: WorkOptions,
-): Promise<void> {
+async function endOrRetry(error: unknown, attempt: Attempt, options: WorkOptions): Promise<void> {
   if (error instanceof AttemptLost || attempt.signal.aborted || attempt.number + 1 < attemptsMax)
     throw error
   options.log({ err: error, account: attempt.account, job: attempt.job }, 'job failed')
-  await options.undo(attempt, row)
-  await inAccount(attempt.db, attempt.account, (trx) =>
-    trx
-      .updateTable('jobs')
-      .set({
-        status: 'failed',
-        finished_at: new Date(),
-        errors: JSON.stringify([
-          { code: 'internal-error', message: 'The job could not be done; nothing was published.' },
-        ]),
-      })
-      .where('account_id', '=', attempt.account)
-      .where('id', '=', attempt.job)
-      .execute(),
-  )
+  await inAttempt(attempt, async (trx, job) => {
+    await options.undo(trx, job)
+    await endUndone(trx, job, 'failed', [internalError])
+  })
 }

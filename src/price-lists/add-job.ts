@@ -1,10 +1,8 @@
 import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
+import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/work.ts'
-import { addDraftRows, findRowIds, publish, resetDraft } from './publication.ts'
+import { addDraftRows, chunkRows, findRowIds, publish } from './publication.ts'
 import { lockPriceList } from './queries.ts'
-
-/** Half a second of work: progress is seen at least every second, and other writers of the list get their turn. */
-const chunkRows = 10_000
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
@@ -28,21 +26,10 @@ function publishResult(attempt: Attempt, productIds: number[]): Promise<void> {
     await publish(trx, list)
     await trx
       .updateTable('jobs')
-      .set({
-        status: 'done',
-        finished_at: new Date(),
-        result: JSON.stringify(ids),
-        product_ids: null,
-      })
+      .set({ result: JSON.stringify(ids) })
       .where('account_id', '=', attempt.account)
       .where('id', '=', attempt.job)
       .execute()
-  })
-}
-
-/** Takes the draft of the job's list back to what is published. */
-export async function undoDraft(attempt: Attempt, job: { price_list_id: number }): Promise<void> {
-  await inAttempt(attempt, async (trx) => {
-    await resetDraft(trx, await lockPriceList(trx, attempt.account, { id: job.price_list_id }))
+    await endDone(trx, current)
   })
 }

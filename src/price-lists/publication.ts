@@ -6,12 +6,19 @@ import type { PriceList } from './queries.ts'
 export const isPublished: RawBuilder<boolean> = sql`
   (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
 
+/** Ids as an array, or as the text of a Postgres array that came from a statement and was never parsed. */
+export type Ids = number[] | string
+
+/** Rows that one transaction changes: half a second of work, so that other writers of the list get their turn. */
+export const chunkRows = 10_000
+
 /**
- * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices. Answers nothing:
- * `findRowIds` answers the ids.
+ * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices, also when the
+ * draft has lost it since the last publication. Answers nothing: `findRowIds` answers the ids.
  */
-export async function addDraftRows(trx: Trx, list: PriceList, productIds: number[]): Promise<void> {
-  if (list.is_calendar) await deleteFormerDays(trx, list, productIds)
+export async function addDraftRows(trx: Trx, list: PriceList, productIds: Ids): Promise<void> {
+  if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
+  const isNew = sql`present.removed_version <= ${list.version}`
   await sql`
     with source as materialized (
       select id, code, extensions from products
@@ -24,19 +31,49 @@ export async function addDraftRows(trx: Trx, list: PriceList, productIds: number
       array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
     from source
     on conflict (account_id, price_list_id, code, extensions) do update set
-      added_version = excluded.added_version, removed_version = null, prices = excluded.prices, dynamic_attributes = null
+      added_version = case when ${isNew} then excluded.added_version else present.added_version end,
+      prices = case when ${isNew} then excluded.prices else present.prices end,
+      dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
+      removed_version = null
     where present.removed_version is not null`.execute(trx)
 }
 
-/** A row that was removed and comes back starts at price 0 on every day. */
-async function deleteFormerDays(trx: Trx, list: PriceList, productIds: number[]): Promise<void> {
+/** A row that was removed and is added again has no prices of its earlier days. */
+async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: Ids): Promise<void> {
   await sql`
-    delete from calendar_months
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and row_id in (
-      select id from price_list_rows
-      where account_id = ${list.account_id} and price_list_id = ${list.id}
-        and removed_version <= ${list.version} and product_id = any(${productIds}::bigint[])
-    )`.execute(trx)
+    delete from calendar_months m
+    using price_list_rows r
+    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+      and r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.removed_version <= ${list.version} and r.product_id = any(${productIds}::bigint[])`.execute(
+    trx,
+  )
+}
+
+/** Takes rows out of the draft; readers see them until the next publication. */
+export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: Ids): Promise<void> {
+  await sql`
+    update price_list_rows set removed_version = ${list.version + 1}
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and id = any(${rowIds}::bigint[])`.execute(
+    trx,
+  )
+}
+
+/** Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many. */
+export async function deleteRemovedRows(
+  trx: Trx,
+  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+  version: number,
+): Promise<number> {
+  const removed = sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`
+  // By ctid: right after a publication the statistics say that nothing is removed, and the planner would compare every
+  // row with every id. The condition stands twice: a row that is added again meanwhile is not deleted.
+  const { numAffectedRows } = await sql`
+    delete from price_list_rows
+    where ${removed} and ctid = any(array(select ctid from price_list_rows where ${removed} limit ${chunkRows}))`.execute(
+    trx,
+  )
+  return Number(numAffectedRows)
 }
 
 /** Makes the draft the published version: one row changes, and readers see all of it at once. */

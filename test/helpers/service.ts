@@ -49,12 +49,14 @@ export async function startTestService(
   }
   const config: Config = readConfig(environment)
   const service = await startService(config)
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= service.close())
   t.teardown(async () => {
-    await service.close()
+    await close()
     await database.drop()
   })
   return {
-    ...service,
+    ...{ ...service, close },
     url: database.url,
     jwtSecret: secretBytes,
     newAccount: (test) => newAccount(test, service, database.url),

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Handler, type Schemas, Stream } from '../contract/operation.ts'
+import { findJob, jobInfo } from './job-info.ts'
+
+const paces = { pollMs: 500, heartbeatMs: 15_000 }
+
+/** Streams the progress of a job as server-sent events until it has ended. No connection is held between two looks. */
+export const readJobEvents: Handler<'readJobEvents'> = async (
+  { account, params, inAccount },
+  { stopping },
+) => {
+  const look = () => inAccount((trx) => findJob(trx, account, params.id))
+  // The first look comes before the answer begins: an absent job is an ordinary 404.
+  const job = await look()
+  const open = (gone: AbortSignal) => jobEvents(job, look, AbortSignal.any([gone, stopping]), paces)
+  return new Stream('text/event-stream', open, { 'cache-control': 'no-store' })
+}
+
+/**
+ * One `progress` event now and at each change, a comment when there was none for a while, one `end` event with the
+ * whole job; ends without it at `signal`.
+ */
+export async function* jobEvents(
+  job: Schemas['Job'],
+  look: () => Promise<Schemas['Job']>,
+  signal: AbortSignal,
+  { pollMs, heartbeatMs }: typeof paces,
+): AsyncGenerator<string> {
+  let current = job
+  let sent = ''
+  let sentAt = 0
+  while (current.status === 'progress') {
+    const progress = event('progress', jobInfo({ ...current, ...current.progress }))
+    if (progress !== sent || Date.now() - sentAt >= heartbeatMs) {
+      yield progress === sent ? ': the job goes on\n\n' : progress
+      sent = progress
+      sentAt = Date.now()
+    }
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    current = await look()
+  }
+  yield event('end', current)
+}
+
+function event(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}

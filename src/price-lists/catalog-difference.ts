@@ -1,0 +1,114 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Columns } from '../catalog/columns.ts'
+import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
+import { addDraftRows, chunkRows, removeDraftRows } from './publication.ts'
+import type { PriceList } from './queries.ts'
+
+/** Products to add or rows to remove, few enough for one transaction. */
+export interface Change {
+  kind: 'add' | 'remove'
+  /** The inside of a Postgres array as text: Node passes it on and never reads it. */
+  ids: string
+  count: number
+}
+
+/** Counting goes no further: a large list or catalog is read once, by the job. */
+const countedMax = 10_000
+
+/** How many products a sync handles (those in the list and those that it would add), or 10,000 if there are more. */
+export async function countHandled(trx: Trx, list: PriceList, columns: Columns): Promise<number> {
+  const { rows } = await sql<{ handled: number }>`
+    with present as (select count(*) from (select from ${draftRows(list)} limit ${countedMax}) as r)
+    select present.count + (
+      select count(*) from (
+        select from ${matchingProducts(list, columns)}
+        where not exists (select from ${draftRows(list)} where r.product_id = p.id)
+        limit (select ${countedMax} - count from present)
+      ) as p
+    ) as handled
+    from present`.execute(trx)
+  return rows[0]?.handled ?? 0
+}
+
+/** What a sync has to change in the draft, found by one statement, and how many products it handles in all. */
+export async function findDifference(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+): Promise<{ changes: Change[]; handled: number }> {
+  const { rows: counted } = await sql<{ present: number }>`
+    select count(*) as present from ${draftRows(list)}`.execute(trx)
+  const { rows } = await sql<Change>`
+    select kind, count(*) as count, string_agg(id::text, ',') as ids
+    from (
+      select case when r.id is null then 'add' else 'remove' end as kind, coalesce(r.id, p.id) as id
+      from ${matchingProducts(list, columns)} full join ${draftRows(list)} on r.product_id = p.id
+      where r.id is null or p.id is null
+    ) as difference
+    group by kind, id / ${chunkRows}::bigint
+    order by kind, min(id)`.execute(trx)
+  const changes: Change[] = []
+  for (const change of rows) append(changes, change)
+  const added = changes.filter(({ kind }) => kind === 'add')
+  return { changes, handled: (counted[0]?.present ?? 0) + sumCounts(added) }
+}
+
+/** How many products changes concern. */
+export function sumCounts(changes: Change[]): number {
+  return changes.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** Makes one change to the draft. */
+export async function applyChange(trx: Trx, list: PriceList, change: Change): Promise<void> {
+  const ids = `{${change.ids}}`
+  await (change.kind === 'add' ? addDraftRows : removeDraftRows)(trx, list, ids)
+}
+
+/** SQL of the answer of a sync whose draft is not published yet: the ids of the rows by code and extensions. */
+export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
+  const isAdded = sql`added_version > ${list.version}`
+  const ids = (condition: RawBuilder<unknown>) =>
+    sql`coalesce(array_to_json(array_agg(id) filter (where ${condition})), '[]')`
+  return sql`(
+    select json_build_object(
+      'added', ${ids(sql`removed_version is null and ${isAdded}`)},
+      'removed', ${ids(sql`removed_version > ${list.version} and not ${isAdded}`)},
+      'untouched', ${ids(sql`removed_version is null and not ${isAdded}`)}
+    )
+    from (
+      select id, added_version, removed_version from price_list_rows
+      where account_id = ${list.account_id} and price_list_id = ${list.id}
+      order by code, extensions
+    ) as r
+  )`
+}
+
+/** Products `p` that the filters allow. */
+function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
+  const filters = compileFilters(list.product_filters as ProductFilters, columns)
+  return sql`(
+    select p.id from products p
+    left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
+    where p.account_id = ${list.account_id} and p.active is not false and ${filterSql(filters)}
+  ) as p`
+}
+
+/** Rows `r` of the draft. */
+function draftRows(list: PriceList): RawBuilder<unknown> {
+  return sql`(
+    select id, product_id from price_list_rows
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and removed_version is null
+  ) as r`
+}
+
+/** Ids come in groups that may be small; a chunk takes groups until it is full. */
+function append(changes: Change[], { kind, ids, count }: Change): void {
+  const last = changes.at(-1)
+  if (last?.kind !== kind || last.count + count > chunkRows) changes.push({ kind, ids, count })
+  else {
+    last.ids += `,${ids}`
+    last.count += count
+  }
+}

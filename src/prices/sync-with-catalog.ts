@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import { findColumns } from '../catalog/columns.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
+import { enqueueJob } from '../jobs/enqueue.ts'
+import { rejectBusy, takingTurns } from '../jobs/turn.ts'
+import {
+  applyChange,
+  type Change,
+  countHandled,
+  findDifference,
+  syncResult,
+} from '../price-lists/catalog-difference.ts'
+import { deleteRemovedRows, publish } from '../price-lists/publication.ts'
+import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
+
+/** Up to this many products are handled at once; more become a background job. */
+const atOnceMax = 100
+
+/** Makes a list what the catalog and its filters say, and publishes it. Answers the ids of the rows, or the job. */
+export const syncWithCatalog: Handler<'syncWithCatalog'> = (
+  { account, body, inAccount },
+  { boss },
+) =>
+  takingTurns(() =>
+    inAccount(async (trx) => {
+      const list = await lockPriceList(trx, account, { name: body.price_list_name })
+      rejectUnmanaged(list)
+      const columns = await findColumns(trx, account)
+      const inBackground = (total: number) =>
+        enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'sync-with-catalog', total })
+      const counted = await countHandled(trx, list, columns)
+      if (counted > atOnceMax) return inBackground(counted)
+      await rejectBusy(trx, account, list.id)
+      const { changes, handled } = await findDifference(trx, list, columns)
+      // Products may have been loaded since they were counted.
+      return handled > atOnceMax ? inBackground(handled) : syncAtOnce(trx, list, changes)
+    }),
+  )
+
+async function syncAtOnce(
+  trx: Trx,
+  list: PriceList,
+  changes: Change[],
+): Promise<Schemas['SyncResult']> {
+  for (const change of changes) await applyChange(trx, list, change)
+  const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
+    select ${syncResult(list)} as result`.execute(trx)
+  await publish(trx, list)
+  await deleteRemovedRows(trx, list, list.version + 1)
+  return rows[0]?.result ?? { added: [], removed: [], untouched: [] }
+}

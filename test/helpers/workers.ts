@@ -1,0 +1,59 @@
+import type { Test } from 'tap'
+import { CopyingClient } from '../../src/database/copy.ts'
+import { type Database, openDatabase } from '../../src/database/pool.ts'
+import type { Attempt } from '../../src/jobs/attempt.ts'
+import { createBoss, listQueue } from '../../src/jobs/queue.ts'
+import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
+import { runAddProducts } from '../../src/price-lists/add-job.ts'
+import { runSync } from '../../src/price-lists/sync-job.ts'
+import { undoDraft } from '../../src/price-lists/undo-draft.ts'
+import type { TestAccount, TestService } from './service.ts'
+import { select } from './sql.ts'
+
+/** A pool like that of the jobs, closed when the test ends. */
+export function openJobsDatabase(t: Test, { url }: TestService): Database {
+  const db = openDatabase(url, {
+    ...{ client: CopyingClient, name: 'test jobs', connectionsMax: 3, onError: () => undefined },
+    ...{ acquireTimeoutMs: 5000, statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 },
+  })
+  t.teardown(() => db.destroy())
+  return db
+}
+
+/** Workers for a service that was started with ROLE=api; they try again at once. */
+export async function startTestWorkers(
+  t: Test,
+  service: TestService,
+  runners: Partial<WorkOptions['runners']> = {},
+): Promise<void> {
+  const db = openJobsDatabase(t, service)
+  const boss = createBoss(service.url, { supervise: true, onError: () => undefined })
+  await boss.start()
+  t.teardown(() => boss.stop({ graceful: true, timeout: 10_000 }))
+  await boss.updateQueue(listQueue, { retryDelay: 0 })
+  await select(service.url, 'update pgboss.job set retry_delay = 0')
+  await startWorkers({
+    ...{ db, boss, undo: undoDraft, signal: new AbortController().signal, log: () => undefined },
+    runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync, ...runners },
+  })
+}
+
+/** A try at a job, as a worker makes it. */
+export function anAttempt(
+  db: Database,
+  account: TestAccount,
+  job: { id: number },
+  number: number,
+  signal: AbortSignal = new AbortController().signal,
+): Attempt {
+  return { db, account: account.id, job: job.id, number, signal }
+}
+
+/** Says "stop" from the chunk after the first `chunks` on, as a process does that is killed between two of them. */
+export function stopAfter(chunks: number): AbortSignal {
+  let begun = 0
+  const throwIfAborted = () => {
+    if (++begun > chunks) throw new Error('stopped')
+  }
+  return { aborted: false, throwIfAborted } as AbortSignal
+}

@@ -1,0 +1,132 @@
+import t from 'tap'
+import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
+import { runAddProducts } from '../../src/price-lists/add-job.ts'
+import { runSync } from '../../src/price-lists/sync-job.ts'
+import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
+
+/** Accepts jobs and runs none: what is under way is under the tests' control. */
+const service = await startTestService(t, { ROLE: 'api' })
+const db = openJobsDatabase(t, service)
+const isLost = { message: 'the job has ended or another worker has taken it up' }
+
+const cancel = (shop: TestAccount, id: number | string) =>
+  shop.post(`/api/v1/jobs/${id}/cancel/`, undefined)
+const countOf = async (shop: TestAccount, list: { id: number }, version: string) =>
+  (await shop.get(`/api/v1/price_list/${list.id}/rows?version=${version}`)).body.count
+
+t.test('a job that waits is cancelled and never runs', async (t) => {
+  const { shop, list, job } = await aBigJob(t, service)
+  const { status, body } = await cancel(shop, job.id)
+  t.equal(status, 200)
+  t.match(body, { id: job.id, status: 'cancelled', progress: { total: 101, finished: 0 } })
+  t.equal(body.result, undefined)
+  t.ok(body.finished_at)
+  t.strictSame((await shop.get(`/api/v1/jobs/${job.id}/`)).body, body)
+  await t.rejects(startAttempt(anAttempt(db, shop, job, 0)), isLost)
+  t.equal((await shop.get(`/api/v1/price_list/${list.id}`)).body.is_published, false)
+})
+
+t.test(
+  'what a running job has not published is undone, and its worker commits no more',
+  async (t) => {
+    const { shop, list, job } = await aBigJob(t, service)
+    const attempt = anAttempt(db, shop, job, 0, stopAfter(1))
+    await t.rejects(runAddProducts(attempt, await startAttempt(attempt)), { message: 'stopped' })
+    t.equal(await countOf(shop, list, 'draft'), 101)
+    const { body } = await cancel(shop, job.id)
+    t.equal(body.status, 'cancelled')
+    t.equal(await countOf(shop, list, 'draft'), 0)
+    t.equal(await countOf(shop, list, 'published'), 0)
+    await t.rejects(
+      inAttempt(anAttempt(db, shop, job, 0), async () => t.fail('it went on')),
+      isLost,
+    )
+  },
+)
+
+t.test(
+  'a sync is undone: removed rows are back with their prices, added ones are gone',
+  async (t) => {
+    const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+    const list = await aList(shop, { name: 'L', product_filters: { description: ['in'] } })
+    const describe = (from: number, to: number, description: string) =>
+      someCodes(101)
+        .slice(from, to)
+        .map((code) => ({ code, country: 'UK', description }))
+    const upsert = '/api/v1/product_catalog/bulk_create_or_update/'
+    await shop.post(upsert, describe(0, 60, 'in'))
+    await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+    const rows = (await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body
+    await shop.post(upsert, [...describe(0, 30, 'out'), ...describe(60, 101, 'in')])
+    const { body } = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+    const attempt = anAttempt(db, shop, body, 0, stopAfter(4))
+    await t.rejects(runSync(attempt, await startAttempt(attempt)), { message: 'stopped' })
+    t.equal(await countOf(shop, list, 'draft'), 71)
+    t.equal((await cancel(shop, body.id)).body.result, undefined)
+    t.equal(await countOf(shop, list, 'draft'), 60)
+    t.strictSame((await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body, rows)
+  },
+)
+
+t.test('cancelling a job that waits leaves the draft of the running one alone', async (t) => {
+  const { shop, list, job } = await aBigJob(t, service)
+  const second = await addAll(shop, 'L')
+  const attempt = anAttempt(db, shop, job, 0, stopAfter(1))
+  await t.rejects(runAddProducts(attempt, await startAttempt(attempt)), { message: 'stopped' })
+  t.equal((await cancel(shop, second.id)).body.status, 'cancelled')
+  t.equal(await countOf(shop, list, 'draft'), 101)
+})
+
+t.test('the jobs after a cancelled one go on', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, list, job } = await aBigJob(t, own)
+  const second = await addAll(shop, 'L')
+  const third = await addAll(shop, 'L')
+  await cancel(shop, job.id)
+  await startTestWorkers(t, own)
+  t.equal((await shop.finished(second)).status, 'done')
+  t.equal((await shop.finished(third)).status, 'done')
+  t.equal(await countOf(shop, list, 'published'), 101)
+  t.equal((await addProducts(shop, 'L', [{ code: 'P000', country: 'UK' }])).length, 1)
+})
+
+t.test('a job that has ended is 409 and stays as it is', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const attempt = anAttempt(db, shop, job, 0)
+  await runAddProducts(attempt, await startAttempt(attempt))
+  const second = await addAll(shop, 'L')
+  await cancel(shop, second.id)
+  for (const { id } of [job, second]) {
+    const before = (await shop.get(`/api/v1/jobs/${id}/`)).body
+    const { status, body } = await cancel(shop, id)
+    t.equal(status, 409)
+    t.equal(body.type, 'job-ended')
+    t.strictSame((await shop.get(`/api/v1/jobs/${id}/`)).body, before)
+  }
+})
+
+t.test("an unknown job and another account's job are the same 404", async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const stranger = await service.newAccount(t)
+  const foreign = await cancel(stranger, job.id)
+  const absent = await cancel(stranger, 999_999)
+  t.equal(foreign.status, 404)
+  t.equal(foreign.body.type, 'not-found')
+  t.strictSame({ ...foreign.body, instance: '' }, { ...absent.body, instance: '' })
+  t.equal((await shop.get(`/api/v1/jobs/${job.id}/`)).body.status, 'progress')
+})
+
+t.test('an id that is no id is 400; other methods are 405', async (t) => {
+  const shop = await service.newAccount(t)
+  for (const id of ['0', '-1', '1.5', 'x', '9007199254740992']) {
+    const { status, body } = await cancel(shop, id)
+    t.equal(status, 400, id)
+    t.equal(body.errors[0].pointer, '#/path/id', id)
+  }
+  const { status, headers } = await shop.get('/api/v1/jobs/1/cancel/')
+  t.equal(status, 405)
+  t.equal(headers.allow, 'POST')
+})

@@ -1,0 +1,178 @@
+import t from 'tap'
+import { inAccount } from '../../src/database/in-account.ts'
+import { inAttempt, setFinished, startAttempt } from '../../src/jobs/attempt.ts'
+import type { RunJob } from '../../src/jobs/work.ts'
+import { runAddProducts } from '../../src/price-lists/add-job.ts'
+import { runSync } from '../../src/price-lists/sync-job.ts'
+import { undoDraft } from '../../src/price-lists/undo-draft.ts'
+import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
+import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
+
+/** Accepts jobs and runs none: what is under way is under the tests' control. */
+const service = await startTestService(t, { ROLE: 'api' })
+const db = openJobsDatabase(t, service)
+const isLost = { message: 'the job has ended or another worker has taken it up' }
+
+t.test('an old attempt that comes back commits nothing', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const old = anAttempt(db, shop, job, 0)
+  await startAttempt(old)
+  await inAttempt(old, (trx, current) => setFinished(trx, current, 1))
+  await startAttempt(anAttempt(db, shop, job, 1))
+  await t.rejects(
+    inAttempt(old, (trx, current) => setFinished(trx, current, 50)),
+    isLost,
+  )
+  await t.rejects(startAttempt(old), isLost, 'nor does it begin again')
+  const { body } = await shop.get(`/api/v1/jobs/${job.id}/`)
+  t.equal(body.progress.finished, 1)
+})
+
+t.test('a newer attempt begins after the chunk that is under way', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const old = anAttempt(db, shop, job, 0)
+  await startAttempt(old)
+  let newer: Promise<unknown> | undefined
+  await inAttempt(old, async (trx, current) => {
+    newer = startAttempt(anAttempt(db, shop, job, 1))
+    await setFinished(trx, current, 7)
+  })
+  t.match(await newer, { finished: 7 }, 'and finds what it did')
+})
+
+t.test('an attempt that takes over goes on where the last one stopped, once', async (t) => {
+  const { shop, list, job } = await aBigJob(t, service)
+  const first = anAttempt(db, shop, job, 0, stopAfter(1))
+  await t.rejects(runAddProducts(first, await startAttempt(first)), { message: 'stopped' })
+  const second = anAttempt(db, shop, job, 1)
+  await runAddProducts(second, await startAttempt(second))
+  const done = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
+  t.match(done, { status: 'done', progress: { total: 101, finished: 101 } })
+  t.equal((await shop.get(`/api/v1/price_list/${list.id}/rows`)).body.count, 101)
+  await t.rejects(startAttempt(anAttempt(db, shop, job, 2)), isLost, 'then it has ended')
+})
+
+t.test(
+  'a job that cannot be done ends as failed after 10 attempts, its draft undone',
+  async (t) => {
+    const own = await startTestService(t, { ROLE: 'api' })
+    const attempts: number[] = []
+    const breakDown: RunJob = async (attempt, job) => {
+      attempts.push(attempt.number)
+      const partly = { ...attempt, signal: stopAfter(1) }
+      await runAddProducts(partly, { ...job, finished: 0 })
+    }
+    const { shop, list, job } = await aBigJob(t, own)
+    const next = await addSync(shop)
+    await startTestWorkers(t, own, { 'add-products': breakDown })
+    const failed = await shop.finished(job)
+    t.equal(failed.status, 'failed')
+    t.strictSame(failed.errors, [
+      {
+        code: 'internal-error',
+        message: 'The job could not be done; nothing was published.',
+      },
+    ])
+    t.equal(failed.result, undefined)
+    t.ok(failed.finished_at)
+    t.strictSame(attempts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    const done = await shop.finished(next)
+    t.equal(done.status, 'done', 'the queue of the list goes on')
+    t.equal(done.result.added.length, 101, 'and finds nothing of the failed job')
+    t.equal((await shop.get(`/api/v1/price_list/${list.id}/rows`)).body.count, 101)
+  },
+)
+
+t.test('a job that fails once is tried again and done', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  let attempts = 0
+  const failOnce: RunJob = (attempt, job) => {
+    const signal = ++attempts === 1 ? stopAfter(1) : attempt.signal
+    return runAddProducts({ ...attempt, signal }, job)
+  }
+  const { shop, job } = await aBigJob(t, own)
+  await startTestWorkers(t, own, { 'add-products': failOnce })
+  t.match(await shop.finished(job), { status: 'done', progress: { total: 101, finished: 101 } })
+  t.equal(attempts, 2)
+})
+
+t.test('jobs of one list run one after the other, in the order they were accepted', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job: first } = await aBigJob(t, own)
+  const jobs = [first, await addAll(shop, 'L'), await addSync(shop)]
+  const log: string[] = []
+  const logging =
+    (run: RunJob): RunJob =>
+    async (attempt, job) => {
+      log.push(`begin ${attempt.job}`)
+      await run(attempt, job)
+      log.push(`end ${attempt.job}`)
+    }
+  await startTestWorkers(t, own, {
+    'add-products': logging(runAddProducts),
+    'sync-with-catalog': logging(runSync),
+  })
+  for (const job of jobs) t.equal((await shop.finished(job)).status, 'done')
+  const expected = jobs.flatMap(({ id }) => [`begin ${id}`, `end ${id}`])
+  t.strictSame(log.slice(0, 5), expected.slice(0, 5))
+})
+
+t.test('the order holds when the call that came first began last', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job: first } = await aBigJob(t, own)
+  const later = await addAll(shop, 'L')
+  const order: number[] = []
+  await select(
+    own.url,
+    `update pgboss.job set created_on = created_on - interval '1 minute'
+     where created_on = (select max(created_on) from pgboss.job where name = 'price-list')`,
+  )
+  await startTestWorkers(t, own, {
+    'add-products': async (attempt, job) => {
+      order.push(attempt.job)
+      await runAddProducts(attempt, job)
+    },
+  })
+  for (const job of [first, later]) await shop.finished(job)
+  t.strictSame(order, [first.id, later.id])
+})
+
+t.test('jobs of two lists run at the same time', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, own)
+  await aList(shop, { name: 'other' })
+  const other = await addAll(shop, 'other')
+  let begun = 0
+  const both = Promise.withResolvers<void>()
+  await startTestWorkers(t, own, {
+    'add-products': async (attempt, row) => {
+      if (++begun === 2) both.resolve()
+      await both.promise
+      await runAddProducts(attempt, row)
+    },
+  })
+  t.equal((await shop.finished(job)).status, 'done')
+  t.equal((await shop.finished(other)).status, 'done')
+})
+
+t.test('undoing a draft leaves the published rows and their prices', async (t) => {
+  const own = await startTestService(t)
+  const { shop, list, job } = await aBigJob(t, own)
+  await shop.finished(job)
+  const price = { code: 'P000', country: 'UK', price: 4 }
+  await shop.post('/api/v1/prices/bulk_update_prices/', { price_list_name: 'L', payload: [price] })
+  await addProducts(shop, 'L', [{ code: someCodes(1)[0], country: 'UK' }])
+  const before = (await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body
+  await inAccount(openJobsDatabase(t, own), shop.id, (trx) =>
+    undoDraft(trx, { account_id: shop.id, id: job.id, price_list_id: list.id }),
+  )
+  t.strictSame((await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body, before)
+})
+
+async function addSync(shop: Awaited<ReturnType<typeof aBigJob>>['shop']) {
+  const { body } = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+  return body as { id: number }
+}

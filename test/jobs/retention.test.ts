@@ -1,0 +1,63 @@
+import { PgBoss } from 'pg-boss'
+import t from 'tap'
+import { retentionQueue } from '../../src/jobs/queue.ts'
+import { aBigJob, addAll } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { select } from '../helpers/sql.ts'
+import { openJobsDatabase } from '../helpers/workers.ts'
+
+const service = await startTestService(t)
+
+const endedDaysAgo = (job: { id: number }, days: number) =>
+  select(
+    service.url,
+    `update jobs set finished_at = now() - make_interval(secs => $2::float * 86400) where id = $1`,
+    [job.id, days],
+  )
+
+t.test('jobs are removed 7 days after they ended, in all accounts', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const { shop: neighbour, job: neighbours } = await aBigJob(t, service)
+  const recent = await addAll(shop, 'L')
+  for (const each of [job, recent]) await shop.finished(each)
+  await neighbour.finished(neighbours)
+  await endedDaysAgo(job, 7.01)
+  await endedDaysAgo(neighbours, 30)
+  await endedDaysAgo(recent, 6.99)
+  const boss = new PgBoss({ connectionString: service.url, supervise: false, schedule: false })
+  await boss.start()
+  await boss.send(retentionQueue, {})
+  await boss.stop({ graceful: false })
+  while ((await shop.get(`/api/v1/jobs/${job.id}/`)).status === 200)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal((await neighbour.get(`/api/v1/jobs/${neighbours.id}/`)).status, 404)
+  const { body } = await shop.get('/api/v1/jobs/')
+  t.strictSame(
+    body.results.map(({ id }: { id: number }) => id),
+    [recent.id],
+  )
+})
+
+t.test('a job that has not ended stays, however old it is', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, idle)
+  await select(idle.url, `update jobs set created_at = now() - interval '1 year'`)
+  t.strictSame(await select(idle.url, 'select delete_expired_jobs()::int as removed'), [
+    { removed: 0 },
+  ])
+  t.equal((await shop.get(`/api/v1/jobs/${job.id}/`)).status, 200)
+})
+
+t.test('it is scheduled every hour', async (t) => {
+  const schedules = await select(service.url, 'select name, cron from pgboss.schedule')
+  t.strictSame(schedules, [{ name: retentionQueue, cron: '17 * * * *' }])
+})
+
+t.test('beyond that the application sees and removes jobs of one account only', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  await shop.finished(job)
+  const db = openJobsDatabase(t, service)
+  t.strictSame(await db.selectFrom('jobs').select('id').execute(), [])
+  await db.deleteFrom('jobs').execute()
+  t.equal((await shop.get(`/api/v1/jobs/${job.id}/`)).status, 200)
+})
