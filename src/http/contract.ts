@@ -13,6 +13,8 @@ export interface Operation {
   /** What the token must allow; undefined: open without a token. */
   scope: 'read' | 'write' | undefined
   hasBody: boolean
+  /** The media type of its answer, where the contract lets it be refused (406). */
+  mediaType: string | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
@@ -47,7 +49,13 @@ function readOperation(path: string, method: string, operation: Document): Opera
     status: Number(status),
     scope: isOpen ? undefined : operation['x-scope'],
     hasBody: operation.requestBody !== undefined,
+    mediaType: readMediaType(operation, status),
   }
+}
+
+function readMediaType(operation: Document, status: string | undefined): string | undefined {
+  if (!operation.responses['406']) return undefined
+  return Object.keys(operation.responses[status ?? '']?.content ?? {})[0] ?? 'application/json'
 }
 
 /** A path of the contract as the router writes it: `{id}` is `:id`. */

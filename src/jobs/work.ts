@@ -21,24 +21,26 @@ export interface WorkOptions {
 const jobsAtOnce = 2
 /** A fault that comes back this often is the job's own. */
 const attemptsMax = 10
-/** Jobs start by NOTIFY; the next job of a list waits for this look. */
+/** Jobs start by NOTIFY; what waits behind another job of its list is looked for when that is done. */
 const pollingIntervalSeconds = 0.5
 
 /** Takes jobs from the queue until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
+  for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(options)
+}
+
+async function startWorker({ boss, ...options }: WorkOptions): Promise<void> {
   const workOptions = {
     includeMetadata: true,
-    localConcurrency: jobsAtOnce,
     pollingIntervalSeconds,
     notifyPollingIntervalSeconds: pollingIntervalSeconds,
   } as const
-  await options.boss.work(
-    listQueue,
-    workOptions,
-    async ([queued]: JobWithMetadata<QueuedJob>[]) => {
-      if (queued) await runJob(queued, options)
-    },
-  )
+  let id = ''
+  const work = async ([queued]: JobWithMetadata<QueuedJob>[]) => {
+    if (queued) await runJob(queued, { boss, ...options })
+    boss.notifyWorker(id)
+  }
+  id = await boss.work(listQueue, workOptions, work)
 }
 
 async function runJob(queued: JobWithMetadata<QueuedJob>, options: WorkOptions): Promise<void> {
