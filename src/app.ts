@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { Problem, problemTypes } from './contract/problem.ts'
+import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
@@ -29,7 +30,11 @@ export async function buildApp({
 }: AppServices): Promise<FastifyInstance> {
   const authenticate = createAuthenticate(config, context.jwtSecret)
   const app = fastify({
-    logger: { level: config.logLevel, stream: process.stderr },
+    logger: {
+      level: config.logLevel,
+      stream: process.stderr,
+      serializers: { err: loggableError },
+    },
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -93,8 +93,11 @@ export function postmasterPid(dataDir: string): number | undefined {
   }
 }
 
+/** Whether a process runs; one that has ended and that nobody has waited for does not. */
 export function isAlive(pid: number): boolean {
   try {
+    const status = `/proc/${pid}/status`
+    if (existsSync(status) && /^State:\s+Z/m.test(readFileSync(status, 'utf8'))) return false
     return process.kill(pid, 0)
   } catch {
     return false
