@@ -188,7 +188,7 @@ t.test('the Authorization header twice is refused', async (t) => {
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as { port: number }
   const answer = await new Promise<number | undefined>((resolve, reject) => {
-    const headers = ['authorization', `jwt ${valid}`, 'authorization', `jwt ${valid}`]
+    const headers = ['host', 'a', 'authorization', `jwt ${valid}`, 'authorization', `jwt ${valid}`]
     request({ port, host: '127.0.0.1', path, headers }, (response) => {
       response.resume()
       resolve(response.statusCode)
