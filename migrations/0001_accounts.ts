@@ -7,11 +7,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       create role pricewell_app nologin;
     exception when duplicate_object or unique_violation then null;
     end $$`.execute(db)
+  // Whoever creates a role since PostgreSQL 16 administers it, and is no member that may act as it.
   await sql`
     do $$ begin
-      if not pg_has_role(current_user, 'pricewell_app', 'member') then
+      if not pg_has_role(current_user, 'pricewell_app',
+        case when current_setting('server_version_num')::integer < 160000 then 'member' else 'set' end) then
         execute format('grant pricewell_app to %I', current_user);
       end if;
+    exception when insufficient_privilege then
+      raise exception 'another user created the role pricewell_app: let a superuser run "grant pricewell_app to %"', current_user;
     end $$`.execute(db)
   await sql`grant usage on schema public to pricewell_app`.execute(db)
   await sql`alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app`.execute(

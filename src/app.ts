@@ -4,10 +4,11 @@ import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { Problem, problemTypes } from './contract/problem.ts'
+import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
-import { registerContract } from './http/plugin.ts'
+import { answerBadPath, registerContract } from './http/plugin.ts'
 import { problemBody } from './http/problem-reply.ts'
 
 export interface AppServices extends Context {
@@ -30,8 +31,13 @@ export async function buildApp({
   isStopping,
   ...context
 }: AppServices): Promise<FastifyInstance> {
+  const authenticate = createAuthenticate(config, context.jwtSecret)
   const app = fastify({
-    logger: { level: config.logLevel, stream: process.stderr },
+    logger: {
+      level: config.logLevel,
+      stream: process.stderr,
+      serializers: { err: loggableError },
+    },
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
@@ -41,6 +47,9 @@ export async function buildApp({
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
     clientErrorHandler: answerUnreadable,
+    // Node would answer a request without Host itself, with no body; the hook for all requests does.
+    http: { requireHostHeader: false },
+    frameworkErrors: answerBadPath(authenticate),
     return503OnClosing: true,
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -54,11 +63,7 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const readiness = { db: healthDb, isStopping }
-  await registerContract(
-    app,
-    { db, readingDb, context, readiness, config },
-    createAuthenticate(config, context.jwtSecret),
-  )
+  await registerContract(app, { db, readingDb, context, readiness, config }, authenticate)
   return app
 }
 

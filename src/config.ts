@@ -42,8 +42,9 @@ export function readConfig(environment: Environment): Config {
   const faults: string[] = []
   const env = (name: string) => environment[name] || undefined
   const integer = (name: string, fallback: number, min: number, max: number) => {
-    const value = Number(env(name) ?? fallback)
-    if (Number.isInteger(value) && value >= min && value <= max) return value
+    const text = env(name) ?? String(fallback)
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
     faults.push(`${name} must be a whole number from ${min} to ${max}, not "${env(name)}"`)
     return fallback
   }
@@ -62,11 +63,11 @@ export function readConfig(environment: Environment): Config {
     jwks: jwks(env, faults),
     logLevel: oneOf('LOG_LEVEL', logLevels, 'info'),
     role: oneOf('ROLE', roles, 'all'),
-    limits: {
+    limits: Object.freeze({
       bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
       rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
       readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
-    },
+    }),
   }
   if (faults.length > 0) throw new ConfigError(`Cannot start:\n- ${faults.join('\n- ')}`)
   return Object.freeze(config)
@@ -76,9 +77,10 @@ type Env = (name: string) => string | undefined
 
 function databaseUrl(env: Env, faults: string[]): string | undefined {
   const value = env('DATABASE_URL')
-  if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+  const isUrl = value !== undefined && URL.canParse(value) && value.length > 'postgresql://'.length
+  if (value !== undefined && !(isUrl && /^postgres(ql)?:\/\//.test(value))) {
     faults.push(
-      'DATABASE_URL must start with postgresql://, as in postgresql://user:password@host:5432/database',
+      'DATABASE_URL must be a URL that starts with postgresql://, as in postgresql://user:password@host:5432/database',
     )
   }
   return value
@@ -99,12 +101,13 @@ function jwtSecret(env: Env, faults: string[]): string | undefined {
 
 function jwks(env: Env, faults: string[]): Config['jwks'] {
   const url = env('JWT_JWKS_URL')
-  if (url === undefined) return undefined
   const issuer = env('JWT_ISSUER')
   const audience = env('JWT_AUDIENCE')
-  if (!URL.canParse(url)) faults.push('JWT_JWKS_URL must be a URL')
+  if (!url && !issuer && !audience) return undefined
+  const isUrl = url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url)
+  if (!url) faults.push('JWT_JWKS_URL must be set with JWT_ISSUER and JWT_AUDIENCE')
+  else if (!isUrl) faults.push('JWT_JWKS_URL must be an http or https URL')
   if (!issuer) faults.push('JWT_ISSUER must be set with JWT_JWKS_URL')
   if (!audience) faults.push('JWT_AUDIENCE must be set with JWT_JWKS_URL')
-  if (!URL.canParse(url) || !issuer || !audience) return undefined
-  return { url: new URL(url), issuer, audience }
+  return isUrl && issuer && audience ? { url: new URL(url), issuer, audience } : undefined
 }

@@ -1,28 +1,35 @@
 import closeWithGrace from 'close-with-grace'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
-import { ConfigError, readConfig } from './config.ts'
-import { startService } from './service.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
+import { loggableError } from './database/loggable-error.ts'
+import { type Service, startService } from './service.ts'
 
 try {
   const config = readConfig(process.env)
-  const { app, server, close } = await startService(config)
+  const service = await startService(config)
+  const opening = open(service, config)
   closeWithGrace({ delay: 25_000, logger: false }, async ({ err }) => {
-    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
-    await close()
+    if (err) service.app.log.fatal({ err }, 'stopping after an unexpected error')
+    await opening.catch(() => undefined)
+    await service.close()
   })
+  await opening.catch(async (error) => {
+    await service.close()
+    throw error
+  })
+} catch (error) {
+  console.error(error instanceof ConfigError ? error.message : loggableError(error))
+  process.exit(1)
+}
+
+async function open({ app, server }: Service, config: Config): Promise<void> {
   if (config.role === 'worker') console.log('Pricewell takes background jobs.')
   else {
-    const url = await app.listen({
-      port: config.port,
-      host: config.host,
-      listenTextResolver: () => '',
-    })
+    const { port, host } = config
+    const url = await app.listen({ port, host, listenTextResolver: () => '' })
     console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)
   }
   if (server.isEmbedded && !(await hasAccounts(server.url))) await announceFirstAccount(server.url)
-} catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error)
-  process.exit(1)
 }
 
 /** To the terminal and not to the log, and only now: the password is kept nowhere. */

@@ -24,6 +24,13 @@ export interface Service {
 /** Opens and migrates the database, starts what ROLE asks for; listening is left to the caller. */
 export async function startService(config: Config): Promise<Service> {
   const server = await openDatabaseServer(config)
+  return startOn(server, config).catch(async (error) => {
+    await server.stop()
+    throw error
+  })
+}
+
+async function startOn(server: DatabaseServer, config: Config): Promise<Service> {
   await migrate(server.url)
   await installQueue(server.url)
   const stopping = new AbortController()
@@ -48,12 +55,18 @@ export async function startService(config: Config): Promise<Service> {
   }
   const close = async () => {
     stopping.abort()
-    await app.close()
+    await closeApp(app)
     await boss.stop({ graceful: true, timeout: 10_000 })
     await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     await server.stop()
   }
   return { app, server, close }
+}
+
+/** A connection whose last request ends while we close stays open for the next one: closed as soon as it is idle. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const timer = setInterval(() => app.server.closeIdleConnections(), 50)
+  await app.close().finally(() => clearInterval(timer))
 }
 
 /** Reads, writes, jobs and health checks wait for their own connections only. */

@@ -7,8 +7,30 @@ const emailsMax = 10_000
 
 const failures = new Map<string, { count: number; until: number }>()
 
+const turns = new Map<string, Promise<unknown>>()
+
+/**
+ * Runs the login attempts for one e-mail one after the other, so that many at once do not pass the limit. Throws
+ * `too-many-requests` once it is reached.
+ */
+export async function inTurn<T>(email: string, attempt: () => Promise<T>): Promise<T> {
+  const earlier = turns.get(email)
+  const run = async () => {
+    await earlier?.catch(() => undefined)
+    rejectTooMany(email)
+    return attempt()
+  }
+  const turn = run()
+  turns.set(email, turn)
+  try {
+    return await turn
+  } finally {
+    if (turns.get(email) === turn) turns.delete(email)
+  }
+}
+
 /** Throws `too-many-requests` after 10 failed logins for one e-mail within a minute. */
-export function rejectTooMany(email: string): void {
+function rejectTooMany(email: string): void {
   const entry = failures.get(email)
   if (!entry || entry.until < Date.now() || entry.count < failuresMax) return
   const seconds = Math.ceil((entry.until - Date.now()) / 1000)

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createAccount, EmailTaken } from '../accounts/create-account.ts'
 import { ConfigError, readConfig } from '../config.ts'
+import { loggableError } from '../database/loggable-error.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabaseServer } from '../database/server.ts'
 
@@ -31,7 +32,7 @@ try {
 } catch (error) {
   const isPlain =
     error instanceof ConfigError || error instanceof EmailTaken || error instanceof UsageError
-  console.error(isPlain ? error.message : error)
+  console.error(isPlain ? error.message : loggableError(error))
   process.exit(1)
 }
 

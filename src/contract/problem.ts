@@ -58,3 +58,8 @@ export class Problem extends Error {
 export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
   return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
 }
+
+/** 401 with the scheme to use. */
+export function unauthorized(detail: string, cause?: unknown): Problem {
+  return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })
+}

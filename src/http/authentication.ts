@@ -8,7 +8,7 @@ import {
 } from 'jose'
 import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
-import { Problem } from '../contract/problem.ts'
+import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
 
 /** Who sends a request: what the token says, checked. */
 export interface Caller {
@@ -85,22 +85,15 @@ function readCaller({ sub, account, scope }: JWTPayload): Caller {
   return { account, subject: sub, scopes: new Set(scope.split(' ')) }
 }
 
-function unauthorized(detail: string, cause?: unknown): Problem {
-  return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })
-}
-
+/** The keys could not be fetched, or what came is not a set of keys. */
 function isOutage(cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   return (
-    code === 'ERR_JWKS_TIMEOUT' ||
-    code === 'ERR_JOSE_GENERIC' ||
+    ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(code) ||
     (cause instanceof TypeError && /fetch/.test(cause.message))
   )
 }
 
 function identityProviderAway(cause: unknown): Problem {
-  return new Problem('unavailable', 'The identity provider does not answer.', {
-    headers: { 'retry-after': '5' },
-    cause,
-  })
+  return unavailable('The identity provider does not answer.', 5, cause)
 }

@@ -10,13 +10,13 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** Media type of that answer. */
-  mediaType: string
   /** What the token must allow; undefined: open without a token. */
   scope: 'read' | 'write' | undefined
   hasBody: boolean
   /** Media types that the body may have. */
   mediaTypes: string[]
+  /** The media type of its answer, where the contract lets it be refused (406). */
+  mediaType: string | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
@@ -49,12 +49,16 @@ function readOperation(path: string, method: string, operation: Document): Opera
     method: method.toUpperCase(),
     path,
     status: Number(status),
-    mediaType:
-      Object.keys(operation.responses[status ?? '']?.content ?? {})[0] ?? 'application/json',
     scope: isOpen ? undefined : operation['x-scope'],
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
+    mediaType: readMediaType(operation, status),
   }
+}
+
+function readMediaType(operation: Document, status: string | undefined): string | undefined {
+  if (!operation.responses['406']) return undefined
+  return Object.keys(operation.responses[status ?? '']?.content ?? {})[0] ?? 'application/json'
 }
 
 /** Whether the operation takes an Idempotency-Key. */

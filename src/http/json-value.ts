@@ -3,18 +3,12 @@ import { Problem } from '../contract/problem.ts'
 /** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite). */
 const inexactPossible = /[:[,\s-](?:[\d.]{16}|\d[\d.]*[eE])/
 
-/** JSON.parse that tells no one else's data in its fault, and makes a number infinite that a double cannot hold as written. */
-export function parseText(text: string, offset: number): unknown {
+/** JSON.parse that makes a number infinite that a double cannot hold as written; undefined for what is no JSON. */
+export function parseText(text: string): unknown {
   try {
     return inexactPossible.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text)
-  } catch (error) {
-    // V8 quotes the text around the fault; only the position is passed on.
-    const { message } = error as Error
-    const position = /position (\d+)/.exec(message)?.[1]
-    const end = /Unexpected end/.test(message) ? ': it ends too early' : ''
-    throw malformed(
-      `The body is not valid JSON${position ? ` at position ${Number(position) + offset}` : end}.`,
-    )
+  } catch {
+    return undefined
   }
 }
 
@@ -55,6 +49,7 @@ function rejectUnstorable(text: string): void {
   if (!text.isWellFormed()) throw malformed('A text contains a lone surrogate.')
 }
 
+/** The body is refused before its rows are looked at. */
 export function malformed(detail: string): Problem {
   return new Problem('malformed-body', detail)
 }

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
 import type { Authenticate, Caller } from './authentication.ts'
@@ -21,7 +22,8 @@ declare module 'fastify' {
   }
 }
 
-const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Every method that Node can read, but CONNECT, which is no request for a path. */
+const allMethods = METHODS.filter((method) => method !== 'CONNECT')
 
 /** Puts the contract's operations on the server, with everything that holds for all of them. */
 export async function registerContract(
@@ -31,9 +33,10 @@ export async function registerContract(
 ): Promise<void> {
   app.setErrorHandler(replyProblem)
   app.setNotFoundHandler(() => {
-    throw new Problem('not-found', 'There is no such path.')
+    throw noSuchPath()
   })
   app.addHook('onRequest', async (request) => {
+    rejectNoHost(request)
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
@@ -73,6 +76,23 @@ function contractOfRequests(): object {
   return contract
 }
 
+/** Answers a path that cannot be decoded, or an id in it that is too long, like one that does not exist. */
+export function answerBadPath(authenticate: Authenticate) {
+  return async (_error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const problem = await authenticate(request).then(noSuchPath, (refusal: unknown) => refusal)
+    replyProblem(problem, request, reply)
+  }
+}
+
+function noSuchPath(): Problem {
+  return new Problem('not-found', 'There is no such path.')
+}
+
+function rejectNoHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new Problem('malformed-body', 'The request has no Host header.')
+}
+
 /** Who sends the request, from its headers alone: before the body is read and before a connection is taken. */
 async function admit(request: FastifyRequest, authenticate: Authenticate): Promise<void> {
   const { operation, isOpen } = request.routeOptions.config
@@ -85,13 +105,16 @@ async function admit(request: FastifyRequest, authenticate: Authenticate): Promi
 
 function rejectUnacceptable(request: FastifyRequest): void {
   const { accept } = request.headers
-  const { operation } = request.routeOptions.config
-  if (accept === undefined || operation?.scope === undefined) return
-  const { mediaType } = operation
-  const taken = new Set([mediaType, mediaType.replace(/\/.*/, '/*'), '*/*'])
-  if (mediaType === 'application/json') taken.add('application/problem+json')
-  const ranges = accept.split(',').map((range) => range.replace(/;.*/s, '').trim().toLowerCase())
-  if (!ranges.some((range) => taken.has(range)))
+  const mediaType = request.routeOptions.config.operation?.mediaType
+  if (accept === undefined || mediaType === undefined) return
+  const accepted = ['*/*', `${mediaType.split('/')[0]}/*`, mediaType, 'application/problem+json']
+  const isAccepted = accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return (
+      accepted.includes(type) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+    )
+  })
+  if (!isAccepted)
     throw new Problem('not-acceptable', `Send "Accept: ${mediaType}", or no Accept header.`)
 }
 
@@ -124,6 +147,9 @@ function findOperation(id: string): Operation {
 
 /** A path of the contract with a method that it does not have is 405, not 404. */
 function rejectOtherMethods(app: FastifyInstance): void {
+  for (const method of allMethods) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
   for (const [path, present] of Map.groupBy(operations, ({ path }) => path)) {
     const methods = new Set(
       present.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),

@@ -1,5 +1,11 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, type ProblemType, problemTypes, unavailable } from '../contract/problem.ts'
+import {
+  Problem,
+  type ProblemType,
+  problemTypes,
+  unauthorized,
+  unavailable,
+} from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from './validation.ts'
 
@@ -55,6 +61,8 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new Problem('unsupported-media-type', 'Send the body as application/json in UTF-8.')
   }
+  if (isAccountMissing(error))
+    return unauthorized('The account of the token does not exist.', error)
   const type = clientFaults[statusCode ?? 500]
   if (type) return new Problem(type, 'The request cannot be read.', { cause: error })
   return isPassing(error)
@@ -68,12 +76,18 @@ const clientFaults: Record<number, ProblemType> = {
   413: 'payload-too-large',
 }
 
+/** An identity provider may sign for an account that was not created here. */
+function isAccountMissing(error: unknown): boolean {
+  const { code, constraint = '' } = error as { code?: string; constraint?: string }
+  return code === '23503' && constraint.endsWith('_account_fkey')
+}
+
 function bodyTooLarge(request: FastifyRequest): Problem {
   const size = request.headers['content-length']
   const limit = `The body limit is ${request.routeOptions.bodyLimit} bytes`
   return new Problem(
     'payload-too-large',
-    `${limit}${size ? `, this one has ${size}` : ''}. Send it in several calls.`,
+    `${limit}, this one has ${size ?? 'more'}. Send it in several calls.`,
   )
 }
 

@@ -32,7 +32,8 @@ export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowError
   return rowErrors
 }
 
-function locate(error: RequestError, base: string): RequestError {
+/** The error with its row and field, if it is in one of the rows at `base`. */
+export function locate(error: RequestError, base: string): RequestError {
   const match = /^\/(\d+)(?:\/(.*))?$/s.exec(error.pointer.slice(base.length))
   if (!match || !error.pointer.startsWith(base)) return error
   const field = match[2]?.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -30,7 +30,7 @@ export interface WorkOptions {
 const jobsAtOnce = 2
 /** A fault that comes back this often is the job's own. */
 const attemptsMax = 10
-/** Jobs start by NOTIFY; the next job of a list waits for this look. */
+/** Jobs start by NOTIFY; what waits behind another job of its list is looked for when that is done. */
 const pollingIntervalSeconds = 0.5
 
 const internalError = {
@@ -40,15 +40,21 @@ const internalError = {
 
 /** Takes jobs from the queue until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
+  for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(options)
+}
+
+async function startWorker({ boss, ...options }: WorkOptions): Promise<void> {
   const workOptions = {
     includeMetadata: true,
-    localConcurrency: jobsAtOnce,
     pollingIntervalSeconds,
     notifyPollingIntervalSeconds: pollingIntervalSeconds,
   } as const
-  await options.boss.work(listQueue, workOptions, async ([turn]: JobWithMetadata<ListTurn>[]) => {
-    if (turn) await takeTurn(turn, options)
-  })
+  let id = ''
+  const work = async ([turn]: JobWithMetadata<ListTurn>[]) => {
+    if (turn) await takeTurn(turn, { boss, ...options })
+    boss.notifyWorker(id)
+  }
+  id = await boss.work(listQueue, workOptions, work)
 }
 
 /** One job of the list, if there is one left: a job that was cancelled leaves its turn unused. */

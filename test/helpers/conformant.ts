@@ -1,3 +1,4 @@
+import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
@@ -21,6 +22,11 @@ export interface TestResponse {
   headers: Record<string, string | string[] | number | undefined>
   // biome-ignore lint/suspicious/noExplicitAny: each test knows what it asked for.
   body: any
+}
+
+/** The validator of a schema of the contract, by its JSON Pointer in URI form. */
+export function contractSchema(pointer: string): ValidateFunction {
+  return ajv.getSchema(`contract#${pointer}`) ?? ajv.compile({ $ref: `contract#${pointer}` })
 }
 
 /** Fails the test when a response is not what the contract says of this operation: status, media type, body. */

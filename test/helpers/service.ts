@@ -7,7 +7,8 @@ import { type Service, startService } from '../../src/service.ts'
 import { expectConformant, type TestResponse } from './conformant.ts'
 import { cloneDatabase } from './database.ts'
 
-const jwtSecret = randomBytes(32).toString('base64')
+/** What the services of the tests sign with. */
+export const jwtSecret = randomBytes(32).toString('base64')
 const secretBytes = new TextEncoder().encode(jwtSecret)
 
 export interface TestService extends Service {

@@ -1,0 +1,32 @@
+/** What of an error may stand in a log. */
+export interface LoggableError {
+  [key: string]: unknown
+  type: string
+  message: string
+  stack: string
+}
+
+/** Postgres quotes values in the messages of data exceptions (class 22); others name tables and constraints. */
+const quoting = /^22/
+const sqlState = /^[0-9A-Z]{5}$/
+
+/**
+ * An error without row values: those of Postgres carry them in `detail`, `where`, `hint` and `internalQuery`, and
+ * sometimes in the message.
+ */
+export function loggableError(error: unknown): LoggableError {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'not an error', stack: '' }
+  const { code, table, constraint, cause } = error as Error & Record<string, unknown>
+  const isQuoting = typeof code === 'string' && sqlState.test(code) && quoting.test(code)
+  const message = isQuoting ? 'a data exception; its values are left out' : error.message
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
+  return {
+    type: error.constructor.name,
+    message,
+    stack: frames?.join('\n') ?? '',
+    ...(typeof code === 'string' && { code }),
+    ...(typeof table === 'string' && { table }),
+    ...(typeof constraint === 'string' && { constraint }),
+    ...(cause !== undefined && { cause: loggableError(cause) }),
+  }
+}

@@ -1,0 +1,125 @@
+import pg from 'pg'
+import t from 'tap'
+import { send } from '../helpers/operations.ts'
+import { runFile } from '../helpers/process.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+
+function create(...args: string[]) {
+  return runFile('src/cli/account-create.ts', args, { DATABASE_URL: service.url })
+}
+
+async function count(table: 'accounts' | 'users'): Promise<number> {
+  const client = new pg.Client({ connectionString: service.url })
+  await client.connect()
+  const { rows } = await client.query(`select count(*)::int as count from ${table}`)
+  await client.end()
+  return rows[0].count
+}
+
+async function logIn(user: { email: string; password: string }) {
+  return send(t, service, {
+    ...{ method: 'POST', path: '/login/', headers: { 'content-type': 'application/json' } },
+    payload: JSON.stringify({ email: user.email, password: user.password }),
+  })
+}
+
+async function accountOf(user: { email: string; password: string }): Promise<number> {
+  const { body } = await logIn(user)
+  return JSON.parse(Buffer.from(body.token.split('.')[1], 'base64url').toString()).account
+}
+
+t.test('prints one line of JSON with a password that logs in', async (t) => {
+  const { code, stdout, stderr } = await create('--account', 'First', '--email', 'a@example.com')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /^\{[^\n]*\}\n$/, 'one line')
+  const user = JSON.parse(stdout)
+  t.strictSame(Object.keys(user), ['account', 'email', 'password'])
+  t.match(user, { account: 'First', email: 'a@example.com' })
+  t.ok(user.password.length >= 20, 'nobody guesses it')
+  t.equal((await logIn(user)).status, 200)
+})
+
+t.test('a second user comes into the same account, another name is another account', async (t) => {
+  const first = await create('--account', 'Shared', '--email', 'b1@example.com')
+  const second = await create('--account', 'Shared', '--email', 'b2@example.com')
+  const other = await create('--account', 'shared', '--email', 'b3@example.com')
+  const [a, b, c] = await Promise.all(
+    [first, second, other].map(({ stdout }) => accountOf(JSON.parse(stdout))),
+  )
+  t.equal(a, b)
+  t.not(a, c)
+})
+
+t.test('a password of one’s own is taken', async (t) => {
+  const password = 'my own pass wörd'
+  const { stdout } = await create(
+    '--account',
+    'Own',
+    '--email',
+    'c@example.com',
+    '--password',
+    password,
+  )
+  t.equal(JSON.parse(stdout).password, password)
+  t.equal((await logIn({ email: 'c@example.com', password })).status, 200)
+})
+
+t.test('an e-mail that is taken fails plainly and changes nothing', async (t) => {
+  const { stdout: created } = await create('--account', 'Taken', '--email', 'd@example.com')
+  const before = [await count('accounts'), await count('users')]
+  for (const account of ['Taken', 'Another']) {
+    const { code, stdout, stderr } = await create('--account', account, '--email', 'd@example.com')
+    t.strictSame([code, stdout], [1, ''])
+    t.equal(stderr, 'There is a user with the e-mail d@example.com already.\n')
+  }
+  t.strictSame([await count('accounts'), await count('users')], before)
+  t.equal((await logIn(JSON.parse(created))).status, 200, 'the first user still logs in')
+})
+
+t.test('two at once for one e-mail: one is created', async (t) => {
+  const runs = await Promise.all(
+    ['e', 'e'].map((name) => create('--account', 'Race', '--email', `${name}@example.com`)),
+  )
+  t.strictSame(runs.map(({ code }) => code).sort(), [0, 1])
+})
+
+t.test('bad arguments fail with the reason and the usage', async (t) => {
+  const before = [await count('accounts'), await count('users')]
+  const cases: [string[], RegExp][] = [
+    [[], /--account and --email are required/],
+    [['--account', 'A'], /--account and --email are required/],
+    [['--email', 'f@example.com'], /--account and --email are required/],
+    [['--account', '', '--email', 'f@example.com'], /required/],
+    [['--account', 'A', '--email', 'f'], /"f" is not an e-mail/],
+    [['--account', 'A', '--email', 'f@x y'], /not an e-mail/],
+    [['--account', 'A', '--email', 'f@@x'], /not an e-mail/],
+    [['--account', 'A', '--email', `${'f'.repeat(255)}@x`], /not an e-mail/],
+    [['--account', 'x'.repeat(256), '--email', 'f@x'], /at most 255/],
+    [['--account', 'A', '--email', 'f@x', '--password', 'short'], /8 to 255/],
+    [['--account', 'A', '--email', 'f@x', '--password', 'x'.repeat(256)], /8 to 255/],
+    [['--account', 'A', '--email', 'f@x', '--password', ''], /8 to 255/],
+    [['--account', 'A', '--email', 'f@x', '--role', 'admin'], /role/],
+    [['--account', 'A', '--email', 'f@x', 'more'], /more/],
+  ]
+  for (const [args, expected] of cases) {
+    const { code, stdout, stderr } = await create(...args)
+    const label = args.join(' ').slice(0, 60)
+    t.strictSame([code, stdout], [1, ''], label)
+    t.match(stderr, expected, label)
+    t.match(stderr, /account:create -- --account NAME/, `${label}: usage`)
+    t.notMatch(stderr, /\n {4}at /, `${label}: no stack`)
+  }
+  t.strictSame([await count('accounts'), await count('users')], before)
+})
+
+t.test('a database that is not there fails plainly', async (t) => {
+  const args = ['--account', 'A', '--email', 'g@example.com', '--password', 'a secret of mine']
+  const away = await runFile('src/cli/account-create.ts', args, {
+    DATABASE_URL: 'postgresql://nobody:hidden@127.0.0.1:1/none',
+  })
+  t.strictSame([away.code, away.stdout], [1, ''])
+  t.match(away.stderr, /ECONNREFUSED/)
+  t.notMatch(away.stderr, /hidden|a secret of mine/)
+})

@@ -1,0 +1,149 @@
+import t, { type Test } from 'tap'
+import { createAccount } from '../../src/accounts/create-account.ts'
+import { expectProblem, send } from '../helpers/operations.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const password = 'correct horse battery staple'
+let users = 0
+
+async function aUser(account = 'shop'): Promise<{ email: string; password: string }> {
+  const email = `user${++users}@example.com`
+  await createAccount(service.url, { account, email, password })
+  return { email, password }
+}
+
+function login(t: Test, body: unknown, headers: Record<string, string> = {}) {
+  const payload = typeof body === 'string' ? body : JSON.stringify(body)
+  const type = { 'content-type': 'application/json', ...headers }
+  return send(t, service, { method: 'POST', path: '/login/', headers: type, payload })
+}
+
+t.test('an e-mail and its password are answered with a token that works', async (t) => {
+  const user = await aUser()
+  const { status, body } = await login(t, user)
+  t.equal(status, 200)
+  t.strictSame(Object.keys(body), ['token'])
+  const headers = { authorization: `jwt ${body.token}`, 'content-type': 'application/json' }
+  const path = '/api/v1/price_list/'
+  t.equal((await send(t, service, { method: 'GET', path, headers })).status, 200, 'it reads')
+  const sale = { transaction_id: 'T', code: 'C', extension: '', quantity: '1', revenue: '1' }
+  const written = await send(t, service, {
+    ...{ method: 'POST', path: '/api/v1/sales_history/bulk_create_or_update', headers },
+    payload: JSON.stringify([sale]),
+  })
+  t.equal(written.status, 201, 'it writes')
+  const claims = JSON.parse(Buffer.from(body.token.split('.')[1], 'base64url').toString())
+  t.equal(claims.exp - claims.iat, 24 * 3600, 'it is valid for 24 hours')
+  t.notMatch(JSON.stringify(claims), user.email, 'it names nobody')
+})
+
+t.test('users of one account share it, others do not see it', async (t) => {
+  const [first, second, other] = [await aUser('one'), await aUser('one'), await aUser('two')]
+  const accountOf = async (user: object) => {
+    const { body } = await login(t, user)
+    return JSON.parse(Buffer.from(body.token.split('.')[1], 'base64url').toString()).account
+  }
+  t.equal(await accountOf(first), await accountOf(second))
+  t.not(await accountOf(first), await accountOf(other))
+})
+
+t.test('a wrong password and an unknown e-mail answer alike', async (t) => {
+  const user = await aUser()
+  const wrong = await login(t, { ...user, password: `${password}x` })
+  const unknown = await login(t, { ...user, email: 'nobody@example.com' })
+  for (const answer of [wrong, unknown]) {
+    expectProblem(t, answer, 401, 'unauthorized', 'refused')
+    t.equal(answer.headers['www-authenticate'], 'jwt')
+  }
+  t.strictSame({ ...wrong.body, instance: '' }, { ...unknown.body, instance: '' })
+  for (const other of [
+    password.toUpperCase(),
+    ` ${password}`,
+    `${password} `,
+    password.slice(1),
+    ' ',
+  ])
+    t.equal((await login(t, { ...user, password: other })).status, 401, `"${other}"`)
+})
+
+t.test('an e-mail is compared as it is and is never SQL', async (t) => {
+  const { email } = await aUser()
+  for (const other of [
+    email.toUpperCase(),
+    ` ${email}`,
+    '%@example.com',
+    "' or '1'='1",
+    '*@*',
+    'a@b\\',
+    '"@"',
+  ])
+    t.equal((await login(t, { email: other, password })).status, 401, other)
+})
+
+t.test(
+  'the 11th try after 10 failures is answered 429, also with the right password',
+  async (t) => {
+    const [user, other] = [await aUser(), await aUser()]
+    for (let failure = 1; failure <= 10; failure++)
+      t.equal((await login(t, { ...user, password: 'wrong' })).status, 401, `failure ${failure}`)
+    for (const attempt of [user, { ...user, password: 'wrong' }]) {
+      const answer = await login(t, attempt)
+      expectProblem(t, answer, 429, 'too-many-requests', 'over the limit')
+      const seconds = Number(answer.headers['retry-after'])
+      t.ok(seconds >= 1 && seconds <= 60, `again in ${seconds} s`)
+    }
+    t.equal((await login(t, other)).status, 200, 'another e-mail is not held up')
+  },
+)
+
+t.test('tries at the same moment do not pass the limit', async (t) => {
+  const email = 'crowd@example.com'
+  const tries = Array.from({ length: 14 }, () => login(t, { email, password: 'wrong' }))
+  const statuses = (await Promise.all(tries)).map(({ status }) => status)
+  t.ok(statuses.every((status) => status === 401 || status === 429))
+  t.equal(statuses.filter((status) => status === 401).length, 10, statuses.join(' '))
+})
+
+t.test('a bad body is answered 400 and counts as no failure', async (t) => {
+  const user = await aUser()
+  const bodies: [unknown, object[]][] = [
+    [
+      {},
+      [
+        { pointer: '/email', code: 'required' },
+        { pointer: '/password', code: 'required' },
+      ],
+    ],
+    [{ email: user.email }, [{ pointer: '/password', code: 'required' }]],
+    [{ ...user, email: 7 }, [{ pointer: '/email', code: 'type' }]],
+    [{ ...user, password: null }, [{ pointer: '/password', code: 'type' }]],
+    [{ ...user, password: [password] }, [{ pointer: '/password', code: 'type' }]],
+    [{ ...user, password: '' }, [{ pointer: '/password', code: 'length' }]],
+    [{ ...user, password: 'x'.repeat(256) }, [{ pointer: '/password', code: 'length' }]],
+    [{ ...user, email: 'a' }, [{ pointer: '/email', code: 'length' }]],
+    [{ ...user, account: 1 }, [{ pointer: '/account', code: 'unknown_key' }]],
+    [{ ...user, constructor: 1 }, [{ pointer: '/constructor', code: 'unknown_key' }]],
+    [[user], [{ pointer: '', code: 'type' }]],
+    [null, [{ pointer: '', code: 'type' }]],
+  ]
+  for (const [body, errors] of bodies) {
+    const answer = await login(t, body)
+    expectProblem(t, answer, 400, 'invalid-request', JSON.stringify(body).slice(0, 60))
+    t.match(answer.body.errors, errors)
+    t.equal(answer.body.error_count, errors.length)
+    t.notMatch(JSON.stringify(answer.body), password, 'the password is not repeated')
+  }
+  for (const body of [
+    '{',
+    '{"email":"a@b","email":"c@d","password":"x"}',
+    '{"email":"\\u0000@b","password":"x"}',
+  ])
+    expectProblem(t, await login(t, body), 400, 'malformed-body', body)
+  t.equal((await login(t, user)).status, 200)
+})
+
+t.test('a token that is sent along is not looked at', async (t) => {
+  const answer = await login(t, await aUser(), { authorization: 'jwt not.a.token' })
+  t.equal(answer.status, 200)
+})

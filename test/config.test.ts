@@ -1,0 +1,177 @@
+import { resolve } from 'node:path'
+import t from 'tap'
+import { ConfigError, readConfig } from '../src/config.ts'
+
+const secret = 'x'.repeat(32)
+const database = 'postgresql://user:password@host:5432/database'
+
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const [title, ...faults] = error.message.split('\n- ')
+    t.equal(title, 'Cannot start:')
+    return faults
+  }
+}
+
+t.test('nothing set gives the embedded database and the documented limits', async (t) => {
+  t.strictSame(readConfig({}), {
+    port: 3000,
+    host: '127.0.0.1',
+    databaseUrl: undefined,
+    dataDir: resolve('.data'),
+    jwtSecret: undefined,
+    jwks: undefined,
+    logLevel: 'info',
+    role: 'all',
+    limits: { bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+  })
+})
+
+t.test('an empty value is as good as none', async (t) => {
+  const names = [
+    'PORT',
+    'HOST',
+    'DATABASE_URL',
+    'DATA_DIR',
+    'JWT_SECRET',
+    'LOG_LEVEL',
+    'ROLE',
+    'BODY_LIMIT_MB',
+    'ROWS_MAX',
+    'READ_ROWS_MAX',
+    'JWT_JWKS_URL',
+    'JWT_ISSUER',
+    'JWT_AUDIENCE',
+  ]
+  t.strictSame(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}))
+})
+
+t.test('each setting is read', async (t) => {
+  const config = readConfig({
+    PORT: '0',
+    HOST: '0.0.0.0',
+    DATABASE_URL: database,
+    DATA_DIR: '/var/data',
+    JWT_SECRET: secret,
+    JWT_JWKS_URL: 'https://id.example/keys',
+    JWT_ISSUER: 'https://id.example',
+    JWT_AUDIENCE: 'prices',
+    LOG_LEVEL: 'debug',
+    ROLE: 'worker',
+    BODY_LIMIT_MB: '1',
+    ROWS_MAX: '2',
+    READ_ROWS_MAX: '3',
+  })
+  t.strictSame(config, {
+    port: 0,
+    host: '0.0.0.0',
+    databaseUrl: database,
+    dataDir: '/var/data',
+    jwtSecret: secret,
+    jwks: {
+      url: new URL('https://id.example/keys'),
+      issuer: 'https://id.example',
+      audience: 'prices',
+    },
+    logLevel: 'debug',
+    role: 'worker',
+    limits: { bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+  })
+  t.ok(Object.isFrozen(config) && Object.isFrozen(config.limits), 'nobody changes it')
+})
+
+t.test('a wrong value is named with what to set', async (t) => {
+  const cases: [string, string[], RegExp][] = [
+    [
+      'PORT',
+      ['-1', '65536', 'x', '1.5', '1e9', '0x10', ' ', '80a'],
+      /PORT must be a whole number from 0 to 65535, not "/,
+    ],
+    ['BODY_LIMIT_MB', ['0', '1025', '-1', 'x', '1.5'], /BODY_LIMIT_MB must be .* from 1 to 1024/],
+    ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
+    ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
+    ['LOG_LEVEL', ['loud', 'INFO', 'constructor'], /LOG_LEVEL must be one of trace, debug/],
+    ['ROLE', ['boss', 'API', 'all,api'], /ROLE must be one of all, api, worker/],
+  ]
+  for (const [name, values, expected] of cases) {
+    for (const value of values) {
+      const faults = faultsOf({ [name]: value })
+      t.equal(faults.length, 1, `${name}=${value}`)
+      t.match(faults[0], expected, `${name}=${value}`)
+    }
+  }
+})
+
+t.test('DATABASE_URL is a PostgreSQL URL, and is not repeated: it has a password', async (t) => {
+  for (const value of [
+    'mysql://u:hidden@h/d',
+    'host=h user=hidden',
+    'postgresql',
+    'postgres://u:hidden@h:99999/d',
+    'postgresql://',
+  ]) {
+    const faults = faultsOf({ DATABASE_URL: value, JWT_SECRET: secret })
+    t.equal(faults.length, 1, value)
+    t.match(faults[0], /DATABASE_URL must/)
+    t.notMatch(faults[0], /hidden/)
+  }
+  for (const value of [database, 'postgres://h/d', 'postgresql:///d?host=/tmp/socket&user=u'])
+    t.equal(readConfig({ DATABASE_URL: value, JWT_SECRET: secret }).databaseUrl, value)
+})
+
+t.test('JWT_SECRET has at least 32 bytes and must be set with DATABASE_URL', async (t) => {
+  t.match(faultsOf({ DATABASE_URL: database }), [/^JWT_SECRET must be set with DATABASE_URL/])
+  for (const short of ['x', 'x'.repeat(31), 'é'.repeat(15)]) {
+    const faults = faultsOf({ JWT_SECRET: short })
+    t.match(faults, [/^JWT_SECRET must be at least 32 bytes long, not \d+$/], short)
+    t.notMatch(faults[0], short.repeat(2), 'it is not repeated')
+  }
+  for (const value of [secret, 'é'.repeat(16), 'x'.repeat(500)])
+    t.equal(readConfig({ JWT_SECRET: value }).jwtSecret, value)
+})
+
+t.test('an identity provider needs its URL, issuer and audience', async (t) => {
+  const all = { JWT_JWKS_URL: 'https://id.example/keys', JWT_ISSUER: 'i', JWT_AUDIENCE: 'a' }
+  t.strictSame(faultsOf(all), [])
+  t.match(faultsOf({ ...all, JWT_ISSUER: '' }), [/^JWT_ISSUER must be set/])
+  t.match(faultsOf({ ...all, JWT_AUDIENCE: '' }), [/^JWT_AUDIENCE must be set/])
+  for (const url of ['keys', '/keys', 'file:///keys', 'ftp://h/keys', 'javascript:1'])
+    t.match(faultsOf({ ...all, JWT_JWKS_URL: url }), [/^JWT_JWKS_URL must be an http/], url)
+  const { JWT_ISSUER, JWT_AUDIENCE } = all
+  t.match(
+    faultsOf({ JWT_ISSUER, JWT_AUDIENCE }),
+    [/^JWT_JWKS_URL must be set/],
+    'nothing is ignored',
+  )
+})
+
+t.test('all faults are listed at once', async (t) => {
+  const faults = faultsOf({
+    PORT: 'x',
+    DATABASE_URL: 'mysql://h/d',
+    JWT_JWKS_URL: 'keys',
+    LOG_LEVEL: 'loud',
+    ROLE: 'boss',
+    BODY_LIMIT_MB: '0',
+    ROWS_MAX: '0',
+    READ_ROWS_MAX: '0',
+  })
+  const names = faults.map((fault) => fault.split(' ')[0])
+  t.strictSame(names.sort(), [
+    'BODY_LIMIT_MB',
+    'DATABASE_URL',
+    'JWT_AUDIENCE',
+    'JWT_ISSUER',
+    'JWT_JWKS_URL',
+    'JWT_SECRET',
+    'LOG_LEVEL',
+    'PORT',
+    'READ_ROWS_MAX',
+    'ROLE',
+    'ROWS_MAX',
+  ])
+})

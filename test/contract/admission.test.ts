@@ -1,0 +1,265 @@
+import { METHODS } from 'node:http'
+import t from 'tap'
+import { operations } from '../../src/http/contract.ts'
+import {
+  bodyOperations,
+  concretePath,
+  exampleBody,
+  expectProblem,
+  protectedOperations,
+  send,
+} from '../helpers/operations.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aToken } from '../helpers/tokens.ts'
+
+const service = await startTestService(t, { BODY_LIMIT_MB: '1', ROWS_MAX: '3' })
+const json = { 'content-type': 'application/json' }
+const token = await aToken()
+const authorization = `jwt ${token}`
+const megabyte = 1024 * 1024
+
+t.test(
+  'without a valid token every protected operation answers 401, whatever the body',
+  async (t) => {
+    const forged = `${token.slice(0, -6)}AAAAAA`
+    const credentials: Record<string, Record<string, string>> = {
+      'no header': {},
+      'an empty header': { authorization: '' },
+      Bearer: { authorization: `Bearer ${token}` },
+      'the token alone': { authorization: token },
+      'a wrong signature': { authorization: `jwt ${forged}` },
+      'an expired token': { authorization: `jwt ${await aToken({ exp: 1_700_000_000 })}` },
+    }
+    const payloads: Record<string, [Record<string, string>, string | Buffer | undefined]> = {
+      'no body': [{}, undefined],
+      'a malformed body': [json, '{'],
+      'a body over the limit': [json, Buffer.alloc(megabyte + 1, ' ')],
+      'another content type': [{ 'content-type': 'text/csv' }, 'a,b'],
+      'an Accept that is refused': [{ accept: 'text/csv' }, undefined],
+    }
+    for (const { method, path, id } of protectedOperations) {
+      for (const [credential, header] of Object.entries(credentials)) {
+        for (const [content, [type, payload]] of Object.entries(payloads)) {
+          if (credential !== 'no header' && content !== 'a malformed body') continue
+          const answer = await send(t, service, {
+            ...{ method, path: concretePath(path), headers: { ...type, ...header } },
+            ...(payload !== undefined && { payload }),
+          })
+          const label = `${id}, ${credential}, ${content}`
+          expectProblem(t, answer, 401, 'unauthorized', label)
+          t.equal(answer.headers['www-authenticate'], 'jwt', `${label}: names the scheme`)
+        }
+      }
+    }
+  },
+)
+
+t.test('a token without the scope of the operation is answered 403', async (t) => {
+  for (const { method, path, id, scope } of protectedOperations) {
+    const other = scope === 'read' ? 'write' : 'read'
+    for (const scopes of [
+      other,
+      '',
+      'admin',
+      `${scope}s`,
+      scope?.toUpperCase(),
+      `${other},${scope}`,
+    ]) {
+      const headers = { ...json, authorization: `jwt ${await aToken({ scope: scopes })}` }
+      const request = { method, path: concretePath(path), headers }
+      const answer = await send(
+        t,
+        service,
+        method === 'GET' ? request : { ...request, payload: '{' },
+      )
+      expectProblem(t, answer, 403, 'forbidden', `${id}, scope "${scopes}"`)
+    }
+  }
+})
+
+t.test('every other method of a path is answered 405 with the methods it has', async (t) => {
+  const ofPath = Map.groupBy(operations, ({ path }) => path)
+  for (const [path, present] of ofPath) {
+    const methods = present.map(({ method }) => method)
+    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    const isOpen = present.every(({ scope }) => scope === undefined)
+    for (const method of METHODS.filter((name) => name !== 'CONNECT' && !allow.includes(name))) {
+      for (const form of bothForms(concretePath(path))) {
+        const answer = await send(t, service, { method, path: form, headers: { authorization } })
+        t.equal(answer.status, 405, `${method} ${form}: status`)
+        t.equal(answer.headers.allow, allow.join(', '), `${method} ${form}: Allow`)
+        t.match(answer.headers['content-type'], /^application\/problem\+json/)
+      }
+      const { status } = await send(t, service, { method, path: concretePath(path) })
+      t.equal(status, isOpen ? 405 : 401, `${method} ${path} without a token`)
+    }
+  }
+})
+
+t.test('every operation answers with and without the trailing slash alike', async (t) => {
+  for (const operation of operations) {
+    const { method, path, id, hasBody } = operation
+    const answers = []
+    for (const form of bothForms(concretePath(path))) {
+      const payload = hasBody ? JSON.stringify(exampleBody(operation)) : undefined
+      const headers = { authorization, ...(hasBody && json) }
+      const request = { method, path: form, headers, ...(payload !== undefined && { payload }) }
+      const { status, body } = await send(t, service, request)
+      answers.push({ status, type: body.type, detail: body.detail })
+      t.not(body.detail, 'There is no such path.', `${id}: ${form} is a path`)
+      t.ok(status < 500, `${id}: ${form} is answered`)
+    }
+    t.strictSame(answers[1], answers[0], id)
+  }
+})
+
+t.test('a body that is not plain UTF-8 JSON by its headers is answered 415', async (t) => {
+  const refused: Record<string, string>[] = [
+    {},
+    { 'content-type': '' },
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/xml' },
+    { 'content-type': 'application/jsonp' },
+    { 'content-type': 'application/merge-patch+json' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-type': 'application/json; charset=utf-16' },
+    { 'content-type': 'application/json;charset="utf-16le"' },
+    { 'content-type': 'application/json; x=1; charset=latin1' },
+    ...['gzip', 'br', 'deflate', 'zstd', 'x-none'].map((encoding) => ({
+      ...json,
+      'content-encoding': encoding,
+    })),
+  ]
+  for (const operation of bodyOperations) {
+    const { method, path, id } = operation
+    const isDeclared = (type: string) => operation.mediaTypes.includes(type)
+    for (const type of refused.filter((headers) => !isDeclared(headers['content-type']))) {
+      const payload = Buffer.from(JSON.stringify(exampleBody(operation)))
+      const headers = { authorization, ...type }
+      const answer = await send(t, service, { method, path: concretePath(path), headers, payload })
+      expectProblem(t, answer, 415, 'unsupported-media-type', `${id}, ${JSON.stringify(type)}`)
+    }
+  }
+})
+
+t.test('UTF-8 JSON is taken however its content type is spelt', async (t) => {
+  const types = [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf8"',
+  ]
+  for (const type of types) {
+    const headers = { authorization, 'content-type': type, 'content-encoding': 'identity' }
+    const path = '/api/v1/sales_history/bulk_create_or_update'
+    const { status } = await send(t, service, { method: 'POST', path, headers, payload: '[]' })
+    t.equal(status, 201, type)
+  }
+})
+
+t.test('a body over the limit is answered 413 with the limit and its size', async (t) => {
+  for (const { method, path, id } of bodyOperations) {
+    const headers = { ...json, authorization }
+    const request = { method, path: concretePath(path), headers }
+    const over = await send(t, service, { ...request, payload: Buffer.alloc(megabyte + 1, ' ') })
+    expectProblem(t, over, 413, 'payload-too-large', id)
+    t.match(over.body.detail, new RegExp(`${megabyte}\\b.*\\b${megabyte + 1}\\b`), id)
+    const at = await send(t, service, { ...request, payload: Buffer.alloc(megabyte, ' ') })
+    expectProblem(t, at, 400, 'malformed-body', `${id}, at the limit`)
+  }
+})
+
+t.test('more rows than the limit are answered 413 with the limit and their number', async (t) => {
+  for (const operation of bodyOperations) {
+    const example = exampleBody(operation)
+    const rows = Array.isArray(example) ? example : example?.payload
+    if (!Array.isArray(rows)) continue
+    const four = [0, 1, 2, 3].map((index) => rows[index % rows.length])
+    const payload = JSON.stringify(Array.isArray(example) ? four : { ...example, payload: four })
+    const { method, path, id } = operation
+    const headers = { ...json, authorization }
+    const answer = await send(t, service, { method, path: concretePath(path), headers, payload })
+    expectProblem(t, answer, 413, 'payload-too-large', id)
+    t.match(answer.body.detail, /\b3\b.*\b4\b/, `${id} names limit and number`)
+  }
+})
+
+t.test('an Accept header without the media type of the answer is answered 406', async (t) => {
+  const refused = [
+    'text/html',
+    'application/xml',
+    'image/*',
+    'application/json;q=0',
+    'text/plain, text/csv',
+  ]
+  const accepted = [
+    '*/*',
+    'application/*',
+    'text/html, application/json;q=0.5',
+    'Application/JSON',
+    'text/html, */*;q=0.1',
+    'application/problem+json',
+  ]
+  for (const { method, path, id, mediaType } of operations) {
+    if (mediaType !== 'application/json') continue
+    const request = { method, path: concretePath(path) }
+    for (const accept of refused) {
+      const answer = await send(t, service, { ...request, headers: { authorization, accept } })
+      expectProblem(t, answer, 406, 'not-acceptable', `${id}, ${accept}`)
+    }
+    for (const accept of accepted) {
+      const answer = await send(t, service, { ...request, headers: { authorization, accept } })
+      t.not(answer.status, 406, `${id}, ${accept}`)
+    }
+  }
+})
+
+t.test('a path that does not exist is answered 404 with a token and 401 without', async (t) => {
+  const paths = [
+    '/',
+    '/nope',
+    '/api/v1/',
+    '/api/v2/prices/get_prices/',
+    '/api/v1/prices/get_prices/more',
+    '/api/v1/agreement/bulk_create_or_update/1/2',
+    '/API/V1/PRICE_LIST/',
+    '/.env',
+    '/docs/../../package.json',
+    `/api/v1/${'x'.repeat(4000)}`,
+  ]
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const found = await send(t, service, { method, path, headers: { authorization } })
+      expectProblem(t, found, 404, 'not-found', `${method} ${path.slice(0, 60)}`)
+      const unknown = await send(t, service, { method, path })
+      expectProblem(
+        t,
+        unknown,
+        401,
+        'unauthorized',
+        `${method} ${path.slice(0, 60)} without a token`,
+      )
+      t.equal(unknown.headers['www-authenticate'], 'jwt')
+    }
+  }
+})
+
+t.test('a path that cannot be decoded or is too long is a problem too', async (t) => {
+  for (const path of ['/%zz', '/api/v1/jobs/%c3%28/', '/api/v1/price_list/%', '/api/v1/jobs/%FF']) {
+    const answer = await send(t, service, { method: 'GET', path, headers: { authorization } })
+    expectProblem(t, answer, 404, 'not-found', path)
+    expectProblem(t, await send(t, service, { method: 'GET', path }), 401, 'unauthorized', path)
+  }
+  const path = `/api/v1/jobs/${'1'.repeat(400)}/`
+  const answer = await send(t, service, { method: 'GET', path, headers: { authorization } })
+  expectProblem(t, answer, 404, 'not-found', 'an id of 400 digits')
+  expectProblem(t, await send(t, service, { method: 'GET', path }), 401, 'unauthorized', 'too long')
+})
+
+function bothForms(path: string): string[] {
+  const bare = path.replace(/\/$/, '')
+  return [bare, `${bare}/`]
+}

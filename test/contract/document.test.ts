@@ -1,0 +1,104 @@
+import t from 'tap'
+import { operations, readContract } from '../../src/http/contract.ts'
+import { contractSchema } from '../helpers/conformant.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a YAML document.
+type Document = any
+
+const contract: Document = readContract()
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+const described: [string, Document][] = Object.entries<Document>(contract.paths).flatMap(
+  ([path, item]) =>
+    methods
+      .filter((method) => item[method])
+      .map((method): [string, Document] => [`${method} ${path}`, item[method]]),
+)
+
+t.test('every operation is described, tagged, and says who may call it', async (t) => {
+  const tags = new Set(contract.tags.map(({ name }: { name: string }) => name))
+  for (const [name, operation] of described) {
+    t.match(operation.operationId, /^[a-z][A-Za-z]+$/, `${name}: operationId`)
+    t.ok(operation.summary?.length > 5, `${name}: summary`)
+    t.ok(operation.description?.length > 20, `${name}: description`)
+    t.equal(operation.tags?.length, 1, `${name}: one tag`)
+    t.ok(tags.has(operation.tags[0]), `${name}: the tag is declared`)
+    const isOpen = operation.security?.length === 0
+    if (isOpen) t.equal(operation['x-scope'], undefined, `${name}: open, so without a scope`)
+    else t.match(operation['x-scope'], /^(read|write)$/, `${name}: scope`)
+  }
+  const ids = described.map(([, operation]) => operation.operationId)
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  t.equal(operations.length, ids.length)
+})
+
+t.test('every operation documents the answers that all of its kind can give', async (t) => {
+  for (const [name, operation] of described) {
+    const statuses = Object.keys(operation.responses)
+    t.equal(statuses.filter((status) => /^2/.test(status)).length, 1, `${name}: one success`)
+    const ofToken = operation['x-scope'] ? ['401', '403', '405', '406', '500', '503'] : []
+    const ofBody = operation.requestBody ? ['400', '413', '415'] : []
+    for (const status of [...ofToken, ...ofBody])
+      t.ok(statuses.includes(status), `${name}: ${status}`)
+    for (const parameter of operation.parameters ?? []) {
+      const { description, schema } = resolve(parameter)
+      t.ok(description && schema, `${name}: its parameters are described`)
+    }
+  }
+})
+
+t.test('every body of an operation is shown by an example', async (t) => {
+  for (const [name, operation] of described) {
+    if (!operation.requestBody) continue
+    const { example, examples } = operation.requestBody.content['application/json']
+    t.ok(example !== undefined || examples !== undefined, name)
+  }
+})
+
+t.test('every example is valid by its schema', async (t) => {
+  let count = 0
+  visit(contract, '', (node, pointer) => {
+    const schemaPointer = node.schema ? `${pointer}/schema` : pointer
+    const shown = Object.values<Document>(node.examples ?? {}).map((one) => one?.value ?? one)
+    const examples = node.example === undefined ? shown : [node.example, ...shown]
+    for (const example of examples) {
+      count++
+      const validate = contractSchema(schemaPointer)
+      t.ok(validate(example), pointer, { errors: validate.errors, example })
+    }
+  })
+  t.ok(count > 20, `${count} examples`)
+})
+
+t.test('every property of a schema is described, itself or by what it refers to', async (t) => {
+  visit(contract, '', (node, pointer) => {
+    for (const [key, property] of Object.entries<Document>(node.properties ?? {})) {
+      if (pointer.includes('/example')) continue
+      const text = property.description ?? resolve(property)?.description
+      const isNamed = (property.$ref ?? property.items?.$ref) !== undefined
+      t.ok(text || isNamed, `${pointer}/properties/${key}`)
+    }
+  })
+})
+
+function resolve(node: Document): Document {
+  if (!node.$ref) return node
+  return node.$ref
+    .slice(2)
+    .split('/')
+    .reduce((place: Document, key: string) => place[key], contract)
+}
+
+/** Calls `look` for every object of the document but what is inside examples. */
+function visit(
+  node: Document,
+  pointer: string,
+  look: (node: Document, pointer: string) => void,
+): void {
+  if (typeof node !== 'object' || node === null) return
+  if (!Array.isArray(node)) look(node, pointer)
+  for (const [key, child] of Object.entries(node)) {
+    if (key === 'example' || key === 'examples' || key === 'default' || key === 'enum') continue
+    const segment = encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+    visit(child, `${pointer}/${segment}`, look)
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import {
+  caller,
+  firstAccount,
+  freshDataDir,
+  isAlive,
+  logInFirst,
+  postmasterPid,
+  runFile,
+  startProcess,
+} from './helpers/process.ts'
+
+t.test('the first start prints its address, the docs and the first account, once', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const call = await logInFirst(service)
+  t.match(service.stdout(), `Pricewell listens on ${service.url}\n`)
+  t.match(service.stdout(), `${service.url}/docs\n`)
+  t.equal((await call('GET', '/api/v1/price_list/')).status, 200, 'the account works')
+  const docs = await fetch(`${service.url}/docs`)
+  t.equal(docs.status, 200)
+  t.match(await docs.text(), /swagger/i)
+  const { email, password } = firstAccount(service.stdout()) ?? { email: '', password: '' }
+  t.equal(await service.stop(), 0)
+  t.equal(service.stdout().split(password).length, 2, 'the password is shown once')
+  for (const [name, log] of Object.entries({
+    service: service.stderr(),
+    database: serverLog(settings.DATA_DIR),
+  })) {
+    t.notMatch(log, password, `the password is not in the log of the ${name}`)
+    t.notMatch(log, /scrypt:|eyJ/, `no hash and no token is in the log of the ${name}`)
+  }
+
+  const again = await startProcess(t, settings)
+  t.equal((await caller(() => again.url)('POST', '/login/', { email, password })).status, 200)
+  t.equal(await again.stop(), 0)
+  t.notOk(firstAccount(again.stdout()), 'a second start makes no second account')
+  t.notMatch(again.stdout(), /password|e-mail/)
+})
+
+t.test('SIGTERM ends the service and its PostgreSQL', async (t) => {
+  const dataDir = freshDataDir(t)
+  const service = await startProcess(t, { DATA_DIR: dataDir })
+  const pid = postmasterPid(dataDir) as number
+  t.ok(isAlive(pid), 'PostgreSQL runs')
+  t.equal(await service.stop(), 0, 'exit code')
+  t.notOk(isAlive(pid), 'PostgreSQL is stopped')
+  t.notOk(existsSync(join(dataDir, 'postgres', 'postmaster.pid')), 'and was stopped cleanly')
+  t.match(serverLog(dataDir), /database system is shut down/)
+})
+
+t.test('a request that is under way when SIGTERM comes is answered', async (t) => {
+  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) })
+  const call = await logInFirst(service)
+  const sales = Array.from({ length: 20_000 }, (_, index) => ({
+    ...{ transaction_id: `T${index}`, code: 'C', extension: '', quantity: '1', revenue: '1' },
+  }))
+  const answer = call('POST', '/api/v1/sales_history/bulk_create_or_update', sales)
+  await sleep(50)
+  const [{ status, body }, code] = await Promise.all([answer, service.stop()])
+  t.strictSame([status, body.length, code], [201, sales.length, 0])
+})
+
+t.test('PostgreSQL survives the service, and the next start attaches to it', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const { email, password } = await firstOf(service)
+  const pid = postmasterPid(settings.DATA_DIR)
+  await service.kill()
+  t.equal(postmasterPid(settings.DATA_DIR), pid, 'it runs on')
+  const again = await startProcess(t, settings)
+  t.equal(postmasterPid(settings.DATA_DIR), pid, 'the same server')
+  t.equal((await caller(() => again.url)('POST', '/login/', { email, password })).status, 200)
+  t.equal(await again.stop(), 0)
+  t.notOk(isAlive(pid as number), 'the last user stops it')
+})
+
+t.test('a second process attaches, and the last one that leaves stops PostgreSQL', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const first = await startProcess(t, settings)
+  await firstOf(first)
+  const pid = postmasterPid(settings.DATA_DIR) as number
+  const second = await startProcess(t, settings)
+  const args = ['--account', 'A', '--email', 'b@example.com']
+  const created = await runFile('src/cli/account-create.ts', args, settings)
+  t.equal(created.code, 0, created.stderr)
+  const { email, password } = JSON.parse(created.stdout)
+  t.ok(isAlive(pid), 'the command leaves it running')
+  for (const { url } of [first, second])
+    t.equal((await caller(() => url)('POST', '/login/', { email, password })).status, 200)
+  t.equal(await first.stop(), 0)
+  t.ok(isAlive(pid), 'one user is left')
+  t.equal((await caller(() => second.url)('GET', '/health/ready')).status, 200)
+  t.equal(await second.stop(), 0)
+  t.notOk(isAlive(pid))
+})
+
+t.test('an account is created without a service, and PostgreSQL stops after it', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const args = ['--account', 'A', '--email', 'a@example.com']
+  const created = await runFile('src/cli/account-create.ts', args, settings)
+  t.equal(created.code, 0, created.stderr)
+  t.match(created.stdout, /^\{[^\n]*\}\n$/, 'one line')
+  t.equal(postmasterPid(settings.DATA_DIR), undefined)
+  const service = await startProcess(t, settings)
+  const { email, password } = JSON.parse(created.stdout)
+  t.equal((await caller(() => service.url)('POST', '/login/', { email, password })).status, 200)
+  t.equal(await service.stop(), 0)
+  t.notOk(firstAccount(service.stdout()), 'there was an account already')
+})
+
+t.test('wrong settings end the start with all of them listed', async (t) => {
+  const { code, stdout, stderr } = await runFile('src/server.ts', [], { PORT: 'x', ROLE: 'y' })
+  t.strictSame([code, stdout], [1, ''])
+  t.match(stderr, /Cannot start:\n- PORT must .*\n- ROLE must /)
+  t.notMatch(stderr, /\n {4}at /)
+})
+
+t.test('a port that is taken ends the start plainly, and PostgreSQL with it', async (t) => {
+  const first = await startProcess(t, { DATA_DIR: freshDataDir(t) })
+  const settings = { DATA_DIR: freshDataDir(t), PORT: new URL(first.url).port }
+  const { code, stderr } = await runFile('src/server.ts', [], settings)
+  t.equal(code, 1)
+  t.match(stderr, /EADDRINUSE/)
+  t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')
+  t.equal(await first.stop(), 0)
+})
+
+async function firstOf(service: { stdout: () => string }) {
+  while (!firstAccount(service.stdout())) await sleep(10)
+  return firstAccount(service.stdout()) as { email: string; password: string }
+}
+
+function serverLog(dataDir: string): string {
+  const cluster = join(dataDir, 'postgres')
+  return readdirSync(cluster).includes('server.log')
+    ? readFileSync(join(cluster, 'server.log'), 'utf8')
+    : ''
+}

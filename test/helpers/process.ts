@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { removeDataDir } from '../../src/database/embedded/cluster.ts'
+import type { TestResponse } from './conformant.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** A process of the service, as `npm start` runs it, in a process group of its own. */
+export interface ServiceProcess {
+  url: string
+  stdout: () => string
+  stderr: () => string
+  /** Ends the whole group at once, as a crash does. */
+  kill: () => Promise<void>
+  /** Asks it to stop; answers its exit code. */
+  stop: () => Promise<number | null>
+}
+
+/** A data directory that no service has used; emptied, and its PostgreSQL ended, when the test ends. */
+export function freshDataDir(t: Test): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-process-'))
+  t.teardown(async () => {
+    const pid = postmasterPid(dataDir)
+    if (pid !== undefined) {
+      process.kill(pid, 'SIGQUIT')
+      while (isAlive(pid)) await sleep(20)
+    }
+    removeDataDir(dataDir)
+  })
+  return dataDir
+}
+
+/** The environment of a child: ours without what configures the service, and these settings. */
+export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env
+  return { PATH, HOME, ...settings }
+}
+
+/** Starts the service and waits until it listens (a worker: until it takes jobs). */
+export async function startProcess(
+  t: Test,
+  settings: Record<string, string>,
+): Promise<ServiceProcess> {
+  const env = childEnvironment({ PORT: '0', LOG_LEVEL: 'info', ...settings })
+  const child = spawn(process.execPath, ['src/server.ts'], { cwd: root, env, detached: true })
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  const exited = once(child, 'exit')
+  t.teardown(() => endGroup(child, exited))
+  while (!/\/docs\n|takes background jobs/.test(stdout())) {
+    if (child.exitCode !== null) throw new Error(`the service did not start: ${stderr()}`)
+    await sleep(10)
+  }
+  return {
+    url: /listens on (\S+)/.exec(stdout())?.[1] ?? '',
+    stdout,
+    stderr,
+    kill: () => endGroup(child, exited),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+      return child.exitCode
+    },
+  }
+}
+
+/** Runs one of the files under src to its end. */
+export async function runFile(
+  file: string,
+  args: string[],
+  settings: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const env = childEnvironment(settings)
+  const child = spawn(process.execPath, [file, ...args], { cwd: root, env })
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  await once(child, 'close')
+  return { code: child.exitCode, stdout: stdout(), stderr: stderr() }
+}
+
+/** The id of the PostgreSQL of a data directory, if it runs. */
+export function postmasterPid(dataDir: string): number | undefined {
+  try {
+    const [pid] = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+    return isAlive(Number(pid)) ? Number(pid) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    const status = `/proc/${pid}/status`
+    if (existsSync(status) && /^State:\s+Z/m.test(readFileSync(status, 'utf8'))) return false
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** The e-mail and password that the first start prints. */
+export function firstAccount(stdout: string): { email: string; password: string } | undefined {
+  const [, email, password] = /e-mail +(\S+)\n +password +(\S+)\n/.exec(stdout) ?? []
+  return email && password ? { email, password } : undefined
+}
+
+export type Call = (method: string, path: string, body?: unknown) => Promise<TestResponse>
+
+/** Requests over HTTP in the name of a token. */
+export function caller(url: () => string, token?: string): Call {
+  return async (method, path, body) => {
+    const response = await fetch(`${url()}${path}`, {
+      method,
+      headers: {
+        ...(token && { authorization: `jwt ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: isJson ? JSON.parse(text) : text,
+    }
+  }
+}
+
+/** Waits until the first account is printed, logs it in, and answers requests in its name. */
+export async function logInFirst(
+  service: ServiceProcess,
+  url: () => string = () => service.url,
+): Promise<Call> {
+  while (!firstAccount(service.stdout())) await sleep(10)
+  const { body } = await caller(url)('POST', '/login/', firstAccount(service.stdout()))
+  return caller(url, body.token)
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  let text = ''
+  stream?.on('data', (chunk) => {
+    text += chunk
+  })
+  return () => text
+}
+
+async function endGroup(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  process.kill(-(child.pid as number), 'SIGKILL')
+  await exited
+}

@@ -1,0 +1,166 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import t from 'tap'
+import { expectProblem, send } from '../helpers/operations.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aToken, claims } from '../helpers/tokens.ts'
+
+const path = '/api/v1/price_list/'
+const ours = { iss: 'https://id.example', aud: 'prices' }
+
+interface Key {
+  kid: string
+  alg: string
+  privateKey: CryptoKey
+  jwk: JWK
+}
+
+async function aKey(alg: string, kid: string): Promise<Key> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
+}
+
+function signWith({ privateKey, alg, kid }: Key, overrides = {}, header = {}): Promise<string> {
+  return new SignJWT(claims({ ...ours, ...overrides }))
+    .setProtectedHeader({ alg, kid, ...header })
+    .sign(privateKey)
+}
+
+/** What the provider answers now. */
+let answer: (response: ServerResponse) => void
+let fetches = 0
+const provider = createServer((_request, response) => {
+  fetches++
+  answer(response)
+})
+provider.listen(0, '127.0.0.1')
+await once(provider, 'listening')
+t.teardown(() => {
+  provider.closeAllConnections()
+  provider.close()
+})
+const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/keys`
+const settings = { JWT_JWKS_URL: url, JWT_ISSUER: ours.iss, JWT_AUDIENCE: ours.aud }
+
+function publish(...keys: Key[]): void {
+  answer = (response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }))
+  }
+}
+
+const keys = await Promise.all(
+  ['RS256', 'ES256', 'EdDSA'].map((alg) => aKey(alg, `key-${alg.toLowerCase()}`)),
+)
+
+t.test('tokens of the provider are accepted by its keys and no others', async (t) => {
+  publish(...keys)
+  const service = await startTestService(t, settings)
+  const status = async (token: string) =>
+    (await send(t, service, { method: 'GET', path, headers: { authorization: `jwt ${token}` } }))
+      .status
+  for (const key of keys) {
+    t.equal(await status(await signWith(key)), 200, key.alg)
+    const wrong = [{ iss: 'x' }, { aud: 'pricewell' }, { exp: 1 }, { account: '1' }, { sub: 7 }]
+    for (const overrides of wrong)
+      t.equal(await status(await signWith(key, overrides)), 401, JSON.stringify(overrides))
+    t.equal(await status(await signWith(key, {}, { jku: url })), 401, 'its own jku')
+    t.equal(await status(await signWith(key, {}, { jwk: key.jwk })), 401, 'its own jwk')
+  }
+  t.equal(await status(await aToken()), 401, 'our own token')
+  t.equal(await status(await aToken(ours)), 401, 'our own secret in the name of the provider')
+  const [stranger] = await Promise.all([aKey('RS256', 'key-rs256')])
+  t.equal(await status(await signWith(stranger as Key)), 401, 'another key by a known name')
+  const others = await Promise.all(
+    ['PS256', 'ES384', 'RS512'].map((alg) => aKey(alg, `key-${alg}`)),
+  )
+  for (const other of others) t.equal(await status(await signWith(other)), 401, other.alg)
+  const confused = await new SignJWT(claims(ours))
+    .setProtectedHeader({ alg: 'HS256', kid: 'key-rs256' })
+    .sign(new TextEncoder().encode(JSON.stringify(keys[0]?.jwk)))
+  t.equal(await status(confused), 401, 'the public key as a secret')
+  t.equal(fetches, 1, 'the keys were fetched once')
+})
+
+t.test(
+  'a key that the provider takes into use is fetched, one that it drops is refused',
+  async (t) => {
+    const [first, second] = await Promise.all([aKey('ES256', 'first'), aKey('ES256', 'second')])
+    publish(first)
+    const service = await startTestService(t, settings)
+    const status = async (key: Key) => {
+      const headers = { authorization: `jwt ${await signWith(key)}` }
+      return (await send(t, service, { method: 'GET', path, headers })).status
+    }
+    t.equal(await status(first), 200)
+    publish(second)
+    later(t, 61)
+    t.equal(await status(second), 200, 'the new key')
+    t.equal(await status(first), 401, 'the old key')
+  },
+)
+
+t.test(
+  'while the provider is away known keys serve, anything else is 503, and it recovers',
+  async (t) => {
+    const [known, next] = await Promise.all([aKey('ES256', 'known'), aKey('ES256', 'next')])
+    publish(known)
+    const service = await startTestService(t, settings)
+    const ask = async (key: Key) => {
+      const headers = { authorization: `jwt ${await signWith(key)}` }
+      return send(t, service, { method: 'GET', path, headers })
+    }
+    t.equal((await ask(known)).status, 200)
+    later(t, 61)
+    const outages: Record<string, (response: ServerResponse) => void> = {
+      'an error': (response) => response.writeHead(500).end('secret of the provider'),
+      'not found': (response) => response.writeHead(404).end(),
+      'a redirect': (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+      'no JSON': (response) => response.end('<html>'),
+      'no keys': (response) => response.end('{}'),
+      'keys that are none': (response) => response.end('{"keys": "x"}'),
+      'a closed connection': (response) => response.destroy(),
+      'half an answer': (response) => {
+        response.writeHead(200, { 'content-length': '1000' })
+        response.write('{"keys": [')
+        setImmediate(() => response.destroy())
+      },
+      'no answer': () => undefined,
+    }
+    for (const [name, outage] of Object.entries(outages)) {
+      answer = outage
+      const refused = await ask(next)
+      expectProblem(t, refused, 503, 'unavailable', name)
+      t.match(refused.headers['retry-after'], /^\d+$/, name)
+      t.notMatch(JSON.stringify(refused.body), /127\.0\.0\.1|secret|fetch/, name)
+      t.equal((await ask(known)).status, 200, `${name}: a known key`)
+    }
+    publish(next)
+    t.equal((await ask(next)).status, 200, 'it recovers')
+  },
+)
+
+t.test('a service that starts while the provider is away answers 503 and recovers', async (t) => {
+  answer = (response) => response.destroy()
+  const service = await startTestService(t, settings)
+  const ask = async () => {
+    const headers = { authorization: `jwt ${await signWith(keys[0] as Key)}` }
+    return send(t, service, { method: 'GET', path, headers })
+  }
+  expectProblem(t, await ask(), 503, 'unavailable', 'away')
+  const health = await send(t, service, { method: 'GET', path: '/health/live' })
+  t.equal(health.status, 200)
+  publish(...keys)
+  t.equal((await ask()).status, 200)
+})
+
+/** The keys are fetched again at most every so many seconds: lets them pass. */
+function later(t: { teardown: (restore: () => void) => void }, seconds: number): void {
+  const { now } = Date
+  Date.now = () => now() + seconds * 1000
+  t.teardown(() => {
+    Date.now = now
+  })
+}

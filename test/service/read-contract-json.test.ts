@@ -1,0 +1,13 @@
+import t from 'tap'
+import { readContract } from '../../src/http/contract.ts'
+import { send } from '../helpers/operations.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+
+t.test('the contract is answered as JSON without a token', async (t) => {
+  const { status, headers, body } = await send(t, service, { method: 'GET', path: '/openapi.json' })
+  t.equal(status, 200)
+  t.match(headers['content-type'], /^application\/json/)
+  t.strictSame(body, readContract())
+})
