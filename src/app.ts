@@ -10,6 +10,7 @@ import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
 import { problemBody } from './http/problem-reply.ts'
+import { serviceHandlers } from './http/service.ts'
 
 export interface AppServices extends Context {
   config: Config
@@ -62,8 +63,8 @@ export async function buildApp({
     })
   })
   await registerDocumentation(app)
-  const readiness = { db: healthDb, isStopping }
-  await registerContract(app, { db, readingDb, context, readiness, config }, authenticate)
+  const service = serviceHandlers({ db: healthDb, isStopping })
+  await registerContract(app, { db, readingDb, context, service, config }, authenticate)
   return app
 }
 

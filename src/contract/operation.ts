@@ -54,6 +54,15 @@ export class Answer<T> {
   }
 }
 
+/** A result that is JSON text already: rows are written as they are found, not made objects first. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /**
  * A result that is sent piece by piece, as fast as the client takes it. `open` starts the pieces; its signal says that
  * the client is gone, for pieces that are waited for. `contentType` is the contract's.
@@ -78,4 +87,4 @@ export class Stream {
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id>> | Stream>
+) => Promise<Success<Id> | Answer<Success<Id>> | JsonText | Stream>

@@ -3,6 +3,7 @@ import pg from 'pg'
 /**
  * A client for transactions that only read. It sends `begin` together with the `set local` that follows it, and neither
  * waits for those nor for `commit`: a read takes one round trip instead of four. A failed one fails the next statement.
+ * Statements are prepared: their texts are few, and parsing one takes as long as reading a price.
  */
 export class ReadingClient extends pg.Client {
   constructor(config: pg.ClientConfig) {
@@ -11,11 +12,13 @@ export class ReadingClient extends pg.Client {
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
   override query(...args: any[]): any {
-    const [text] = args
+    const [text, values] = args
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local'))
       return this.#send(`begin read only; ${text}`)
     if (text === 'commit' || text === 'rollback') return this.#send(text)
+    if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
+      return super.query({ name: nameOf(text), text, values })
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (super.query as any)(...args)
   }
@@ -24,4 +27,16 @@ export class ReadingClient extends pg.Client {
     super.query(text).catch(() => undefined)
     return Promise.resolve({ command: text.toUpperCase(), rows: [] })
   }
+}
+
+const names = new Map<string, string>()
+
+/** Texts differ by the number of columns and wildcards only; a flood of them would be a fault, so it is bounded. */
+const namesMax = 1000
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text)
+  if (known || names.size >= namesMax) return known
+  names.set(text, `read_${names.size}`)
+  return names.get(text)
 }

@@ -9,6 +9,7 @@ import {
 import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
 import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
+import { KnownTokens } from './known-tokens.ts'
 
 /** Who sends a request: what the token says, checked. */
 export interface Caller {
@@ -26,13 +27,18 @@ export type Authenticate = (request: FastifyRequest) => Promise<Caller>
 /** Accepts our own tokens (HS256), or those of the identity provider that the configuration names instead. */
 export function createAuthenticate(config: Config, secret: Uint8Array): Authenticate {
   const verify = config.jwks ? verifyRemote(config.jwks) : verifyOwn(secret)
+  const knownTokens = new KnownTokens()
   return async (request) => {
     const token = readToken(request)
+    const known = knownTokens.find(token)
+    if (known) return known
     try {
       const { payload, protectedHeader } = await verify(token)
       if (keyHeaders.some((name) => name in protectedHeader))
         throw new Error('the token brings its own key')
-      return readCaller(payload)
+      const caller = readCaller(payload)
+      knownTokens.add(token, caller, payload.exp ?? 0)
+      return caller
     } catch (cause) {
       throw isOutage(cause)
         ? identityProviderAway(cause)

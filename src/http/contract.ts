@@ -27,13 +27,15 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 /** The contract byte for byte. */
 export const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
 
+const contract: Document = parse(contractYaml.toString('utf8'))
+
 /** The contract as data. Each reader gets its own: plugins resolve references in place. */
 export function readContract(): Document {
-  return parse(contractYaml.toString('utf8'))
+  return structuredClone(contract)
 }
 
 /** All operations of the contract in its order. */
-export const operations: Operation[] = Object.entries<Document>(readContract().paths).flatMap(
+export const operations: Operation[] = Object.entries<Document>(contract.paths).flatMap(
   ([path, item]) =>
     methods
       .filter((method) => item[method])

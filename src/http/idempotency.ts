@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { Answer, type InAccount } from '../contract/operation.ts'
+import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -11,15 +11,6 @@ export interface IdempotentRequest {
   key: string
   path: string
   bodyHash: Buffer
-}
-
-/** A body that is JSON text already. */
-export class JsonText {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
 }
 
 /** SHA-256 of a request's bytes. */
@@ -41,7 +32,7 @@ export function storingAnswer(inAccount: InAccount, request: IdempotentRequest):
       if (stored) return stored as T
       const result = await work(trx)
       const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
-      const text = JSON.stringify(body)
+      const text = body instanceof JsonText ? body.text : JSON.stringify(body)
       await insertAnswer(trx, request, headers, text)
       return new Answer(new JsonText(text), headers) as T
     })

@@ -6,6 +6,7 @@ import {
   type Context,
   type Handler,
   type InAccount,
+  JsonText,
   type OperationId,
   Stream,
 } from '../contract/operation.ts'
@@ -14,9 +15,8 @@ import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
 import { isWritingPost, type Operation } from './contract.ts'
 import { handlers } from './handlers.ts'
-import { hashBody, JsonText, storingAnswer } from './idempotency.ts'
-import type { ServiceOperation } from './service.ts'
-import { type Readiness, serviceHandlers } from './service.ts'
+import { hashBody, storingAnswer } from './idempotency.ts'
+import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
 import { compileBody } from './validation.ts'
@@ -25,7 +25,7 @@ export interface OperationServices {
   db: Database
   readingDb: Database
   context: Context
-  readiness: Readiness
+  service: ServiceHandlers
   config: Config
 }
 
@@ -35,9 +35,9 @@ export function operationRoute(
   services: OperationServices,
 ): Partial<RouteOptions> {
   const config = { operation }
-  const service = serviceHandlers(services.readiness)
-  if (operation.id in service) {
-    return { config, handler: service[operation.id as ServiceOperation] } as Partial<RouteOptions>
+  if (operation.id in services.service) {
+    const handler = services.service[operation.id as ServiceOperation]
+    return { config, handler } as Partial<RouteOptions>
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
   const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []

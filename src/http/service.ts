@@ -13,6 +13,8 @@ export type ServiceOperation =
 
 type ServiceHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
+export type ServiceHandlers = Record<ServiceOperation, ServiceHandler>
+
 export interface Readiness {
   /** A pool of its own, so that a busy service is not taken for a dead one. */
   db: Database
@@ -20,7 +22,7 @@ export interface Readiness {
 }
 
 /** Handlers of the operations about the service. */
-export function serviceHandlers(readiness: Readiness): Record<ServiceOperation, ServiceHandler> {
+export function serviceHandlers(readiness: Readiness): ServiceHandlers {
   const contractJson = JSON.stringify(readContract())
   return {
     readLiveness: async () => ({ status: 'ok' }),

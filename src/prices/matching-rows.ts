@@ -5,6 +5,7 @@ import type { Trx } from '../database/pool.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
+import { findExactRows, isExact } from './exact-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import { matches, matchesAttributes, orderBy } from './wildcards.ts'
 
@@ -42,6 +43,9 @@ export async function findMatchingRows(
 ): Promise<MatchingRow[]> {
   if (wanted.length === 0) return []
   const isInOrder = wanted.every(isExact)
+  const needsMore =
+    list.is_calendar || extras.costs || extras.dynamicAttributes || extras.attributes
+  if (isInOrder && !needsMore) return findExactRows(trx, list, wanted)
   const { rows } = await sql<MatchingRow>`
     select * from (${selectAllMatching(list, columns, wanted, extras)}) as matching
     ${isInOrder ? sql`` : orderBy(columns)} limit ${rowsMax}`.execute(trx)
@@ -66,8 +70,6 @@ export async function countMatchingRows(
     group by position`.execute(trx)
   return rows.reduce((sum, { position, count }) => sum + count * (alike[position]?.length ?? 0), 0)
 }
-
-const isExact = (row: WantedRow) => row.code !== null && !row.extensions.includes(null)
 
 /** Fully named rows are looked up by key, rows with a code by its index, the others by a scan of the list. */
 function selectAllMatching(

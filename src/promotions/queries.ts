@@ -14,7 +14,9 @@ export interface Promotion {
 
 /** The price list and the day of a read; `names` are the only promotions it looks at, null is all. */
 export interface PromotionScope {
-  priceList: string
+  /** The list by its name or by its id; null when the read gives the other. */
+  priceListName: string | null
+  priceListId: number | null
   date: string
   names: string[] | null
 }
@@ -28,13 +30,15 @@ export function isValidOn(date: string): RawBuilder<boolean> {
 export async function findValidPromotions(
   trx: Trx,
   account: number,
-  { priceList, date, names }: PromotionScope,
+  { priceListName, priceListId, date, names }: PromotionScope,
 ): Promise<Promotion[]> {
   const { rows } = await sql<Promotion>`
     select name, kind, value, product_filters, price_dimensions
     from promotions
     where account_id = ${account} and ${isValidOn(date)}
-      and (price_lists is null or ${priceList} = any(price_lists))
+      and (price_lists is null or coalesce(${priceListName}, (
+        select l.name from price_lists l where l.account_id = ${account} and l.id = ${priceListId}
+      )) = any(price_lists))
       and (${names}::text[] is null or name = any(${names}::text[]))
     order by name`.execute(trx)
   return rows
