@@ -25,15 +25,20 @@ export async function findPublishedRows(
   list: PriceList,
   keys: { code: string; extensions: string[] }[],
 ): Promise<(number | null)[]> {
-  const { rows } = await sql<{ id: number | null }>`
-    select r.id
-    from unnest(${keys.map(({ code }) => code)}::text[], ${keys.map(({ extensions }) => arrayLiteral(extensions))}::text[])
-      with ordinality as input (code, extensions, position)
+  const extensions = keys[0]?.extensions.map((_, index) => sql.ref(`e${index}`)) ?? []
+  const arrays = [
+    sql`${keys.map(({ code }) => code)}::text[]`,
+    ...extensions.map((_, index) => sql`${keys.map((key) => key.extensions[index])}::text[]`),
+  ]
+  const { rows } = await sql<{ ids: (number | null)[] | null }>`
+    select array_agg(r.id order by position) as ids
+    from unnest(${sql.join(arrays)}) with ordinality
+      as input (${sql.join([sql.ref('code'), ...extensions])}, position)
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
-    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.code = input.code and r.extensions = input.extensions::text[] and ${isPublished}
-    order by input.position`.execute(trx)
-  return rows.map(({ id }) => id)
+    left join price_list_rows r on r.account_id = ${list.account_id}
+      and r.price_list_id = ${list.id} and r.code = input.code
+      and r.extensions = array[${sql.join(extensions)}]::text[] and ${isPublished}`.execute(trx)
+  return rows[0]?.ids ?? []
 }
 
 /** Sets prices of rows; the dimensions of a row that no cell names keep theirs. */
