@@ -5,7 +5,7 @@ import { findPriceList, rejectUnpublished } from '../price-lists/queries.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
 import { countMatchingRows, findMatchingRows } from './matching-rows.ts'
 import { findNamedList } from './payload.ts'
-import { priceText } from './price-text.ts'
+import { priceRows } from './price-rows.ts'
 import { findRowPromotions } from './row-promotions.ts'
 import { readWantedRows, type WantedRow } from './wanted-rows.ts'
 
@@ -34,7 +34,7 @@ export const getPrices: Handler<'getPrices'> = ({ account, body, errors, inAccou
       throw tooLarge(rowsMax, await countMatchingRows(trx, list, columns, wanted))
     }
     const { priceOf } = promoted
-    return priceText(matching, (at) => wanted[at] as WantedRow, { list, columns, include, priceOf })
+    return priceRows(matching, (at) => wanted[at] as WantedRow, { list, columns, include, priceOf })
   })
 
 function tooLarge(rowsMax: number, size: number): Problem {

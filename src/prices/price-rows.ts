@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnEntries } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
-import { JsonText, type Schemas } from '../contract/operation.ts'
+import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../promotions/promoted-prices.ts'
@@ -12,7 +12,7 @@ import type { WantedRow } from './wanted-rows.ts'
 /** Written in about 3 ms; then other requests get their turn. */
 const rowsAtOnce = 2000
 
-export interface PriceTextOptions {
+export interface PriceRowOptions {
   list: PriceList
   columns: Columns
   include: ReadonlySet<string>
@@ -21,24 +21,28 @@ export interface PriceTextOptions {
 
 /**
  * The rows of a read as the contract shows them: the input keys, the concrete code and extensions, the result fields.
- * `wantedAt` answers the wanted row of a position. Written as text, because an object a row would be made to be written.
+ * `wantedAt` answers the wanted row of a position. Written as text, because an object a row would be made to be written,
+ * and sent in pieces, because a million rows are more than one text can hold.
  */
-export async function priceText(
+export function priceRows(
   matching: MatchingRow[],
   wantedAt: (position: number) => WantedRow,
-  options: PriceTextOptions,
-): Promise<JsonText> {
+  options: PriceRowOptions,
+): JsonText | Stream {
   const write = rowWriter(options)
-  const parts: string[] = []
-  for (let from = 0; from < matching.length; from += rowsAtOnce) {
-    if (from > 0) await nextTurn()
-    const rows = matching.slice(from, from + rowsAtOnce)
-    parts.push(rows.map((match) => write(wantedAt(match.position), match)).join(','))
-  }
-  return new JsonText(`[${parts.join(',')}]`)
+  const textOf = (rows: MatchingRow[]) =>
+    rows.map((match) => write(wantedAt(match.position), match)).join(',')
+  if (matching.length <= rowsAtOnce) return new JsonText(`[${textOf(matching)}]`)
+  return new Stream('application/json; charset=utf-8', async function* () {
+    for (let from = 0; from < matching.length; from += rowsAtOnce) {
+      yield (from === 0 ? '[' : ',') + textOf(matching.slice(from, from + rowsAtOnce))
+      await nextTurn()
+    }
+    yield ']'
+  })
 }
 
-function rowWriter({ list, columns, include, priceOf }: PriceTextOptions) {
+function rowWriter({ list, columns, include, priceOf }: PriceRowOptions) {
   const [onlyDimension = ''] = list.price_dimensions
   const marginOf = include.has('margin')
     ? parseMarginFormula(list.margin_formula, columns.costs)
