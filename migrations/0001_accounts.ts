@@ -4,8 +4,13 @@ import { type Kysely, sql } from 'kysely'
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     do $$ begin
-      create role pricewell_app nologin;
-    exception when duplicate_object or unique_violation then null;
+      if not exists (select from pg_roles where rolname = 'pricewell_app') then
+        create role pricewell_app nologin;
+      end if;
+    exception
+      when duplicate_object or unique_violation then null;
+      when insufficient_privilege then
+        raise exception 'the database user may not create roles: let a superuser run "create role pricewell_app nologin; grant pricewell_app to %"', quote_ident(current_user);
     end $$`.execute(db)
   // Whoever creates a role since PostgreSQL 16 administers it, and is no member that may act as it.
   await sql`

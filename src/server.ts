@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
-import { loggableError } from './database/loggable-error.ts'
+import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
+import { startFault } from './start-fault.ts'
 
 try {
   const config = readConfig(process.env)
@@ -18,7 +18,7 @@ try {
     throw error
   })
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : loggableError(error))
+  console.error(startFault(error))
   process.exit(1)
 }
 
@@ -26,7 +26,11 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
   if (config.role === 'worker') console.log('Pricewell takes background jobs.')
   else {
     const { port, host } = config
-    const url = await app.listen({ port, host, listenTextResolver: () => '' })
+    const url = await app.listen({
+      port,
+      host,
+      listenTextResolver: (address) => `listening on ${address}`,
+    })
     console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)
   }
   if (server.isEmbedded && !(await hasAccounts(server.url))) await announceFirstAccount(server.url)

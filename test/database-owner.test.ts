@@ -76,3 +76,38 @@ async function run(url: string, ...statements: string[]): Promise<void> {
   for (const statement of statements) await client.query(statement)
   await client.end()
 }
+
+t.test(
+  'a user who may not create roles is told what to do, and starts once it is done',
+  async (t) => {
+    const create = ['create role plain login', 'create database plain owner plain']
+    await run(postgres.url, ...create, 'alter role pricewell_app rename to put_away')
+    t.teardown(() => run(postgres.url, 'drop database plain', 'drop role pricewell_app'))
+    const mine = { ...settings, DATABASE_URL: as('plain', 'plain') }
+    const refused = await runFile('src/server.ts', [], mine)
+    t.equal(refused.code, 1)
+    const todo = 'create role pricewell_app nologin; grant pricewell_app to plain'
+    t.ok(refused.stderr.startsWith('Cannot start:\n- '), refused.stderr)
+    t.ok(refused.stderr.includes(todo), 'says what to do')
+    t.notMatch(refused.stderr, /\n {4}at /)
+    await run(postgres.url, ...todo.split('; '))
+    const service = await startProcess(t, mine)
+    t.equal(await service.stop(), 0)
+  },
+)
+
+t.test('a database that cannot be reached ends the start plainly', async (t) => {
+  const faults: [string, RegExp][] = [
+    ['postgres://shop@127.0.0.1:1/shop', /ECONNREFUSED .*correct DATABASE_URL/],
+    [as('shop', 'nowhere'), /"nowhere" does not exist: create the database/],
+  ]
+  for (const [url, expected] of faults) {
+    for (const file of ['src/server.ts', 'src/cli/account-create.ts']) {
+      const args = file.includes('cli') ? ['--account', 'A', '--email', 'z@example.com'] : []
+      const { code, stderr } = await runFile(file, args, { ...settings, DATABASE_URL: url })
+      t.equal(code, 1)
+      t.match(stderr, expected)
+      t.notMatch(stderr, /\n {4}at /)
+    }
+  }
+})

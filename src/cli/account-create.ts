@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { createAccount, EmailTaken } from '../accounts/create-account.ts'
-import { ConfigError, readConfig } from '../config.ts'
-import { loggableError } from '../database/loggable-error.ts'
+import { readConfig } from '../config.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabaseServer } from '../database/server.ts'
+import { startFault } from '../start-fault.ts'
 
 class UsageError extends Error {}
 
@@ -11,6 +11,11 @@ const usage = `npm run -s account:create -- --account NAME --email EMAIL [--pass
 
 Creates a user, and the account NAME if there is none. Prints one line of JSON. Works while the service runs and when it
 does not, on the embedded database (DATA_DIR) or on DATABASE_URL.`
+
+if (process.argv.includes('--help')) {
+  console.log(usage)
+  process.exit()
+}
 
 try {
   const { account, email, password } = readArguments()
@@ -30,9 +35,8 @@ try {
     await server.stop()
   }
 } catch (error) {
-  const isPlain =
-    error instanceof ConfigError || error instanceof EmailTaken || error instanceof UsageError
-  console.error(isPlain ? error.message : loggableError(error))
+  const isPlain = error instanceof EmailTaken || error instanceof UsageError
+  console.error(isPlain ? error.message : startFault(error))
   process.exit(1)
 }
 

@@ -123,3 +123,9 @@ t.test('a database that is not there fails plainly', async (t) => {
   t.match(away.stderr, /ECONNREFUSED/)
   t.notMatch(away.stderr, /hidden|a secret of mine/)
 })
+
+t.test('--help tells how it is used, and is no fault', async (t) => {
+  const { code, stdout, stderr } = await create('--help')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /--account NAME --email EMAIL/)
+})
