@@ -3,6 +3,7 @@ import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
 import { keepColumns } from './columns.ts'
 import { type ProductRow, readProductRows } from './product-rows.ts'
 import { rowKey } from './row-key.ts'
@@ -24,6 +25,9 @@ export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, error
       account,
       rows.map(({ row }) => row),
     )
+    const load = { column: 'account_id', value: account, rows: rows.length } as const
+    await analyzeLoaded(trx, { table: 'products', ...load })
+    await analyzeLoaded(trx, { table: 'product_attributes', ...load })
     const inPayloadOrder = rows
       .map(({ position }, index) => ({ position, ...(products[index] as UpsertedProduct) }))
       .sort((a, b) => a.position - b.position)

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
 import type { PriceList } from './queries.ts'
 
 /** SQL that is true for a row `r` that readers of its list `l` see. */
@@ -8,6 +9,11 @@ export const isPublished: RawBuilder<boolean> = sql`
 
 /** Ids as an array, or as the text of a Postgres array that came from a statement and was never parsed. */
 export type Ids = number[] | string
+
+/** A chunk that was never parsed is taken for a full one. */
+function countOf(ids: Ids): number {
+  return typeof ids === 'string' ? chunkRows : ids.length
+}
 
 /** Rows that one transaction changes: half a second of work, so that other writers of the list get their turn. */
 export const chunkRows = 10_000
@@ -36,6 +42,8 @@ export async function addDraftRows(trx: Trx, list: PriceList, productIds: Ids): 
       dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
       removed_version = null
     where present.removed_version is not null`.execute(trx)
+  const load = { column: 'price_list_id', value: list.id, rows: countOf(productIds) } as const
+  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
 }
 
 /** A row that was removed and is added again has no prices of its earlier days. */

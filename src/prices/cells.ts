@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
@@ -89,6 +90,8 @@ export async function setCalendarPrices(
       select array_agg(coalesce(given, kept) order by day)
       from unnest(excluded.prices, present.prices) with ordinality as merged (given, kept, day)
     )`.execute(trx)
+  const load = { column: 'price_list_id', value: list.id, rows: chunks.length } as const
+  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
 }
 
 /** Prices by group, each at its place (from 1) in an array of `length`, null where no cell gives one. */
