@@ -213,7 +213,8 @@ export interface paths {
          * @description The published rows carry their prices, dynamic attributes and margins, one price and one margin per price
          *     dimension; a list that is not published has none. The draft says which rows belong to the list and carries no
          *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero, when a cost of the
-         *     formula is absent, or when it is beyond what a JSON number can hold.
+         *     formula is absent, when a step of the formula takes more than 1,000 digits, or when it is beyond what a JSON
+         *     number can hold.
          */
         get: operations["listPriceListRows"];
         put?: never;
@@ -366,7 +367,8 @@ export interface paths {
          * @description Sets dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
          *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
          *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
-         *     later publication and go with the row when it leaves the list.
+         *     later publication and go with the row when it leaves the list. A row has at most 100 names; setting one more is
+         *     an error (`length`).
          *
          *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
          *     when written as JSON without white space. Inside arrays and objects `null` is kept; a number that a double
@@ -1086,7 +1088,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The margin formula's value for the published price; null on division by zero or when a cost is absent.
+         * @description The margin formula's value for the published price, computed exactly; null on division by zero, when a cost is
+         *     absent, when a step of the formula takes more than 1,000 digits, or beyond what a JSON number can hold.
          * @example 51.5
          */
         Margin: number | null;

@@ -18,9 +18,12 @@ export function fraction(value: number | string): Fraction {
     : { n: digits, d: 10n ** BigInt(-power) }
 }
 
-/** A shared denominator is kept: the digits of a long sum would grow with each term. */
-export const add = (a: Fraction, b: Fraction): Fraction =>
-  a.d === b.d ? { n: a.n + b.n, d: a.d } : { n: a.n * b.d + b.n * a.d, d: a.d * b.d }
+/** Of two denominators of which one divides the other, the larger is kept: a long sum would grow with each term. */
+export function add(a: Fraction, b: Fraction): Fraction {
+  if (a.d % b.d === 0n) return { n: a.n + b.n * (a.d / b.d), d: a.d }
+  if (b.d % a.d === 0n) return { n: a.n * (b.d / a.d) + b.n, d: b.d }
+  return { n: a.n * b.d + b.n * a.d, d: a.d * b.d }
+}
 export const subtract = (a: Fraction, b: Fraction): Fraction => add(a, negate(b))
 export const multiply = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.n, d: a.d * b.d })
 export const negate = (a: Fraction): Fraction => ({ n: -a.n, d: a.d })

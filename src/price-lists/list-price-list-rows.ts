@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
@@ -28,9 +29,10 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const show = isDraft ? () => ({}) : publishedFields(list, columns)
     return {
       count: rows[0]?.count ?? 0,
-      results: rows
-        .filter(({ id }) => id !== null)
-        .map((row) => ({ ...keyFields(row, columns), ...show(row) })),
+      results: await mapInTurns(
+        rows.filter(({ id }) => id !== null),
+        (row) => ({ ...keyFields(row, columns), ...show(row) }),
+      ),
     }
   })
 

@@ -14,12 +14,13 @@ import {
 export class FormulaError extends Error {}
 
 /**
- * The margin for a price and the costs of a row by ordinal; null on division by zero, when a cost is absent, or when a
- * JSON number cannot hold it.
+ * The margin for a price and the costs of a row by ordinal; null on division by zero, when a cost is absent, when a
+ * step takes more than 1,000 digits, or when a JSON number cannot hold it.
  */
 export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
 
-type Term = (price: Fraction, costs: readonly (number | null)[]) => Fraction | null
+/** What a part of a formula makes of the price (place 0) and the costs (at their ordinals) of a row. */
+type Term = (values: readonly (Fraction | null)[]) => Fraction | null
 /** `at` counts characters (code points), from 0. */
 type Token = { kind: 'number' | 'letter' | 'name' | 'operator' | 'end'; text: string; at: number }
 type Operator = (a: Fraction, b: Fraction) => Fraction | null
@@ -36,6 +37,7 @@ const unaryBinding = 3
 /** Parses a margin formula over the account's cost columns. Throws FormulaError. */
 export function parseMarginFormula(formula: string, costs: Column[]): Margin {
   const tokens = tokenize(formula)
+  const ordinals = new Set<number>()
   let next = 0
   const take = () => tokens[next++] as Token
   const peek = () => tokens[next] as Token
@@ -44,8 +46,12 @@ export function parseMarginFormula(formula: string, costs: Column[]): Margin {
     const token = take()
     if (token.kind === 'number')
       return constant(fraction(token.text.replace(/\.$/, '').replace(/^\./, '0.')))
-    if (token.kind === 'letter' && token.text === 'Price') return (price) => price
-    if (token.kind === 'letter' || token.kind === 'name') return costTerm(token, costs)
+    if (token.kind === 'letter' && token.text === 'Price') return ([price]) => price ?? null
+    if (token.kind === 'letter' || token.kind === 'name') {
+      const { ordinal } = costColumn(token, costs)
+      ordinals.add(ordinal)
+      return (values) => values[ordinal] ?? null
+    }
     if (token.text === '-')
       return apply((_, value) => negate(value), constant(zero), parseExpression(unaryBinding))
     if (token.text === '(') {
@@ -68,7 +74,12 @@ export function parseMarginFormula(formula: string, costs: Column[]): Margin {
   const root = parseExpression(0)
   if (peek().kind !== 'end') throw fault(peek(), 'expected an operator')
   return (price, rowCosts) => {
-    const result = root(fraction(price), rowCosts)
+    const values: (Fraction | null)[] = [fraction(price)]
+    for (const ordinal of ordinals) {
+      const cost = rowCosts[ordinal - 1] ?? null
+      values[ordinal] = cost === null ? null : fraction(cost)
+    }
+    const result = root(values)
     const margin = result && roundHalfUp(result)
     return Number.isFinite(margin) ? margin : null
   }
@@ -87,26 +98,28 @@ const constant =
     value
 
 function apply(operator: Operator, left: Term, right: Term): Term {
-  return (price, costs) => {
-    const a = left(price, costs)
-    const b = right(price, costs)
-    return a && b && operator(a, b)
+  return (values) => {
+    const a = left(values)
+    const b = a && right(values)
+    const value = a && b && operator(a, b)
+    return value && isHandy(value) ? value : null
   }
 }
 
-function costTerm(token: Token, columns: Column[]): Term {
+/** Digits grow with each factor, and work with their square: `=B*B*B...` over large prices took 50 ms a row. */
+const partMax = 10n ** 1000n
+
+function isHandy({ n, d }: Fraction): boolean {
+  return n < partMax && n > -partMax && d < partMax
+}
+
+function costColumn(token: Token, columns: Column[]): Column {
   const column = columns.find(
     ({ letter, name }) => token.text === (token.kind === 'letter' ? letter : name),
   )
-  if (!column)
-    throw fault(
-      token,
-      `"${token.text}" is not ${token.kind === 'name' ? 'a' : 'Price or the letter of a'} cost column`,
-    )
-  return (_price, costs) => {
-    const cost = costs[column.ordinal - 1]
-    return cost === null || cost === undefined ? null : fraction(cost)
-  }
+  if (column) return column
+  const kind = token.kind === 'name' ? 'a' : 'Price or the letter of a'
+  throw fault(token, `"${token.text}" is not ${kind} cost column`)
 }
 
 function tokenize(formula: string): Token[] {

@@ -12,6 +12,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
+import { rejectTooManyNames } from './attribute-names.ts'
 import { findPublishedRows } from './cells.ts'
 import { findNamedList } from './payload.ts'
 
@@ -50,10 +51,14 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
         if (rowIds[index] === null)
           errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
       }
-      errors.reject()
       const found = attributes
-        .map(({ row, position }, index) => ({ ...row, position, rowId: rowIds[index] as number }))
+        .flatMap(({ row, position }, index): Found[] => {
+          const rowId = rowIds[index]
+          return rowId ? [{ ...row, position, rowId }] : []
+        })
         .sort((a, b) => a.position - b.position)
+      await rejectTooManyNames(trx, list, found, errors)
+      errors.reject()
       await mergeAttributes(trx, list, found)
       return [...new Set(found.map(({ rowId }) => rowId))]
     }),
@@ -65,6 +70,12 @@ interface Attribute {
   extensions: string[]
   name: string
   value: unknown
+}
+
+/** One of a published row. */
+interface Found extends Attribute {
+  position: number
+  rowId: number
 }
 
 function attributeOf({ row, position, code, extensions }: KeyedRow<Input>) {
@@ -98,11 +109,7 @@ function inexactNumbers(value: unknown, field: string): string[] {
 }
 
 /** Sets the attributes; those of a row that are not named stay. */
-async function mergeAttributes(
-  trx: Trx,
-  list: PriceList,
-  attributes: (Attribute & { rowId: number })[],
-): Promise<void> {
+async function mergeAttributes(trx: Trx, list: PriceList, attributes: Found[]): Promise<void> {
   const byRow = Map.groupBy(attributes, ({ rowId }) => rowId)
   const merged = [...byRow.values()].map((ofRow) =>
     JSON.stringify(Object.fromEntries(ofRow.map(({ name, value }) => [name, value]))),

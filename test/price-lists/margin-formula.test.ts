@@ -84,3 +84,24 @@ t.test('the default is price minus the sum of the costs, by price, in percent', 
   t.equal(parseMarginFormula(defaultMarginFormula([]), [])(10, []), 100)
   t.equal(parseMarginFormula(defaultMarginFormula([]), [])(0, []), null)
 })
+
+t.test(
+  'a step of more than 1,000 digits has no value, also when later steps are small',
+  async (t) => {
+    const large = [1e300, null, null]
+    t.equal(parseMarginFormula('=D*D*D/D/D/D', costs)(1, large), 1)
+    t.equal(parseMarginFormula('=D*D*D*D/D/D/D/D', costs)(1, large), null)
+    t.equal(parseMarginFormula('=1/D/D/D/D', costs)(1, large), null)
+    t.equal(parseMarginFormula('=0-D*D*D*D', costs)(1, large), null)
+    const product = (factors: number) => `=${Array(factors).fill('D').join('*')}`
+    const small = [1.000001, null, null]
+    t.equal(parseMarginFormula(product(160), costs)(1, small), 1.00016)
+    t.equal(parseMarginFormula(product(180), costs)(1, small), null)
+  },
+)
+
+t.test('a sum of many terms stays exact, however their decimals differ', async (t) => {
+  const sum = `=${Array(249).fill('D+F').join('+')}`
+  t.equal(parseMarginFormula(sum, costs)(1, [0.000001, null, 12345.67]), 3074071.830249)
+  t.equal(parseMarginFormula(sum, costs)(1, [1e300, null, 0.1]), 2.49e302)
+})

@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { RowErrors } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
+import type { PriceList } from '../price-lists/queries.ts'
+
+const namesMax = 100
+
+/** A name that a payload row gives to a row of the list. */
+interface NewName {
+  position: number
+  rowId: number
+  name: string
+}
+
+/** Names the payload rows, given in payload order, with which a row of the list would have more than 100 names. */
+export async function rejectTooManyNames(
+  trx: Trx,
+  list: PriceList,
+  attributes: readonly NewName[],
+  errors: RowErrors,
+): Promise<void> {
+  const byRow = Map.groupBy(attributes, ({ rowId }) => rowId)
+  for (const { id, held } of await findFullRows(trx, list, byRow)) {
+    const names = new Set(held)
+    for (const { name, position } of byRow.get(id) ?? []) {
+      if (names.has(name) || names.size < namesMax) names.add(name)
+      else
+        errors.add(
+          position,
+          'dynamic_attribute_name',
+          'length',
+          `a row has at most ${namesMax} dynamic attributes`,
+        )
+    }
+  }
+}
+
+/** The rows that would have too many names, with the names they have now. */
+async function findFullRows(
+  trx: Trx,
+  list: PriceList,
+  byRow: Map<number, NewName[]>,
+): Promise<{ id: number; held: string[] }[]> {
+  const given = [...byRow.values()].map((ofRow) =>
+    JSON.stringify(Object.fromEntries(ofRow.map(({ name }) => [name, 0]))),
+  )
+  const { rows } = await sql<{ id: number; held: string[] }>`
+    select r.id, array(select jsonb_object_keys(r.dynamic_attributes)) as held
+    from unnest(${[...byRow.keys()]}::bigint[], ${given}::text[]) as input (id, names)
+    join price_list_rows r
+      on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id
+    where (
+      select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}') || input.names::jsonb)
+    ) > ${namesMax}`.execute(trx)
+  return rows
+}
