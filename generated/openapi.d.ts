@@ -1176,7 +1176,9 @@ export interface components {
              *       "side": "left"
              *     }
              */
-            dynamic_attribute_value: string | number | boolean | unknown[] | Record<string, never>;
+            dynamic_attribute_value: string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
