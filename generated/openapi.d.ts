@@ -17,7 +17,9 @@ export interface paths {
          * Get a token
          * @description Answers a token that is valid for 24 hours. Send it with every other call as `Authorization: jwt <token>`.
          *     The scheme word may be written in any case; `Bearer` is refused. An unknown e-mail and a wrong password answer
-         *     alike.
+         *     alike. After 10 failed logins for one e-mail within a minute the answer is 429.
+         *
+         *     Where the operator names an identity provider (`JWT_JWKS_URL`), its tokens are taken instead of these.
          */
         post: operations["login"];
         delete?: never;
@@ -240,7 +242,7 @@ export interface paths {
          *     price and its id is returned. Each product must be in the catalog, active, and allowed by the list's
          *     `product_filters`.
          *
-         *     Up to 100 distinct products are added at once and the answer is the ids of the rows in payload order. Above
+         *     Up to 100 distinct products (those in the list already count too) are added at once and the answer is the ids of the rows in payload order. Above
          *     100 the whole payload is checked just as fully, then the work runs as a background job: the answer is the job,
          *     `Location` names where to follow it, and the new rows appear all at one moment. Jobs of one list run in the
          *     order they were accepted; a call on a list with a job under way waits briefly for it, else answers 503.
@@ -342,7 +344,7 @@ export interface paths {
          *     name that does not exist is an error (`unknown_promotion`), one that is not valid that day or does not cover
          *     the row leaves the published price.
          *
-         *     Attributes beside a `code` are ignored. The list is named by `price_list_name` or `price_list_id`; a list that
+         *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by `price_list_name` or `price_list_id`; a list that
          *     is not published is a conflict (409 `price-list-not-published`). A read that expands to more than 1,000,000
          *     rows is refused (400 `result-too-large`, the limit and the size in `detail`); an operator can change that.
          */
@@ -367,8 +369,8 @@ export interface paths {
          * @description Sets dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
          *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
          *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
-         *     later publication and go with the row when it leaves the list. A row has at most 100 names; setting one more is
-         *     an error (`length`).
+         *     later publication and go with the row when it leaves the list. The rows of the list show them, and get_prices
+         *     when asked to (`include`). A row has at most 100 names; setting one more is an error (`length`).
          *
          *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
          *     when written as JSON without white space. Inside arrays and objects `null` is kept; a number that a double
@@ -914,12 +916,14 @@ export interface components {
          */
         ColumnType: "string" | "integer" | "number" | "boolean" | "date";
         ColumnInput: {
+            /** @description Name of the column; the key under which rows carry it. */
             name: components["schemas"]["Text"];
             type: components["schemas"]["ColumnType"];
             /** @description The values that are allowed, of the column's type; any value when left out. */
             values?: (string | number | boolean)[];
         };
         CostColumnInput: {
+            /** @description Name of the cost column; the key under which rows carry it. */
             name: components["schemas"]["Text"];
         };
         CatalogSchemaInput: {
@@ -945,6 +949,7 @@ export interface components {
          */
         Letter: string;
         Column: {
+            /** @description Name of the column; the key under which rows carry it. */
             name: components["schemas"]["Text"];
             type: components["schemas"]["ColumnType"];
             /** @description The values that are allowed, where they are limited. */
@@ -952,6 +957,7 @@ export interface components {
             letter: components["schemas"]["Letter"];
         };
         CostColumn: {
+            /** @description Name of the cost column; the key under which rows carry it. */
             name: components["schemas"]["Text"];
             letter: components["schemas"]["Letter"];
         };
@@ -965,6 +971,7 @@ export interface components {
         };
         /** @description One catalog row. Each declared column stands beside `code` under its own name. */
         ProductInput: {
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             /** @description Whether the product can be in price lists; a new row is active. */
             active?: boolean;
@@ -973,7 +980,9 @@ export interface components {
         };
         /** @description One catalog row with its columns beside `code`; absent values are left out. */
         Product: {
+            /** @description Id of the catalog row (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             /** @description Whether the product can be in price lists. */
             active: boolean;
@@ -982,10 +991,13 @@ export interface components {
         };
         ProductPage: {
             count: components["schemas"]["Count"];
+            /** @description The products of this page. */
             results: components["schemas"]["Product"][];
         };
         CreatedUpdated: {
+            /** @description Ids of what is new, in payload order. */
             created: components["schemas"]["RowIds"];
+            /** @description Ids of what existed, changed or not, in payload order. */
             updated: components["schemas"]["RowIds"];
         };
         /**
@@ -1010,13 +1022,16 @@ export interface components {
             [key: string]: (string | number | boolean)[];
         };
         PriceListInput: {
+            /** @description Name of the price list, unique in the account. */
             name: components["schemas"]["Text"];
             /** @description Free text. */
             description?: string;
+            /** @description Start of the validity period. */
             valid_from: components["schemas"]["Date"];
+            /** @description End of the validity period, not before `valid_from`. */
             valid_to: components["schemas"]["Date"];
             /**
-             * @description Names of the price columns.
+             * @description Names of the price columns; a list with more than one is multidimensional.
              * @default [
              *       "price"
              *     ]
@@ -1025,9 +1040,9 @@ export interface components {
             /**
              * @description Starts with `=`; numbers, `+ - * / ( )`, unary minus, `Price` (the published price), letters of cost columns
              *     and names of cost columns in double quotes. The result rounds half up to 6 decimals. When left out it is
-             *     built from the cost columns in letter order, `= (Price - (C + D)) / Price * 100`, or
+             *     built from the cost columns in letter order, for D and E `= (Price - (D + E)) / Price * 100`, or
              *     `= (Price - 0) / Price * 100` without cost columns.
-             * @example = (Price - (C + "freight")) / Price * 100
+             * @example = (Price - (D + "freight")) / Price * 100
              */
             margin_formula?: string;
             /** @default {} */
@@ -1039,24 +1054,30 @@ export interface components {
             is_calendar: boolean;
         };
         PriceListCreated: {
+            /** @description Id of the price list. */
             id: components["schemas"]["Id"];
+            /** @description Name of the price list. */
             name: components["schemas"]["Text"];
         };
         PriceList: {
+            /** @description Id of the price list. */
             id: components["schemas"]["Id"];
+            /** @description Name of the price list, unique in the account. */
             name: components["schemas"]["Text"];
             /** @description Free text. */
             description?: string;
+            /** @description Start of the validity period. */
             valid_from: components["schemas"]["Date"];
+            /** @description End of the validity period. */
             valid_to: components["schemas"]["Date"];
-            /** @description Names of the price columns. */
+            /** @description Names of the price columns; a list with more than one is multidimensional. */
             price_dimensions: components["schemas"]["Text"][];
             /** @description The formula that computes the margin. */
             margin_formula: string;
             product_filters: components["schemas"]["ProductFilters"];
             /** @description Whether the list has a price for each day. */
             is_calendar: boolean;
-            /** @description Where the list was made, `api` for this interface. */
+            /** @description Where the list was made: `api` for this interface; products are added to and synced with such lists only. */
             origin: string;
             /** @description Whether the list has been published. */
             is_published: boolean;
@@ -1068,12 +1089,16 @@ export interface components {
         };
         PriceListPage: {
             count: components["schemas"]["Count"];
+            /** @description The price lists of this page. */
             results: components["schemas"]["PriceList"][];
         };
         /** @description One row of a price list, its extensions beside `code`. */
         PriceListRow: {
+            /** @description Id of the row. */
             pk: components["schemas"]["Id"];
+            /** @description Id of the catalog row (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             /** @description Price by price dimension. Published version only. */
             prices?: {
@@ -1099,6 +1124,7 @@ export interface components {
         };
         PriceListRowPage: {
             count: components["schemas"]["Count"];
+            /** @description The rows of this page. */
             results: components["schemas"]["PriceListRow"][];
         };
         /** @description The extensions by name; the same as giving them beside `code`. */
@@ -1107,6 +1133,7 @@ export interface components {
         };
         /** @description One product, every extension of the catalog beside `code` (or under `extensions`). */
         AddProductsRow: {
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
         } & {
@@ -1114,6 +1141,7 @@ export interface components {
         };
         /** @description Names the list by `price_list_name` or `name`; one is required, both must say the same. */
         AddProductsInput: {
+            /** @description Name of the price list. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Another key for `price_list_name`; one of the two is required. */
             name?: components["schemas"]["Text"];
@@ -1148,8 +1176,10 @@ export interface components {
         };
         /** @description One price of one row, every extension of the catalog beside `code` (or under `extensions`). */
         UpdatePricesRow: {
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
+            /** @description The price to set. */
             price: components["schemas"]["Money"];
             /** @description The price column to set; required when the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
@@ -1159,12 +1189,14 @@ export interface components {
             [key: string]: unknown;
         };
         UpdatePricesInput: {
+            /** @description Name of the price list. */
             price_list_name: components["schemas"]["Text"];
             /** @description The prices to set. */
             payload: components["schemas"]["UpdatePricesRow"][];
         };
         /** @description One dynamic attribute of one row, every extension of the catalog beside `code` (or under `extensions`). */
         UpdateDynamicAttributesRow: {
+            /** @description Product code. */
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
             /**
@@ -1179,12 +1211,15 @@ export interface components {
              *       "side": "left"
              *     }
              */
-            dynamic_attribute_value: string | number | boolean | unknown[] | Record<string, never>;
+            dynamic_attribute_value: string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
         /** @description Names the list by `price_list_name` or `price_list_id`; one is required, both must mean the same list. */
         UpdateDynamicAttributesInput: {
+            /** @description Name of the price list; required when `price_list_id` is not given. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Id of the price list; required when `price_list_name` is not given. */
             price_list_id?: components["schemas"]["Id"];
@@ -1211,6 +1246,7 @@ export interface components {
         };
         /** @description Names the list by `price_list_name` or `price_list_id`; one is required, both must mean the same list. */
         GetPricesInput: {
+            /** @description Name of the price list; required when `price_list_id` is not given. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Id of the price list; required when `price_list_name` is not given. */
             price_list_id?: components["schemas"]["Id"];
@@ -1238,10 +1274,15 @@ export interface components {
         };
         /** @description The input row with its concrete code and extensions, and these fields. */
         PriceRow: {
+            /** @description Product code. */
             code: components["schemas"]["Text"];
+            /** @description Name of the price list. */
             price_list_name: components["schemas"]["Text"];
+            /** @description Id of the price list. */
             price_list_id: components["schemas"]["Id"];
+            /** @description Id of the catalog row (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
+            /** @description Id of the row of the price list. */
             pk: components["schemas"]["Id"];
             /** @description The price in force, the lowest of the published price and the promotions' values. */
             active_price: components["schemas"]["ComputedPrice"];
@@ -1295,6 +1336,7 @@ export interface components {
         };
         /** @description A promotion; what is absent covers all. */
         Promotion: {
+            /** @description Id of the promotion. */
             id: components["schemas"]["Id"];
             /**
              * @description Name of the promotion, unique in the account.
@@ -1330,6 +1372,7 @@ export interface components {
         };
         PromotionPage: {
             count: components["schemas"]["Count"];
+            /** @description The promotions of this page. */
             results: components["schemas"]["Promotion"][];
         };
         SaleInput: {
@@ -1365,6 +1408,7 @@ export interface components {
          */
         Currency: string;
         Sale: {
+            /** @description Id of the sale. */
             id: components["schemas"]["Id"];
             /** @description Unique identifier of the transaction. */
             transaction_id: components["schemas"]["Text"];
@@ -1397,6 +1441,7 @@ export interface components {
         };
         SalePage: {
             count: components["schemas"]["Count"];
+            /** @description The sales of this page. */
             results: components["schemas"]["Sale"][];
         };
         CompetitorSchemaInput: {
@@ -1465,11 +1510,16 @@ export interface components {
         };
         /** @description One competitor price, the columns of the schema beside these keys. */
         CompetitorPrice: {
+            /** @description Id of the entry. */
             id: components["schemas"]["Id"];
             hash: components["schemas"]["CompetitorHash"];
+            /** @description Product code, where it is in the schema. */
             code?: components["schemas"]["Text"];
+            /** @description The competitor's price of the item. */
             competitor_price: components["schemas"]["Money"];
+            /** @description Name of the competitor. */
             competitor_name: components["schemas"]["Text"];
+            /** @description The day on which the item is rented. */
             departure_date?: components["schemas"]["Date"];
             /**
              * Format: date-time
@@ -1481,6 +1531,7 @@ export interface components {
         };
         CompetitorPricePage: {
             count: components["schemas"]["Count"];
+            /** @description The competitor prices of this page. */
             results: components["schemas"]["CompetitorPrice"][];
         };
         /**
@@ -1536,6 +1587,7 @@ export interface components {
             } | null;
         };
         Agreement: {
+            /** @description Id of the agreement; its place is `/api/v1/agreement/<id>`. */
             id: components["schemas"]["Id"];
             /** @description Name of the agreement. */
             name: components["schemas"]["Text"];
@@ -1548,6 +1600,7 @@ export interface components {
         };
         AgreementPage: {
             count: components["schemas"]["Count"];
+            /** @description The agreements of this page. */
             results: components["schemas"]["Agreement"][];
         };
         /**
@@ -1564,6 +1617,7 @@ export interface components {
             error: number;
         };
         JobInfo: {
+            /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
             /**
@@ -1574,6 +1628,7 @@ export interface components {
             progress: components["schemas"]["Progress"];
         };
         JobSummary: {
+            /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
             /**
@@ -1594,6 +1649,7 @@ export interface components {
             finished_at?: string;
         };
         Job: {
+            /** @description Id of the job. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
             /**
@@ -1624,6 +1680,7 @@ export interface components {
         };
         JobPage: {
             count: components["schemas"]["Count"];
+            /** @description The jobs of this page. */
             results: components["schemas"]["JobSummary"][];
         };
         Health: {
@@ -1650,17 +1707,32 @@ export interface components {
             errors?: components["schemas"]["RequestError"][];
         };
         /**
-         * @description Which problem: `malformed-body` the body is not valid JSON · `invalid-request` it does not match the contract or
-         *     has bad rows · `result-too-large` a read expands to too many rows · `unauthorized` no valid token or
-         *     credentials · `forbidden` the token lacks the scope · `not-found` no such path or thing ·
-         *     `price-list-not-found` · `method-not-allowed` · `not-acceptable` · `name-taken` a price list of that name exists ·
-         *     `price-list-not-published` · `price-list-not-managed` the list was not made through this interface ·
-         *     `schema-in-use` the schema has data · `job-ended` the job cannot be cancelled any more ·
-         *     `no-competitor-schema` make one first ·
-         *     `agreement-exists` another agreement has this key · `precondition-failed` `If-Match` names another state ·
-         *     `payload-too-large` · `unsupported-media-type` · `idempotency-key-in-use` the first request with the key is
-         *     running · `idempotency-key-reused` with another path or body · `too-many-requests` ·
-         *     `internal-error` · `unavailable` try again shortly.
+         * @description Which problem it is; each is followed by its status.
+         *
+         *     - `malformed-body` 400: the body is not valid JSON
+         *     - `invalid-request` 400: it does not match the contract or has bad rows
+         *     - `result-too-large` 400: a read expands to too many rows
+         *     - `unauthorized` 401: no valid token, or no such e-mail and password
+         *     - `forbidden` 403: the token lacks the scope
+         *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
+         *     - `price-list-not-found` 404: no such price list, named in the path or in the body
+         *     - `method-not-allowed` 405: the path has no such method
+         *     - `not-acceptable` 406: the `Accept` header leaves out the media type of the answer
+         *     - `name-taken` 409: a price list of that name exists
+         *     - `price-list-not-published` 409: the list has no published version yet
+         *     - `price-list-not-managed` 409: the list was not made through this interface
+         *     - `schema-in-use` 409: the schema has data and cannot change that way
+         *     - `no-competitor-schema` 409: make a competitor schema first
+         *     - `agreement-exists` 409: another agreement has this key
+         *     - `job-ended` 409: the job cannot be cancelled any more
+         *     - `idempotency-key-in-use` 409: the first request with the key is running
+         *     - `precondition-failed` 412: `If-Match` names another state
+         *     - `payload-too-large` 413: the body or the number of rows is over the limit
+         *     - `unsupported-media-type` 415: the body is of a media type that is not taken
+         *     - `idempotency-key-reused` 422: the key was sent with another path or body
+         *     - `too-many-requests` 429: too many failed logins
+         *     - `internal-error` 500: a fault of the service
+         *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
         ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
@@ -1676,12 +1748,27 @@ export interface components {
             message: string;
         };
         /**
-         * @description A word for programs: `required` a key is missing · `unknown_key` · `type` · `format` · `range` · `length` ·
-         *     `not_allowed` a value outside the allowed ones, or a key that has no place here · `duplicate_row` two rows with one
-         *     key differ · `unknown_product` · `inactive_product` · `filtered_out` the list's filters exclude the product ·
-         *     `row_not_in_list` · `unknown_column` · `unknown_price_dimension` · `unknown_promotion` · `unknown_price_list` ·
-         *     `date_outside_calendar` · `formula` the margin formula cannot be read · `conflicting_keys` two keys that say
-         *     different things.
+         * @description A word for programs.
+         *
+         *     - `required`: a key is missing
+         *     - `unknown_key`: a key that is neither fixed nor a column
+         *     - `type`: the value is of another type
+         *     - `format`: it is no date, timestamp, decimal or money amount, or does not match the pattern
+         *     - `range`: it is too small or too large
+         *     - `length`: the text, array or object is too short or too long
+         *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
+         *     - `duplicate_row`: two rows with one key differ
+         *     - `unknown_product`: the product is not in the catalog
+         *     - `inactive_product`: the product is not active
+         *     - `filtered_out`: the list's filters exclude the product
+         *     - `row_not_in_list`: the published list has no such row
+         *     - `unknown_column`: the catalog has no such column
+         *     - `unknown_price_dimension`: the list has no such price dimension
+         *     - `unknown_promotion`: there is no promotion of that name
+         *     - `unknown_price_list`: there is no price list of that name
+         *     - `date_outside_calendar`: the day is not one of the list's 365
+         *     - `formula`: the margin formula cannot be read
+         *     - `conflicting_keys`: two keys say different things
          * @enum {string}
          */
         ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys";
@@ -1693,36 +1780,29 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "type": "invalid-request",
-                 *       "title": "The request does not match the contract",
-                 *       "status": 400,
-                 *       "detail": "1 error. Nothing was written.",
-                 *       "instance": "req-1",
-                 *       "error_count": 1,
-                 *       "errors": [
-                 *         {
-                 *           "pointer": "/payload/3/price",
-                 *           "row": 3,
-                 *           "field": "price",
-                 *           "code": "type",
-                 *           "message": "must be number"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description No valid token (or, for the login, no such e-mail and password). */
         Unauthorized: {
             headers: {
-                /** @description The scheme to use, `jwt`. */
+                /**
+                 * @description The scheme to use, `jwt`.
+                 * @example jwt
+                 */
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "unauthorized",
+                 *       "title": "No valid credentials",
+                 *       "status": 401,
+                 *       "detail": "Send the header \"Authorization: jwt <token>\"; POST /login/ answers a token.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1732,10 +1812,22 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "forbidden",
+                 *       "title": "The token does not allow this",
+                 *       "status": 403,
+                 *       "detail": "The token lacks the scope \"write\".",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description No such thing in this account. */
+        /**
+         * @description No such path, or no such thing in this account, also when a price list is named in the body. What belongs to
+         *     another account answers the same.
+         */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -1747,11 +1839,23 @@ export interface components {
         /** @description The path exists, the method does not. */
         MethodNotAllowed: {
             headers: {
-                /** @description The methods of the path. */
+                /**
+                 * @description The methods of the path.
+                 * @example GET, HEAD
+                 */
                 Allow?: string;
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "method-not-allowed",
+                 *       "title": "This path has no such method",
+                 *       "status": 405,
+                 *       "detail": "This path takes GET, HEAD.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1761,12 +1865,25 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "not-acceptable",
+                 *       "title": "The accepted media types cannot be answered",
+                 *       "status": 406,
+                 *       "detail": "Send \"Accept: application/json\", or no Accept header.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the state of the account. */
+        /**
+         * @description The request conflicts with the state of the account; `type` says how. Nothing was written. `Retry-After` is there
+         *     while the first request with an `Idempotency-Key` runs.
+         */
         Conflict: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -1779,6 +1896,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "precondition-failed",
+                 *       "title": "It has changed since it was read",
+                 *       "status": 412,
+                 *       "detail": "The present ETag is \"4\". Nothing was written.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1788,15 +1914,33 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "payload-too-large",
+                 *       "title": "The payload is too large",
+                 *       "status": 413,
+                 *       "detail": "A call takes at most 100000 rows, this one has 120000. Send them in several calls.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is not `application/json`. */
+        /** @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "unsupported-media-type",
+                 *       "title": "The body must be application/json",
+                 *       "status": 415,
+                 *       "detail": "Send the body as application/json in UTF-8.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1806,6 +1950,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "idempotency-key-reused",
+                 *       "title": "The key belongs to another request",
+                 *       "status": 422,
+                 *       "detail": "This Idempotency-Key was sent with another path or body within 24 hours; take a new one.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1816,6 +1969,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "too-many-requests",
+                 *       "title": "Too many requests",
+                 *       "status": 429,
+                 *       "detail": "Too many failed logins for this e-mail; try again in 42 s.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1825,6 +1987,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "internal-error",
+                 *       "title": "Internal error",
+                 *       "status": 500,
+                 *       "detail": "Something went wrong here. The request id finds it in the log.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1835,6 +2006,15 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "unavailable",
+                 *       "title": "Not available now",
+                 *       "status": 503,
+                 *       "detail": "Jobs work on this price list; try again when they are done.",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -1843,7 +2023,9 @@ export interface components {
         /**
          * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
          *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-         *     request that failed is not stored. The key is bound to your account, user, path and body.
+         *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+         *     another path or body, 409 while the first request runs.
+         * @example sales-2026-11-27-1
          */
         IdempotencyKey: string;
         /** @description How many results to skip. */
@@ -1860,14 +2042,20 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description Where to follow the job, `/api/v1/jobs/<id>/`. Only there when the answer is a job. */
+        /**
+         * @description Where to follow the job, `/api/v1/jobs/<id>/`. Only there when the answer is a job.
+         * @example /api/v1/jobs/7/
+         */
         JobLocation: string;
         /**
          * @description The state of the thing, a strong tag to send as `If-Match`.
          * @example "3"
          */
         ETag: string;
-        /** @description Seconds to wait. */
+        /**
+         * @description Seconds to wait.
+         * @example 1
+         */
         RetryAfter: number;
         /** @description `true` when the answer is the stored one of an earlier request with the same key. */
         IdempotentReplayed: "true";
@@ -1901,6 +2089,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhY2NvdW50IjoxLCJzdWIiOiIxIn0.3Zr0vKq8sQm1"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Token"];
                 };
             };
@@ -1922,7 +2115,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1966,6 +2161,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "attributes": [
+                     *         {
+                     *           "name": "description",
+                     *           "type": "string",
+                     *           "letter": "B"
+                     *         }
+                     *       ],
+                     *       "extensions": [
+                     *         {
+                     *           "name": "country",
+                     *           "type": "string",
+                     *           "letter": "C"
+                     *         }
+                     *       ],
+                     *       "costs": [
+                     *         {
+                     *           "name": "purchase",
+                     *           "letter": "D"
+                     *         },
+                     *         {
+                     *           "name": "freight",
+                     *           "letter": "E"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogSchema"];
                 };
             };
@@ -1997,6 +2220,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "attributes": [
+                     *         {
+                     *           "name": "description",
+                     *           "type": "string",
+                     *           "letter": "B"
+                     *         }
+                     *       ],
+                     *       "extensions": [
+                     *         {
+                     *           "name": "country",
+                     *           "type": "string",
+                     *           "letter": "C"
+                     *         }
+                     *       ],
+                     *       "costs": [
+                     *         {
+                     *           "name": "purchase",
+                     *           "letter": "D"
+                     *         },
+                     *         {
+                     *           "name": "freight",
+                     *           "letter": "E"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CatalogSchema"];
                 };
             };
@@ -2015,7 +2266,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2058,6 +2311,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": [
+                     *         3,
+                     *         2,
+                     *         1
+                     *       ],
+                     *       "updated": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["CreatedUpdated"];
                 };
             };
@@ -2096,6 +2359,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 3,
+                     *       "results": [
+                     *         {
+                     *           "extended_catalog_id": 1,
+                     *           "code": "71053",
+                     *           "country": "United Kingdom",
+                     *           "description": "White metal lantern",
+                     *           "active": false
+                     *         },
+                     *         {
+                     *           "extended_catalog_id": 2,
+                     *           "code": "85123A",
+                     *           "country": "France",
+                     *           "description": "White hanging heart",
+                     *           "purchase": 1.1,
+                     *           "freight": 0.4,
+                     *           "active": true
+                     *         },
+                     *         {
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "description": "White hanging heart",
+                     *           "purchase": 1.1,
+                     *           "freight": 0.15,
+                     *           "active": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ProductPage"];
                 };
             };
@@ -2115,7 +2410,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2161,6 +2458,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "name": "Retail 2026"
+                     *       },
+                     *       {
+                     *         "id": 2,
+                     *         "name": "Everything"
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["PriceListCreated"][];
                 };
             };
@@ -2199,6 +2508,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Retail 2026",
+                     *           "description": "Shop prices",
+                     *           "valid_from": "2026-01-01",
+                     *           "valid_to": "2026-12-31",
+                     *           "price_dimensions": [
+                     *             "retail",
+                     *             "wholesale"
+                     *           ],
+                     *           "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
+                     *           "is_calendar": false,
+                     *           "origin": "api",
+                     *           "product_filters": {
+                     *             "country": [
+                     *               "United Kingdom",
+                     *               "France"
+                     *             ]
+                     *           },
+                     *           "is_published": true,
+                     *           "published_at": "2026-11-27T09:00:00.000Z"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "name": "Everything",
+                     *           "valid_from": "2026-01-01",
+                     *           "valid_to": "2026-12-31",
+                     *           "price_dimensions": [
+                     *             "price"
+                     *           ],
+                     *           "margin_formula": "= (Price - (D + E)) / Price * 100",
+                     *           "is_calendar": false,
+                     *           "origin": "api",
+                     *           "product_filters": {},
+                     *           "is_published": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PriceListPage"];
                 };
             };
@@ -2229,6 +2581,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Retail 2026",
+                     *       "description": "Shop prices",
+                     *       "valid_from": "2026-01-01",
+                     *       "valid_to": "2026-12-31",
+                     *       "price_dimensions": [
+                     *         "retail",
+                     *         "wholesale"
+                     *       ],
+                     *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
+                     *       "is_calendar": false,
+                     *       "origin": "api",
+                     *       "product_filters": {
+                     *         "country": [
+                     *           "United Kingdom",
+                     *           "France"
+                     *         ]
+                     *       },
+                     *       "is_published": true,
+                     *       "published_at": "2026-11-27T09:00:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PriceList"];
                 };
             };
@@ -2298,6 +2674,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "pk": 1,
+                     *           "extended_catalog_id": 2,
+                     *           "code": "85123A",
+                     *           "country": "France",
+                     *           "prices": {
+                     *             "retail": 0,
+                     *             "wholesale": 0
+                     *           },
+                     *           "margin": {
+                     *             "retail": null,
+                     *             "wholesale": null
+                     *           },
+                     *           "dynamic_attributes": {}
+                     *         },
+                     *         {
+                     *           "pk": 2,
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "prices": {
+                     *             "retail": 2.55,
+                     *             "wholesale": 2.1
+                     *           },
+                     *           "margin": {
+                     *             "retail": 50.980392,
+                     *             "wholesale": 40.47619
+                     *           },
+                     *           "dynamic_attributes": {
+                     *             "shelf": {
+                     *               "side": "left",
+                     *               "aisle": 4
+                     *             },
+                     *             "clearance": false
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PriceListRowPage"];
                 };
             };
@@ -2318,7 +2737,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2380,7 +2801,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2419,6 +2842,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       2
+                     *     ]
+                     */
                     "application/json": components["schemas"]["RowIds"];
                 };
             };
@@ -2443,7 +2871,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2526,6 +2956,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "code": "85123A",
+                     *         "country": "United Kingdom",
+                     *         "price_dimension": "retail",
+                     *         "price_list_name": "Retail 2026",
+                     *         "price_list_id": 1,
+                     *         "extended_catalog_id": 3,
+                     *         "pk": 2,
+                     *         "active_price": 1.55,
+                     *         "promotions": [
+                     *           {
+                     *             "name": "Black Friday",
+                     *             "value": 2.04
+                     *           },
+                     *           {
+                     *             "name": "One pound off",
+                     *             "value": 1.55
+                     *           }
+                     *         ],
+                     *         "base_price": 2.55,
+                     *         "margin": 50.980392
+                     *       },
+                     *       {
+                     *         "code": "85123A",
+                     *         "price_dimension": "wholesale",
+                     *         "country": "France",
+                     *         "price_list_name": "Retail 2026",
+                     *         "price_list_id": 1,
+                     *         "extended_catalog_id": 2,
+                     *         "pk": 1,
+                     *         "active_price": 0,
+                     *         "promotions": [
+                     *           {
+                     *             "name": "One pound off",
+                     *             "value": 0
+                     *           }
+                     *         ],
+                     *         "base_price": 0,
+                     *         "margin": null
+                     *       },
+                     *       {
+                     *         "code": "85123A",
+                     *         "price_dimension": "wholesale",
+                     *         "country": "United Kingdom",
+                     *         "price_list_name": "Retail 2026",
+                     *         "price_list_id": 1,
+                     *         "extended_catalog_id": 3,
+                     *         "pk": 2,
+                     *         "active_price": 1.1,
+                     *         "promotions": [
+                     *           {
+                     *             "name": "One pound off",
+                     *             "value": 1.1
+                     *           }
+                     *         ],
+                     *         "base_price": 2.1,
+                     *         "margin": 40.47619
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["PriceRow"][];
                 };
             };
@@ -2549,7 +3041,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2591,6 +3085,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       2
+                     *     ]
+                     */
                     "application/json": components["schemas"]["RowIds"];
                 };
             };
@@ -2615,7 +3114,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2664,6 +3165,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": [
+                     *         1,
+                     *         2
+                     *       ],
+                     *       "updated": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["CreatedUpdated"];
                 };
             };
@@ -2704,6 +3214,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Black Friday",
+                     *           "kind": "percentage",
+                     *           "value": 20,
+                     *           "valid_from": "2026-11-27",
+                     *           "valid_to": "2026-11-30",
+                     *           "price_lists": [
+                     *             "Retail 2026"
+                     *           ],
+                     *           "product_filters": {
+                     *             "country": [
+                     *               "United Kingdom"
+                     *             ]
+                     *           },
+                     *           "price_dimensions": [
+                     *             "retail"
+                     *           ]
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "name": "One pound off",
+                     *           "kind": "amount",
+                     *           "value": 1,
+                     *           "valid_from": "2026-11-01",
+                     *           "valid_to": "2026-11-30"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PromotionPage"];
                 };
             };
@@ -2752,7 +3296,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2796,6 +3342,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       1,
+                     *       2
+                     *     ]
+                     */
                     "application/json": components["schemas"]["RowIds"];
                 };
             };
@@ -2840,6 +3392,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "transaction_id": "536365-1",
+                     *           "price_list_name": "Retail 2026",
+                     *           "price_dimension": "retail",
+                     *           "code": "85123A",
+                     *           "extension": "United Kingdom",
+                     *           "quantity": "6",
+                     *           "revenue": "15.30",
+                     *           "active_price": "2.55",
+                     *           "client_code": "17850",
+                     *           "transaction_date": "2010-12-01T08:26:00.000Z",
+                     *           "currency": "GBP"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "transaction_id": "C536379-1",
+                     *           "code": "D",
+                     *           "extension": "",
+                     *           "quantity": "-1",
+                     *           "revenue": "-27.50"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["SalePage"];
                 };
             };
@@ -2859,7 +3440,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2967,7 +3550,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3004,6 +3589,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": [
+                     *         "179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40",
+                     *         "325d0e69e7192e99acb71ac87c127d9412382d996bb3409e28de5661e4fd79c5"
+                     *       ],
+                     *       "updated": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["CompetitorHashes"];
                 };
             };
@@ -3044,6 +3638,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "hash": "179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40",
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "competitor_name": "Lantern & Co",
+                     *           "competitor_price": 2.39,
+                     *           "latest_update": "2026-11-27T08:26:00.000Z"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "hash": "325d0e69e7192e99acb71ac87c127d9412382d996bb3409e28de5661e4fd79c5",
+                     *           "code": "85123A",
+                     *           "country": "France",
+                     *           "competitor_name": "Lantern & Co",
+                     *           "competitor_price": 2.95,
+                     *           "latest_update": "2026-11-27T09:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["CompetitorPricePage"];
                 };
             };
@@ -3063,7 +3682,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3158,6 +3779,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Summer rental",
+                     *           "client_code": "13047",
+                     *           "price_line": {
+                     *             "product_code": "TENT-4"
+                     *           },
+                     *           "price_list_code": "Rental",
+                     *           "prices": {
+                     *             "price": {
+                     *               "2026-07-01": 45,
+                     *               "2026-07-02": 39.5
+                     *             }
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "name": "Frame contract 2026",
+                     *           "client_code": "17851",
+                     *           "price_line": {
+                     *             "attribute_1": "Home",
+                     *             "attribute_2": 3,
+                     *             "product_code": "85123A"
+                     *           },
+                     *           "price_list_code": "Retail 2026",
+                     *           "prices": {
+                     *             "retail": 2.2
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgreementPage"];
                 };
             };
@@ -3189,6 +3846,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "name": "Frame contract 2026",
+                     *       "client_code": "17851",
+                     *       "price_line": {
+                     *         "attribute_1": "Home",
+                     *         "attribute_2": 3,
+                     *         "product_code": "85123A"
+                     *       },
+                     *       "price_list_code": "Retail 2026",
+                     *       "prices": {
+                     *         "retail": 2.2
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Agreement"];
                 };
             };
@@ -3245,6 +3918,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "name": "Frame contract 2026",
+                     *       "client_code": "17850",
+                     *       "price_list_code": "Retail 2026",
+                     *       "price_line": {
+                     *         "attribute_1": "Home",
+                     *         "attribute_2": 3,
+                     *         "product_code": "85123A"
+                     *       },
+                     *       "prices": {
+                     *         "retail": 2.2
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Agreement"];
                 };
             };
@@ -3284,6 +3973,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 7,
+                     *           "status": "progress",
+                     *           "resource_type": "published-price-list",
+                     *           "progress": {
+                     *             "total": 250,
+                     *             "finished": 100,
+                     *             "error": 0
+                     *           },
+                     *           "created_at": "2026-11-27T09:00:00.000Z"
+                     *         },
+                     *         {
+                     *           "id": 8,
+                     *           "status": "done",
+                     *           "resource_type": "published-price-list",
+                     *           "progress": {
+                     *             "total": 2400,
+                     *             "finished": 2400,
+                     *             "error": 0
+                     *           },
+                     *           "created_at": "2026-11-27T09:00:00.000Z",
+                     *           "finished_at": "2026-11-27T09:00:04.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
@@ -3334,7 +4053,9 @@ export interface operations {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body.
+                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
+                 *     another path or body, 409 while the first request runs.
+                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3353,6 +4074,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 7,
+                     *       "status": "cancelled",
+                     *       "resource_type": "published-price-list",
+                     *       "progress": {
+                     *         "total": 250,
+                     *         "finished": 100,
+                     *         "error": 0
+                     *       },
+                     *       "created_at": "2026-11-27T09:00:00.000Z",
+                     *       "finished_at": "2026-11-27T09:00:04.000Z",
+                     *       "errors": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
@@ -3418,6 +4154,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -3440,6 +4181,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -3464,6 +4210,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example openapi: 3.1.0
+                     *     info:
+                     *       title: Pricewell
+                     */
                     "application/yaml": string;
                 };
             };
@@ -3486,6 +4237,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "Pricewell"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         [key: string]: unknown;
                     };

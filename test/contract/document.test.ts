@@ -6,6 +6,8 @@ import { contractSchema } from '../helpers/conformant.ts'
 type Document = any
 
 const contract: Document = readContract()
+/** Schemas of values that say nothing of what a field is for. */
+const general = new Set(['Text', 'Id', 'Date', 'Timestamp', 'Money', 'DecimalText', 'MoneyText'])
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 const described: [string, Document][] = Object.entries<Document>(contract.paths).flatMap(
   ([path, item]) =>
@@ -73,10 +75,27 @@ t.test('every property of a schema is described, itself or by what it refers to'
   visit(contract, '', (node, pointer) => {
     for (const [key, property] of Object.entries<Document>(node.properties ?? {})) {
       if (pointer.includes('/example')) continue
-      const text = property.description ?? resolve(property)?.description
-      const isNamed = (property.$ref ?? property.items?.$ref) !== undefined
+      const isGeneral = general.has(property.$ref?.split('/').at(-1))
+      const text = property.description ?? (isGeneral ? undefined : resolve(property).description)
+      const isNamed = property.$ref !== undefined && !isGeneral
       t.ok(text || isNamed, `${pointer}/properties/${key}`)
     }
+  })
+})
+
+t.test('every problem type and every error code is explained', async (t) => {
+  for (const name of ['ProblemType', 'ErrorCode']) {
+    const { description, enum: values } = contract.components.schemas[name]
+    const explained = [...description.matchAll(/^- `([\w-]+)`/gm)].map(([, value]) => value)
+    t.strictSame(explained.sort(), [...values].sort(), name)
+  }
+})
+
+t.test('every parameter and every header is described', async (t) => {
+  visit(contract, '', (node, pointer) => {
+    const headers = node.responses || !node.headers ? [] : Object.values<Document>(node.headers)
+    const parameters = Array.isArray(node.parameters) ? node.parameters : []
+    for (const one of [...headers, ...parameters]) t.ok(resolve(one).description, pointer)
   })
 })
 

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+const contract = join(root, 'openapi.yaml')
+
+const tsconfig = {
+  compilerOptions: {
+    ...{ module: 'nodenext', target: 'esnext', lib: ['esnext', 'dom', 'dom.iterable'] },
+    ...{ strict: true, noUncheckedIndexedAccess: true, rewriteRelativeImportExtensions: true },
+    ...{ types: ['node'], skipLibCheck: true, outDir: 'built', rootDir: '.' },
+  },
+}
+
+/** Generates the clients into a folder of their own and compiles a day's work with each; answers the compiled files. */
+export function buildClients(dir: string, url: string): Record<string, string> {
+  cpSync(join(import.meta.dirname, 'days'), dir, { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
+  mkdirSync(join(dir, 'generated'))
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module' }))
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(tsconfig))
+  const generated = join(dir, 'generated')
+  const output = ['--output', join(generated, 'openapi-fetch.ts')]
+  run(dir, 'openapi-typescript', [contract, ...output, '--default-non-nullable=false'])
+  run(dir, 'openapi-ts', ['--input', contract, '--output', join(generated, 'hey-api')])
+  writeFileSync(join(dir, 'orval.config.mjs'), orvalConfig(join(generated, 'orval.ts'), url))
+  run(dir, 'orval', ['--config', 'orval.config.mjs'])
+  run(dir, 'tsc', ['--project', '.'])
+  const names = ['openapi-fetch', 'hey-api', 'orval']
+  return Object.fromEntries(names.map((name) => [name, join(dir, 'built', `${name}.js`)]))
+}
+
+/** This generator writes the address of the service into its functions. */
+function orvalConfig(target: string, baseUrl: string): string {
+  const output = { target, client: 'fetch', baseUrl }
+  return `export default ${JSON.stringify({ pricewell: { input: contract, output } })}\n`
+}
+
+function run(cwd: string, command: string, args: string[]): void {
+  const bin = join(root, 'node_modules', '.bin', command)
+  execFileSync(process.execPath, [bin, ...args], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
+}

@@ -1,0 +1,57 @@
+/** Where the service is and who logs in. */
+export interface Shop {
+  url: string
+  email: string
+  password: string
+}
+
+/** What the first day's work answered, in plain types that the generated ones must fit. */
+export interface FirstDay {
+  letters: string[]
+  products: { created: number[]; updated: number[] }
+  catalog: { code: string; active: boolean }[]
+  lists: { id: number; name: string }[]
+  added: number[]
+  updated: number[]
+  attributes: number[]
+  prices: Price[]
+  fault: { type: string; faults: string[] }
+  sales: number[]
+  replayedSales: number[]
+  dimensions: string[]
+  competitors: { created: string[]; updated: string[] }
+  agreement: { name: string; prices: Record<string, unknown> }
+  promotions: { created: number[]; updated: number[] }
+  promoted: Price[]
+  sync: { added: number[]; removed: number[]; untouched: number[] }
+  job: { status: string; total: number; added: number }
+}
+
+export interface Price {
+  code: string
+  active_price: number
+  base_price?: number | undefined
+  margin?: number | null | undefined
+  promotions: { name: string; value: number }[]
+}
+
+/** Products that with the first two are more than a call handles at once. */
+export const manyProducts = Array.from({ length: 120 }, (_, index) => ({
+  code: `B${String(index).padStart(3, '0')}`,
+  country: 'France',
+}))
+
+/** Asks until the answer is there. */
+export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** The value, which a client types as perhaps absent. */
+export function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the answer lacks what the contract says is there')
+  return value
+}

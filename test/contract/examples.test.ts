@@ -1,0 +1,114 @@
+import t, { type Test } from 'tap'
+import { createAccount } from '../../src/accounts/create-account.ts'
+import { type ProblemType, problemTypes } from '../../src/contract/problem.ts'
+import { type Operation, operations, readContract } from '../../src/http/contract.ts'
+import type { TestResponse } from '../helpers/conformant.ts'
+import { send } from '../helpers/operations.ts'
+import { startTestService } from '../helpers/service.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a YAML document.
+type Document = any
+
+const contract: Document = readContract()
+const service = await startTestService(t)
+
+/** About jobs, for which the examples load too few products, or the contract itself. */
+const isUnlikeTheDay = ({ id }: Operation) => /Job|Contract(Yaml|Json)/.test(id)
+
+/** What the examples call the things that have an id in their path. */
+const names: Record<string, string> = {
+  '/api/v1/price_list/': 'Retail 2026',
+  '/api/v1/agreement/': 'Frame contract 2026',
+}
+
+t.test("the examples are a first day's work", async (t) => {
+  const login = operations.filter(({ id }) => id === 'login')
+  const writes = operations.filter(({ hasBody, scope }) => hasBody && scope === 'write')
+  const reads = operations.filter((one) => one.scope === 'read' && !isUnlikeTheDay(one))
+  for (const operation of [...login, ...writes, ...reads]) {
+    await t.test(operation.id, async (t) => {
+      for (const [mediaType, body] of bodyExamples(operation)) {
+        const answer = await call(operation, body, mediaType)
+        t.equal(answer.status, operation.status, mediaType, { body: answer.body })
+        if (mediaType === 'application/json') expectExample(t, operation, answer)
+      }
+    })
+  }
+})
+
+t.test('every answer is shown by an example', async (t) => {
+  for (const operation of operations) {
+    const content: Document[] = Object.values(answerOf(operation).content ?? {})
+    for (const shown of content) t.ok('example' in shown || 'examples' in shown, operation.id)
+  }
+})
+
+t.test('every problem example says what its type says', async (t) => {
+  for (const [name, { content }] of Object.entries<Document>(contract.components.responses)) {
+    const shown = shownIn(content['application/problem+json'])
+    t.not(shown.length, 0, `${name} has an example`)
+    for (const { type, title, status } of shown) {
+      t.strictSame({ status, title }, problemTypes[type as ProblemType], `${name}: ${type}`)
+    }
+  }
+})
+
+let token = ''
+
+async function call(operation: Operation, body: unknown, type: string): Promise<TestResponse> {
+  const path = await concretePath(operation.path)
+  const headers = { authorization: `jwt ${token}`, 'content-type': type }
+  if (operation.id === 'login')
+    await createAccount(service.url, { account: 'A', ...(body as User) })
+  const payload = body === undefined ? {} : { payload: JSON.stringify(body), headers }
+  const answer = await send(t, service, { method: operation.method, path, headers, ...payload })
+  if (operation.id === 'login') token = answer.body.token
+  return answer
+}
+
+interface User {
+  email: string
+  password: string
+}
+
+async function concretePath(path: string): Promise<string> {
+  const [collection = ''] = path.split('{id}')
+  if (collection === path) return path
+  const found = `${collection}?name=${encodeURIComponent(names[collection] ?? '')}`
+  const headers = { authorization: `jwt ${token}` }
+  const { body } = await send(t, service, { method: 'GET', path: found, headers })
+  return path.replace('{id}', body.results[0].id)
+}
+
+/** Each media type of the body with its example; a request without a body is one of `undefined`. */
+function bodyExamples({ path, method }: Operation): [mediaType: string, body: unknown][] {
+  const content = contract.paths[path][method.toLowerCase()].requestBody?.content
+  if (!content) return [['application/json', undefined]]
+  return Object.entries<Document>(content).map(([type, { example }]) => [type, example])
+}
+
+function answerOf({ path, method, status }: Operation): Document {
+  return contract.paths[path][method.toLowerCase()].responses[status]
+}
+
+function shownIn({ example, examples }: Document): Document[] {
+  if (examples) return Object.values<Document>(examples).map(({ value }) => value)
+  return example === undefined ? [] : [example]
+}
+
+/** The answer is one of the examples, but for ids, times and the token, which are new each time. */
+function expectExample(t: Test, operation: Operation, { body }: TestResponse): void {
+  const shown = Object.values<Document>(answerOf(operation).content ?? {}).flatMap(shownIn)
+  t.strictSame(masked('', body), masked('', shown[0]), 'answered like the example')
+}
+
+const isNew = /^(id|pk|\w+_id|\w+_at|latest_update|token)$/
+
+/** The value with what is new each time replaced by its type. */
+function masked(key: string, value: unknown): unknown {
+  if (isNew.test(key) && key !== 'transaction_id') return typeof value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value))
+    return value.map((one) => masked(Number.isInteger(one) ? 'id' : '', one))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, masked(name, one)]))
+}
