@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { agreementKey } from './agreement-key.ts'
 
@@ -36,20 +37,20 @@ async function upsertAgreementRows(
   account: number,
   agreements: KeyedAgreement[],
 ): Promise<void> {
-  const texts = (read: (agreement: KeyedAgreement) => string) =>
-    sql`${agreements.map(read)}::text[]`
-  const input = [
-    texts(({ key }) => key),
-    texts(({ name }) => name),
-    texts(({ client_code }) => client_code),
-    texts(({ price_list_code }) => price_list_code),
-    texts(({ price_line }) => JSON.stringify(price_line)),
-    texts(({ prices }) => JSON.stringify(prices)),
-  ]
+  const input = await inputRows(trx, agreementColumns, agreements)
   await sql`
     insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
     select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line::jsonb, prices::jsonb
-    from unnest(${sql.join(input)}) as input (key, name, client_code, price_list_code, price_line, prices)
+    from ${input}
     on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
     where present.prices is distinct from excluded.prices`.execute(trx)
 }
+
+const agreementColumns: InputColumn<KeyedAgreement>[] = [
+  { name: 'key', type: 'text', value: ({ key }) => key },
+  { name: 'name', type: 'text', value: ({ name }) => name },
+  { name: 'client_code', type: 'text', value: ({ client_code }) => client_code },
+  { name: 'price_list_code', type: 'text', value: ({ price_list_code }) => price_list_code },
+  { name: 'price_line', type: 'text', value: ({ price_line }) => JSON.stringify(price_line) },
+  { name: 'prices', type: 'text', value: ({ prices }) => JSON.stringify(prices) },
+]

@@ -1,28 +1,35 @@
 import type { BenchService } from './service.ts'
 
-/** One row of the table: our way and the bare way of the same work, timed in turns. */
+/** One row of the table. */
 export interface Measure {
   name: string
   /** Fills the database with what is there before. */
   prepare(service: BenchService): Promise<void>
-  /** Work of round `round`, through the service. Answers its duration in ms. */
+  /** The figure of round `round` through the service: the duration of some work in ms, unless it says otherwise. */
   ours(service: BenchService, round: number): Promise<number>
-  /** The same work in bare SQL. Answers its duration in ms. */
-  bare(service: BenchService, round: number): Promise<number>
-  /** `share`: bare time / our time, larger is better; `times`: our time / bare time, smaller is better. */
-  unit: 'share' | 'times'
-  floor: number
-  aim: number
+  /** The same of the bare way, taken in turns with `ours`; without it `ours` alone is the figure. */
+  bare?(service: BenchService, round: number): Promise<number>
+  unit: Unit
+  /** What must be reached, and what is aimed at; without them the row is for information. */
+  floor?: number
+  aim?: number
 }
+
+/**
+ * What the figure is. `share`: bare / ours, larger is better. `times`: ours / bare, or ours itself where there is no
+ * bare side, smaller is better. `ms`: ours itself, smaller is better.
+ */
+export type Unit = 'share' | 'times' | 'ms'
 
 export interface Result {
   name: string
-  ours: number
-  bare: number
-  ratio: number
-  floor: number
-  aim: number
-  verdict: 'aim' | 'floor' | 'below'
+  ours: number | undefined
+  bare: number | undefined
+  figure: number
+  unit: Unit
+  floor: number | undefined
+  aim: number | undefined
+  verdict: 'aim' | 'floor' | 'below' | ''
 }
 
 /** Runs a measure `rounds` times, both sides in turns, after one round that is not counted; answers the medians. */
@@ -35,25 +42,28 @@ export async function run(
   const ours: number[] = []
   const bare: number[] = []
   for (let round = 0; round <= rounds; round++) {
-    const [a, b] = [await measure.ours(service, round), await measure.bare(service, round)]
-    if (round > 0) {
-      ours.push(a)
-      bare.push(b)
-    }
+    const a = await measure.ours(service, round)
+    const b = await measure.bare?.(service, round)
+    if (round === 0) continue
+    ours.push(a)
+    if (b !== undefined) bare.push(b)
   }
-  const [a, b] = [median(ours), median(bare)]
-  const ratio = measure.unit === 'share' ? b / a : a / b
-  const reaches = (limit: number) => (measure.unit === 'share' ? ratio >= limit : ratio <= limit)
-  const verdict = reaches(measure.aim) ? 'aim' : reaches(measure.floor) ? 'floor' : 'below'
-  return {
-    name: measure.name,
-    ours: a,
-    bare: b,
-    ratio,
-    floor: measure.floor,
-    aim: measure.aim,
-    verdict,
-  }
+  const { name, unit, floor, aim } = measure
+  const medians = measure.bare && { ours: median(ours), bare: median(bare) }
+  const figure = figureOf(unit, median(ours), medians?.bare)
+  const verdict = verdictOf(measure, figure)
+  return { name, ours: medians?.ours, bare: medians?.bare, figure, unit, floor, aim, verdict }
+}
+
+function figureOf(unit: Unit, ours: number, bare: number | undefined): number {
+  if (bare === undefined) return ours
+  return unit === 'share' ? bare / ours : ours / bare
+}
+
+function verdictOf({ unit, floor, aim }: Measure, figure: number): Result['verdict'] {
+  if (floor === undefined || aim === undefined) return ''
+  const reaches = (limit: number) => (unit === 'share' ? figure >= limit : figure <= limit)
+  return reaches(aim) ? 'aim' : reaches(floor) ? 'floor' : 'below'
 }
 
 export function median(values: number[]): number {
@@ -66,4 +76,11 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start
+}
+
+/** The median of some short work that is done many times a round. */
+export async function medianOf(repeats: number, work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let repeat = 0; repeat < repeats; repeat++) times.push(await timed(work))
+  return median(times)
 }

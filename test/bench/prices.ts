@@ -1,12 +1,12 @@
 import { type BenchList, codeOf, fillCatalog, fillList, someIndexes } from './fill.ts'
-import { type Measure, median, timed } from './measure.ts'
+import { type Measure, medianOf, timed } from './measure.ts'
 import type { BenchService } from './service.ts'
 
 const dimensions = ['retail', 'wholesale', 'web']
 let list: BenchList | undefined
 
 /** The list of all measures here: three dimensions, made once. */
-async function threeDimensions(service: BenchService, rows: number): Promise<BenchList> {
+export async function threeDimensions(service: BenchService, rows: number): Promise<BenchList> {
   if (!list) {
     await fillCatalog(service, rows)
     list = await fillList(service, 'Three dimensions', { rows, price_dimensions: dimensions })
@@ -46,11 +46,6 @@ function updateMeasure(rows: number): Measure {
 /** Small reads are timed many times a round: their median is the figure. */
 function readMeasure(rows: number, keys: number, floor: number, aim: number): Measure {
   const repeats = keys === 1 ? 200 : 10
-  const repeated = async (work: () => Promise<unknown>) => {
-    const times: number[] = []
-    for (let repeat = 0; repeat < repeats; repeat++) times.push(await timed(work))
-    return median(times)
-  }
   return {
     ...{ name: `get_prices of ${keys} keys`, unit: 'times', floor, aim },
     prepare: async (service) => void (await threeDimensions(service, rows)),
@@ -58,7 +53,7 @@ function readMeasure(rows: number, keys: number, floor: number, aim: number): Me
       const codes = someIndexes(keys, rows).map(codeOf)
       const payload = codes.map((code) => ({ code, country: 'UK', price_dimension: 'web' }))
       const body = JSON.stringify({ price_list_name: list?.name, payload })
-      return repeated(() => service.call('POST', '/api/v1/prices/get_prices/', body))
+      return medianOf(repeats, () => service.call('POST', '/api/v1/prices/get_prices/', body))
     },
     bare: (service) => {
       const codes = someIndexes(keys, rows).map(codeOf)
@@ -67,7 +62,7 @@ function readMeasure(rows: number, keys: number, floor: number, aim: number): Me
         from unnest($1::text[]) with ordinality as i (code, position)
         join price_list_rows r on r.account_id = ${service.account} and r.price_list_id = ${list?.id}
           and r.code = i.code and r.extensions = '{UK}'`
-      return repeated(() => service.sql.query(text, [codes]))
+      return medianOf(repeats, () => service.sql.query(text, [codes]))
     },
   }
 }

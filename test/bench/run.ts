@@ -6,9 +6,14 @@ import pg from 'pg'
 import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { databaseUrl } from '../../src/database/server.ts'
-import { type Result, run } from './measure.ts'
+import { calendarMeasures } from './calendar.ts'
+import { competitorMeasures } from './competitor-prices.ts'
+import { listMeasures } from './lists.ts'
+import { loadMeasures } from './load.ts'
+import { type Result, run, type Unit } from './measure.ts'
 import { priceMeasures } from './prices.ts'
-import { salesMeasures } from './sales.ts'
+import { promotionMeasures } from './promotions.ts'
+import { growthMeasures, salesMeasures } from './sales.ts'
 import { startBenchService } from './service.ts'
 
 /**
@@ -31,28 +36,48 @@ const client = new pg.Client({ connectionString: postgres.url })
 await client.connect()
 await client.query('create database bench')
 await client.end()
-const service = await startBenchService(databaseUrl(postgres.url, 'bench'))
-
+const measures = [
+  ...salesMeasures(present),
+  ...competitorMeasures(present),
+  ...priceMeasures(present),
+  ...promotionMeasures(options.quick ? 10_000 : 100_000),
+  ...listMeasures(present),
+  ...calendarMeasures(options.quick ? 1000 : 10_000),
+  ...loadMeasures,
+  ...growthMeasures(options.quick ? 1_000_000 : 10_000_000),
+]
 const results: Result[] = []
-for (const measure of [...salesMeasures(present), ...priceMeasures(present)].filter(({ name }) =>
-  name.includes(options.only),
-)) {
-  process.stderr.write(`${measure.name} ...\n`)
-  results.push(await run(measure, service, rounds))
+const service = await startBenchService(databaseUrl(postgres.url, 'bench'))
+try {
+  for (const measure of measures.filter(({ name }) => name.includes(options.only))) {
+    process.stderr.write(`${measure.name} ...`)
+    const result = await run(measure, service, rounds)
+    results.push(result)
+    process.stderr.write(` ${shown(result.figure, result.unit)} ${result.verdict}\n`)
+  }
+} finally {
+  await service.stop()
+  await postgres.stop()
+  removeDataDir(dataDir)
 }
-await service.stop()
-await postgres.stop()
-removeDataDir(dataDir)
 
 if (options.json) console.log(JSON.stringify(results))
 else {
-  const shown = results.map(({ name, ours, bare, ratio, floor, aim, verdict }) => [
+  const rows = results.map(({ name, ours, bare, figure, unit, floor, aim, verdict }) => [
     name,
-    { 'ours ms': round(ours), 'bare ms': round(bare), ratio: round(ratio), floor, aim, verdict },
+    {
+      ...{ 'ours ms': round(ours), 'bare ms': round(bare), figure: shown(figure, unit) },
+      ...{ floor: shown(floor, unit), aim: shown(aim, unit), verdict },
+    },
   ])
-  console.table(Object.fromEntries(shown))
+  console.table(Object.fromEntries(rows))
 }
 
-function round(value: number): number {
-  return Number(value.toPrecision(3))
+function shown(value: number | undefined, unit: Unit): string {
+  if (value === undefined) return ''
+  return `${round(value)}${{ share: '', times: ' x', ms: ' ms' }[unit]}`
+}
+
+function round(value: number | undefined): number | string {
+  return value === undefined ? '' : Number(value.toPrecision(3))
 }

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { CopySource } from '../../src/database/copy.ts'
-import { type Measure, timed } from './measure.ts'
+import { type Measure, median, timed } from './measure.ts'
 import type { BenchService } from './service.ts'
 
 const columns =
   'transaction_id, price_list_name, price_dimension, code, extension, quantity, active_price, client_code, agreement_code, departure_date, revenue, transaction_date, currency'
 
-const key = () => randomBytes(10).toString('hex')
+/** Random characters, two a byte. */
+export const randomKey = (bytes = 10) => randomBytes(bytes).toString('hex')
 const saleRow = () => ({
   ...{
-    transaction_id: key(),
+    transaction_id: randomKey(),
     price_list_name: 'Retail 2026',
     price_dimension: 'retail',
-    code: key().slice(0, 8),
+    code: randomKey().slice(0, 8),
   },
   ...{
     extension: 'United Kingdom',
@@ -28,8 +29,8 @@ const saleRow = () => ({
     currency: 'GBP',
   },
 })
-const salePath = '/api/v1/sales_history/bulk_create_or_update'
-const salesOf = (rows: number) => Array.from({ length: rows }, saleRow)
+export const salePath = '/api/v1/sales_history/bulk_create_or_update'
+export const salesOf = (rows: number) => Array.from({ length: rows }, saleRow)
 
 async function copySales(service: BenchService, bytes: string): Promise<number> {
   return timed(() =>
@@ -39,7 +40,8 @@ async function copySales(service: BenchService, bytes: string): Promise<number> 
   )
 }
 
-async function* once(text: string): AsyncIterable<string> {
+/** A text as the only chunk of a COPY. */
+export async function* once(text: string): AsyncIterable<string> {
   yield text
 }
 
@@ -69,7 +71,8 @@ function upsertMeasure(rows: number, floor: number, aim: number, present: number
 }
 
 function resendMeasure(present: number): Measure {
-  let body = ''
+  // The first send is the bare side: made by ours, as only ours knows what to send again.
+  let first = 0
   return {
     ...{
       name: 'unchanged re-send of 10000 sales, speed against the first send',
@@ -78,16 +81,47 @@ function resendMeasure(present: number): Measure {
       aim: 2,
     },
     prepare: (service) => fill(service, present),
-    // The first send is the bare side of the next: made here, timed there.
     ours: async (service) => {
-      body = JSON.stringify(salesOf(10_000))
+      const body = JSON.stringify(salesOf(10_000))
       first = await timed(() => service.call('POST', salePath, body))
       return timed(() => service.call('POST', salePath, body))
     },
     bare: async () => first,
   }
 }
-let first = 0
+
+/** Rows of one call: few, so that the small table stays small. */
+const growthRows = 1000
+
+/** The same upsert into a small and into a large table. The small one is measured first: it becomes the large one. */
+function growthMeasure(large: number): Measure {
+  const small = 10_000
+  const upserts = async (service: BenchService) => {
+    const times: number[] = []
+    for (let call = 0; call < 5; call++) {
+      const body = JSON.stringify(salesOf(growthRows))
+      times.push(await timed(() => service.call('POST', salePath, body)))
+    }
+    return median(times)
+  }
+  let early = 0
+  return {
+    ...{ name: `cost per row from ${small} to ${large} sales there`, unit: 'times' },
+    ...{ floor: 1.5, aim: 1.2 },
+    prepare: async (service) => {
+      await service.sql.query('truncate sales')
+      await fill(service, small)
+      const times: number[] = []
+      for (let round = 0; round < 5; round++) times.push(await upserts(service))
+      early = median(times)
+      await fill(service, large)
+      await service.sql.query('vacuum sales')
+      await service.sql.query('checkpoint')
+    },
+    ours: upserts,
+    bare: async () => early,
+  }
+}
 
 /** Sales against COPY of bytes that were made beforehand. */
 export const salesMeasures = (present: number): Measure[] => [
@@ -95,3 +129,6 @@ export const salesMeasures = (present: number): Measure[] => [
   upsertMeasure(100_000, 0.4, 0.6, present),
   resendMeasure(present),
 ]
+
+/** Last of all: it empties the table and leaves it large. */
+export const growthMeasures = (large: number): Measure[] => [growthMeasure(large)]

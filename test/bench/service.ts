@@ -5,67 +5,91 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { CopyingClient } from '../../src/database/copy.ts'
+import { type Client, openClient } from './client.ts'
 
 /** The service under measurement, in a process of its own, and its database reached beside it. */
 export interface BenchService {
-  pid: number
+  databaseUrl: string
   /** Bare SQL on one connection, as the owner. */
   sql: pg.Client
   account: number
   /** Calls the service; throws unless it answers 2xx. `body` may be JSON text made beforehand. */
   // biome-ignore lint/suspicious/noExplicitAny: each measure knows what it asked for.
   call(method: string, path: string, body?: unknown): Promise<any>
+  /** Another connection to the service. */
+  connect(): Client
   /** Waits for a job. */
   finished(job: { id: number }): Promise<void>
+  /** The process of the service. */
+  pid(): number
+  /** A new process that has done nothing yet. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Starts `src/server.ts` on a database and logs in as a new account. */
 export async function startBenchService(databaseUrl: string): Promise<BenchService> {
+  const secret = randomBytes(32).toString('hex')
+  let server = await startServer(databaseUrl, secret)
+  let token = ''
+  const connect = () => openClient(server.url, () => token)
+  let client = connect()
+  const call = async (method: string, path: string, body?: unknown) => {
+    const isText = body === undefined || typeof body === 'string'
+    const text = await client.send(method, path, isText ? body : JSON.stringify(body))
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const user = await createAccount(databaseUrl, { account: 'bench', email: 'bench@example.com' })
+  token = (await call('POST', '/login/', { email: user.email, password: user.password })).token
+  const sql = new CopyingClient({ connectionString: databaseUrl })
+  await sql.connect()
+  const { rows } = await sql.query('select id from accounts')
+  const finished = async ({ id }: { id: number }) => {
+    for (;;) {
+      const { status } = await call('GET', `/api/v1/jobs/${id}/`)
+      if (status === 'done') return
+      if (status !== 'progress') throw new Error(`job ${id} is ${status}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  const stopServer = async () => {
+    client.close()
+    server.child.kill('SIGTERM')
+    await once(server.child, 'exit')
+  }
+  return {
+    ...{ databaseUrl, sql, call, connect, finished, account: Number(rows[0].id) },
+    pid: () => server.child.pid ?? 0,
+    restart: async () => {
+      await stopServer()
+      server = await startServer(databaseUrl, secret)
+      client = connect()
+    },
+    stop: async () => {
+      await sql.end()
+      await stopServer()
+    },
+  }
+}
+
+async function startServer(
+  databaseUrl: string,
+  secret: string,
+): Promise<{ child: ChildProcess; url: string }> {
   const env = {
     ...process.env,
-    DATABASE_URL: databaseUrl,
-    JWT_SECRET: randomBytes(32).toString('hex'),
-    PORT: '0',
-    LOG_LEVEL: 'error',
+    ...{ DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0', LOG_LEVEL: 'error' },
   }
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const url = await readUrl(child)
-  const user = await createAccount(databaseUrl, { account: 'bench', email: 'bench@example.com' })
-  const sql = new CopyingClient({ connectionString: databaseUrl })
-  await sql.connect()
-  const { rows } = await sql.query('select id from accounts')
-  const account = Number(rows[0].id)
-  let token = ''
-  const call = async (method: string, path: string, body?: unknown) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `jwt ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`)
-    return text === '' ? undefined : JSON.parse(text)
-  }
-  token = (await call('POST', '/login/', { email: user.email, password: user.password })).token
-  const finished = async ({ id }: { id: number }) => {
-    while ((await call('GET', `/api/v1/jobs/${id}/`)).status === 'progress')
-      await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  const stop = async () => {
-    await sql.end()
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  }
-  return { pid: child.pid ?? 0, sql, account, call, finished, stop }
+  return { child, url: await readUrl(child) }
 }
 
 async function readUrl(child: ChildProcess): Promise<string> {
   let output = ''
-  for await (const chunk of child.stdout ?? []) {
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     output += chunk
     const [, url] = /listens on (http\S+)/.exec(output) ?? []
     if (url) return url

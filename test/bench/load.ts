@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Measure, median, timed } from './measure.ts'
+import { salePath, salesOf } from './sales.ts'
+import type { BenchService } from './service.ts'
+
+/**
+ * How long one request can hold up all others, seen from outside: the longest that `GET /health/live` waits on a
+ * connection of its own while a body is handled, less what it takes when nothing else goes on.
+ */
+function blockMeasure(rows: number, floor: number, aim: number): Measure {
+  return {
+    ...{ name: `longest event-loop block of a body of ${rows} rows`, unit: 'ms', floor, aim },
+    prepare: async () => undefined,
+    ours: async (service) => {
+      const probe = service.connect()
+      const live = () => timed(() => probe.drain('GET', '/health/live'))
+      const idle: number[] = []
+      for (let i = 0; i < 100; i++) idle.push(await live())
+      let longest = 0
+      await during(sendSales(service, rows), async () => {
+        longest = Math.max(longest, await live())
+        await sleep(1)
+      })
+      probe.close()
+      return longest - median(idle)
+    },
+  }
+}
+
+/** The most memory that a fresh server takes for one body beyond what it has at rest, in sizes of the body. */
+function memoryMeasure(rows: number): Measure {
+  return {
+    ...{ name: `server RSS growth over a body of ${rows} rows, in body sizes`, unit: 'times' },
+    ...{ floor: 6, aim: 3 },
+    prepare: async () => undefined,
+    ours: async (service) => {
+      await service.restart()
+      await service.call('POST', salePath, salesOf(10))
+      const rest = rssBytes(service.pid())
+      let most = rest
+      const body = JSON.stringify(salesOf(rows))
+      await during(send(service, body), async () => {
+        most = Math.max(most, rssBytes(service.pid()))
+        await sleep(3)
+      })
+      return (most - rest) / body.length
+    },
+  }
+}
+
+function sendSales(service: BenchService, rows: number): Promise<void> {
+  return send(service, JSON.stringify(salesOf(rows)))
+}
+
+/** The answer passes by: parsing it would hold up this process, which is the one that watches. */
+async function send(service: BenchService, body: string): Promise<void> {
+  const client = service.connect()
+  await client.drain('POST', salePath, body)
+  client.close()
+}
+
+async function during(work: Promise<void>, watch: () => Promise<void>): Promise<void> {
+  let isDone = false
+  const done = work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) await watch()
+  await done
+}
+
+function rssBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+}
+
+/** What one large body does to everybody else and to the memory. */
+export const loadMeasures: Measure[] = [
+  blockMeasure(10_000, 50, 20),
+  blockMeasure(100_000, 150, 50),
+  memoryMeasure(100_000),
+]

@@ -1,0 +1,233 @@
+import t from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { select } from '../helpers/sql.ts'
+import {
+  openPlanner,
+  type PlanNode,
+  planOf,
+  type Statement,
+  statementsOf,
+} from '../helpers/statements.ts'
+
+/** Tables that grow with the business: a statement that reads one of them whole gets slower with every row. */
+const largeTables = new Set([
+  ...['sales', 'products', 'product_attributes', 'price_list_rows', 'calendar_months'],
+  ...['competitor_prices', 'agreements'],
+])
+
+const service = await startTestService(t)
+const planner = await openPlanner(service.url)
+t.teardown(() => planner.end())
+const shop = await aLargeShop()
+const listId = await idOf(
+  `select id from price_lists where name = 'L3' and account_id = ${shop.id}`,
+)
+const calendarId = await idOf(
+  `select id from price_lists where name = 'C' and account_id = ${shop.id}`,
+)
+const agreementId = await idOf(
+  `select id from agreements where account_id = ${shop.id} order by id offset 9999 limit 1`,
+)
+
+async function idOf(text: string): Promise<number> {
+  return Number((await select(service.url, text))[0].id)
+}
+
+/** Two accounts with 20,000 rows in every large table; ten lists. */
+async function aLargeShop(): Promise<TestAccount> {
+  const shops = [await service.newAccount(t), await service.newAccount(t)] as const
+  for (const { id, post } of shops) {
+    await post('/api/v1/product_catalog/schema/create_schema/', {
+      attributes: [{ name: 'brand', type: 'string' }],
+      extensions: [{ name: 'country', type: 'string' }],
+      costs: [{ name: 'purchase' }],
+    })
+    await post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config: ['code'] })
+    const period = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+    const lists = Array.from({ length: 10 }, (_, index) => ({ name: `L${index}`, ...period }))
+    const calendar = { name: 'C', is_calendar: true, ...period }
+    await post('/api/v1/price_list/bulk_create/', [...lists, calendar])
+    for (const text of fillStatements(id)) await select(service.url, text)
+  }
+  for (const table of largeTables) await select(service.url, `vacuum analyze ${table}`)
+  return shops[0]
+}
+
+function fillStatements(account: number): string[] {
+  const range = 'generate_series(1, 20000) i'
+  return [
+    `insert into products (account_id, code, extensions, costs, active)
+     select ${account}, 'P' || i / 2, array['X' || i % 2], '{1}', true from ${range}`,
+    `insert into product_attributes select ${account}, 'P' || i, array['B' || i % 100] from ${range} where i <= 10000`,
+    `update price_lists set version = 1, published_at = now() where account_id = ${account}`,
+    `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
+     select ${account}, l.id, p.id, p.code, p.extensions, '{1}', 1
+     from products p join price_lists l using (account_id)
+     where account_id = ${account} and p.id % 10 = l.id % 10`,
+    `insert into calendar_months select ${account}, r.price_list_id, r.id, 1, m::date, array_fill(1, array[31])
+     from price_list_rows r join price_lists l on l.id = r.price_list_id,
+       generate_series('2026-01-01'::timestamp, '2026-12-01', '1 month') m
+     where l.is_calendar and l.account_id = ${account}`,
+    `insert into sales (account_id, transaction_id, code, extension, quantity, revenue, transaction_date, client_code)
+     select ${account}, 'T' || i, 'P' || i / 2, 'X', 1, 1, '2020-01-01'::timestamptz + i * interval '1 hour',
+       repeat('c', 50)
+     from ${range}`,
+    `insert into competitor_prices (account_id, hash, code, dimensions, competitor_name, competitor_price, latest_update)
+     select ${account}, sha256(i::text::bytea), 'P' || i, array['P' || i], 'Rival ' || i % 100, 1, now() from ${range}`,
+    `insert into agreements (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
+     select ${account}, sha256(i::text::bytea), 'A' || i % 500, 'C' || i % 500, 'L' || i % 500,
+       jsonb_build_object('product_code', 'P' || i), '{"price": 1}' from ${range}`,
+  ]
+}
+
+/** What the plans of some statements do that takes longer with every row of the account. */
+async function faultsOf(statements: Statement[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const statement of statements) {
+    for (const node of await planOf(planner, shop.id, statement)) {
+      const fault = faultOf(node)
+      if (fault) faults.push(`${fault}: ${statement.text.replace(/\s+/g, ' ')}`)
+    }
+  }
+  return faults
+}
+
+/** To walk all of an account through an index and drop most of it is no better than a sequential scan. */
+function faultOf(node: PlanNode): string | undefined {
+  const table = node['Relation Name'] ?? ''
+  if (!largeTables.has(table)) return undefined
+  if (node['Node Type'] === 'Seq Scan') return `sequential scan of ${table}`
+  const isByAccount = columnsOf(node['Index Cond']).every((column) => column === 'account_id')
+  const dropped = columnsOf(node.Filter).filter((column) => column !== 'account_id')
+  if (isByAccount && dropped.length > 0 && node['Index Name'])
+    return `${node['Index Name']} read whole for ${dropped}`
+  return undefined
+}
+
+/** The columns that a condition compares. */
+function columnsOf(condition = ''): string[] {
+  return [...condition.matchAll(/\(+(?:\w+\.)?(\w+) (?:=|<|>|<=|>=|IS)(?= )/g)].map(
+    ([, column = '']) => column,
+  )
+}
+
+const list = { price_list_name: 'L3' }
+const calendar = { price_list_name: 'C' }
+const sale = { code: 'P7', extension: 'X1', quantity: '1', revenue: '1' }
+const reads = [
+  ...['', '&code=P77'].map((filter) => `/api/v1/product_catalog/?limit=5${filter}`),
+  ...['', '&name=L3'].map((filter) => `/api/v1/price_list/?limit=5${filter}`),
+  `/api/v1/price_list/${listId}`,
+  ...['', '&version=draft', '&offset=1000'].map(
+    (filter) => `/api/v1/price_list/${listId}/rows?limit=5${filter}`,
+  ),
+  `/api/v1/price_list/${calendarId}/rows?limit=5&date=2026-05-05`,
+  ...['', '&code=P77', '&transaction_id=T77', '&from=2022-01-01', '&to=2020-02-01'].map(
+    (filter) => `/api/v1/sales_history/?limit=5${filter}`,
+  ),
+  '/api/v1/sales_history/?limit=5&from=2020-02-01&to=2020-02-02',
+  '/api/v1/sales_history/?limit=5&code=P77&from=2020-01-01&to=2022-01-01',
+  ...['', '&code=P77', '&competitor_name=Rival 7', '&code=P7&competitor_name=Rival 7'].map(
+    (filter) => `/api/v1/competitor_prices/?limit=5${filter}`,
+  ),
+  '/api/v1/competitor_prices/schema/',
+  ...['', '&client_code=C7', '&price_list_code=L7', '&name=A7', '&name=A7&client_code=C7'].map(
+    (filter) => `/api/v1/agreement/?limit=5${filter}`,
+  ),
+  `/api/v1/agreement/${agreementId}`,
+]
+
+for (const path of reads) {
+  t.test(`GET ${path} uses an index`, async (t) => {
+    const statements = await statementsOf(async () => {
+      t.equal((await shop.get(path)).status, 200)
+    })
+    t.not(statements.length, 0)
+    t.strictSame(await faultsOf(statements), [])
+  })
+}
+
+/** Keys of rows that are in the list L3 or C. */
+const keysOf = (id: number) =>
+  select(
+    service.url,
+    'select code, extensions[1] as country from price_list_rows where price_list_id = $1 limit 50',
+    [id],
+  )
+const listKeys = await keysOf(listId)
+const calendarKeys = await keysOf(calendarId)
+const days = calendarKeys.map((key) => ({ ...key, date: '2026-05-05' }))
+const priced = (rows: object[]) => rows.map((row) => ({ ...row, price: 2 }))
+const codes = Array.from({ length: 50 }, (_, index) => `P${index + 100}`)
+
+const calls: [name: string, path: string, body: unknown, method?: string][] = [
+  ['get_prices by key', '/api/v1/prices/get_prices/', { ...list, payload: listKeys }],
+  ['get_prices by code', '/api/v1/prices/get_prices/', { ...list, payload: [{ code: 'P77' }] }],
+  [
+    'get_prices by attribute',
+    '/api/v1/prices/get_prices/',
+    { ...list, payload: [{ attributes: { brand: 'B7' } }], include: ['margin'] },
+  ],
+  ['get_prices of a calendar', '/api/v1/prices/get_prices/', { ...calendar, payload: days }],
+  [
+    'bulk_update_prices',
+    '/api/v1/prices/bulk_update_prices/',
+    { ...list, payload: priced(listKeys) },
+  ],
+  [
+    'bulk_update_prices of a calendar',
+    '/api/v1/prices/bulk_update_prices/',
+    { ...calendar, payload: priced(days) },
+  ],
+  [
+    'bulk_update_dynamic_attributes',
+    '/api/v1/prices/bulk_update_dynamic_attributes/',
+    {
+      ...list,
+      payload: listKeys.map((key) => ({
+        ...{ ...key, dynamic_attribute_name: 'a', dynamic_attribute_value: 1 },
+      })),
+    },
+  ],
+  [
+    'bulk_add_products',
+    '/api/v1/prices/bulk_add_products/',
+    { price_list_name: 'L5', payload: listKeys },
+  ],
+  [
+    'catalog upsert',
+    '/api/v1/product_catalog/bulk_create_or_update/',
+    codes.map((code) => ({ code, country: 'X1', brand: 'B1', purchase: 2 })),
+  ],
+  [
+    'sales upsert',
+    '/api/v1/sales_history/bulk_create_or_update',
+    codes.map((code) => ({ ...sale, transaction_id: `T${code}` })),
+  ],
+  [
+    'competitor prices upsert',
+    '/api/v1/competitor_prices/bulk_create_or_update/',
+    codes.map((code) => ({ code, competitor_name: 'Rival', competitor_price: 2 })),
+  ],
+  [
+    'agreements upsert',
+    '/api/v1/agreement/bulk_create_or_update',
+    codes.map((code) => ({
+      ...{ name: 'N', client_code: 'C', price_list_code: 'L3' },
+      ...{ price_line: { product_code: code }, prices: { price: 2 } },
+    })),
+  ],
+  ['agreement update', `/api/v1/agreement/${agreementId}`, { prices: { price: 3 } }, 'PATCH'],
+]
+
+for (const [name, path, body, method = 'POST'] of calls) {
+  t.test(`${name} uses an index`, async (t) => {
+    const statements = await statementsOf(async () => {
+      const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {}
+      const response = await shop.send(method, path, body, headers)
+      t.ok(response.status < 300, JSON.stringify(response.body).slice(0, 300))
+    })
+    t.not(statements.length, 0)
+    t.strictSame(await faultsOf(statements), [])
+  })
+}
