@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -13,56 +15,55 @@ import {
   startProcess,
 } from './helpers/process.ts'
 
-t.test('the first start prints its address, the docs and the first account, once', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t) }
-  const service = await startProcess(t, settings)
-  const call = await logInFirst(service)
-  t.match(service.stdout(), `Pricewell listens on ${service.url}\n`)
-  t.match(service.stdout(), `${service.url}/docs\n`)
-  t.equal((await call('GET', '/api/v1/price_list/')).status, 200, 'the account works')
-  const docs = await fetch(`${service.url}/docs`)
-  t.equal(docs.status, 200)
-  t.match(await docs.text(), /swagger/i)
-  const { email, password } = firstAccount(service.stdout()) ?? { email: '', password: '' }
-  t.equal(await service.stop(), 0)
-  t.equal(service.stdout().split(password).length, 2, 'the password is shown once')
-  for (const [name, log] of Object.entries({
-    service: service.stderr(),
-    database: serverLog(settings.DATA_DIR),
-  })) {
-    t.notMatch(log, password, `the password is not in the log of the ${name}`)
-    t.notMatch(log, /scrypt:|eyJ/, `no hash and no token is in the log of the ${name}`)
-  }
+const salesPath = '/api/v1/sales_history/bulk_create_or_update'
+const sales = Array.from({ length: 20_000 }, (_, index) => ({
+  ...{ transaction_id: `T${index}`, code: 'C', extension: '', quantity: '1', revenue: '1' },
+}))
 
-  const again = await startProcess(t, settings)
-  t.equal((await caller(() => again.url)('POST', '/login/', { email, password })).status, 200)
-  t.equal(await again.stop(), 0)
-  t.notOk(firstAccount(again.stdout()), 'a second start makes no second account')
-  t.notMatch(again.stdout(), /password|e-mail/)
-})
+t.test(
+  'the first start prints its address, the docs and the first account, once; SIGTERM ends it and its PostgreSQL',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const service = await startProcess(t, settings)
+    const call = await logInFirst(service)
+    t.match(service.stdout(), `Pricewell listens on ${service.url}\n`)
+    t.match(service.stdout(), `${service.url}/docs\n`)
+    t.equal((await call('GET', '/api/v1/price_list/')).status, 200, 'the account works')
+    const docs = await fetch(`${service.url}/docs`)
+    t.equal(docs.status, 200)
+    t.match(await docs.text(), /swagger/i)
+    const { email, password } = firstAccount(service.stdout()) ?? { email: '', password: '' }
+    const pid = postmasterPid(settings.DATA_DIR) as number
+    t.ok(isAlive(pid), 'PostgreSQL runs')
+    t.equal(await service.stop(), 0)
+    t.notOk(isAlive(pid), 'PostgreSQL is stopped')
+    t.notOk(existsSync(join(settings.DATA_DIR, 'postgres', 'postmaster.pid')), 'and cleanly')
+    t.match(serverLog(settings.DATA_DIR), /database system is shut down/)
+    t.equal(service.stdout().split(password).length, 2, 'the password is shown once')
+    for (const [name, log] of Object.entries({
+      service: service.stderr(),
+      database: serverLog(settings.DATA_DIR),
+    })) {
+      t.notMatch(log, password, `the password is not in the log of the ${name}`)
+      t.notMatch(log, /scrypt:|eyJ/, `no hash and no token is in the log of the ${name}`)
+    }
 
-t.test('SIGTERM ends the service and its PostgreSQL', async (t) => {
-  const dataDir = freshDataDir(t)
-  const service = await startProcess(t, { DATA_DIR: dataDir })
-  const pid = postmasterPid(dataDir) as number
-  t.ok(isAlive(pid), 'PostgreSQL runs')
-  t.equal(await service.stop(), 0, 'exit code')
-  t.notOk(isAlive(pid), 'PostgreSQL is stopped')
-  t.notOk(existsSync(join(dataDir, 'postgres', 'postmaster.pid')), 'and was stopped cleanly')
-  t.match(serverLog(dataDir), /database system is shut down/)
-})
-
-t.test('a request that is under way when SIGTERM comes is answered', async (t) => {
-  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) })
-  const call = await logInFirst(service)
-  const sales = Array.from({ length: 20_000 }, (_, index) => ({
-    ...{ transaction_id: `T${index}`, code: 'C', extension: '', quantity: '1', revenue: '1' },
-  }))
-  const answer = call('POST', '/api/v1/sales_history/bulk_create_or_update', sales)
-  await sleep(50)
-  const [{ status, body }, code] = await Promise.all([answer, service.stop()])
-  t.strictSame([status, body.length, code], [201, sales.length, 0])
-})
+    const again = await startProcess(t, settings)
+    const { status, body } = await caller(() => again.url)('POST', '/login/', { email, password })
+    t.equal(status, 200)
+    const answer = caller(() => again.url, body.token)('POST', salesPath, sales)
+    await sleep(50)
+    const [answered, code] = await Promise.all([answer, again.stop()])
+    const expected = [201, sales.length, 0]
+    t.strictSame(
+      [answered.status, answered.body.length, code],
+      expected,
+      'what was under way when SIGTERM came is answered',
+    )
+    t.notOk(firstAccount(again.stdout()), 'a second start makes no second account')
+    t.notMatch(again.stdout(), /password|e-mail/)
+  },
+)
 
 t.test('PostgreSQL survives the service, and the next start attaches to it', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }
@@ -120,13 +121,15 @@ t.test('wrong settings end the start with all of them listed', async (t) => {
 })
 
 t.test('a port that is taken ends the start plainly, and PostgreSQL with it', async (t) => {
-  const first = await startProcess(t, { DATA_DIR: freshDataDir(t) })
-  const settings = { DATA_DIR: freshDataDir(t), PORT: new URL(first.url).port }
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const settings = { DATA_DIR: freshDataDir(t), PORT: String(port) }
   const { code, stderr } = await runFile('src/server.ts', [], settings)
   t.equal(code, 1)
   t.match(stderr, /EADDRINUSE/)
   t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')
-  t.equal(await first.stop(), 0)
 })
 
 async function firstOf(service: { stdout: () => string }) {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { generatePassword, hashPassword } from './password.ts'
+import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {
   account: string
@@ -16,10 +16,10 @@ export class EmailTaken extends Error {}
  */
 export async function createAccount(
   url: string,
-  wanted: { account: string; email: string; password?: string },
+  { cost, ...wanted }: { account: string; email: string; password?: string; cost?: Cost },
 ): Promise<NewUser> {
   const user = { ...wanted, password: wanted.password ?? generatePassword() }
-  const passwordHash = await hashPassword(user.password)
+  const passwordHash = await hashPassword(user.password, cost)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -10,11 +10,12 @@ type Scrypt = (
 const scryptAsync = promisify(scrypt) as unknown as Scrypt
 
 /** OWASP's scrypt parameters for 64 MiB; stored with each hash so that they can be raised later. */
-const cost = { N: 2 ** 16, r: 8, p: 1 }
+const owaspCost = { N: 2 ** 16, r: 8, p: 1 }
+export type Cost = typeof owaspCost
 const hashBytes = 32
 
 /** `scrypt:N:r:p:salt:hash`, salt and hash in base64. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost: Cost = owaspCost): Promise<string> {
   const salt = randomBytes(16)
   const hash = await derive(password, salt, cost)
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), hash.toString('base64')].join(
@@ -39,6 +40,6 @@ export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-function derive(password: string, salt: Buffer, { N, r, p }: typeof cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { N, r, p }: Cost): Promise<Buffer> {
   return scryptAsync(password, salt, hashBytes, { N, r, p, maxmem: 256 * N * r })
 }

@@ -3,6 +3,8 @@ import root from 'tap'
 import { freshDataDir, logInFirst, type ServiceProcess, startProcess } from '../helpers/process.ts'
 
 const batchRows = 2000
+/** TEST_LONG=1: three times. */
+const crashes = process.env.TEST_LONG === '1' ? 3 : 1
 const writers = 4
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const settings = { DATA_DIR: freshDataDir(root), LOG_LEVEL: 'error' }
@@ -24,7 +26,7 @@ root.test(
   async (t) => {
     const acknowledged = new Set<string>()
     const sent = new Set<string>()
-    for (let crash = 0; crash < 3; crash++) {
+    for (let crash = 0; crash < crashes; crash++) {
       const before = acknowledged.size
       let isKilled = false
       const write = async (writer: number) => {
