@@ -51,7 +51,8 @@ export interface paths {
          *     and filters name columns, changing or leaving out a column is that conflict too. While there are neither
          *     products nor price lists the schema is replaced.
          *
-         *     A column cannot be called like a fixed key of this interface (`code`, `price`, `date`, `attributes`, ...).
+         *     A column cannot be called like a fixed key of this interface (`code`, `price`, `date`, `attributes`, `quantity`,
+         *     `currency`, ...); `description` is free.
          */
         post: operations["createCatalogSchema"];
         delete?: never;

@@ -3,50 +3,9 @@ import type { RequestError } from '../contract/problem.ts'
 import { type ErrorCode, invalidRequest } from '../contract/row-errors.ts'
 import { findValueFault } from './column-value.ts'
 import { type Column, type Columns, type ColumnValue, columnLetter } from './columns.ts'
+import { reservedNames } from './reserved-names.ts'
 
 type Declared = Omit<Column, 'letter' | 'ordinal'>
-
-/** Keys that payload and result rows use themselves; a column of that name could not stand beside them. */
-const reservedNames = new Set([
-  ...[
-    'code',
-    'price',
-    'date',
-    'attributes',
-    'extensions',
-    'promotion',
-    'price_dimension',
-    'active',
-    'pk',
-  ],
-  ...[
-    'price_list_name',
-    'price_list_id',
-    'extended_catalog_id',
-    'active_price',
-    'promotions',
-    'promotion_date',
-  ],
-  ...[
-    'base_price',
-    'margin',
-    'dynamic_attributes',
-    'dynamic_attribute_name',
-    'dynamic_attribute_value',
-    'prices',
-  ],
-  ...[
-    'competitor_price',
-    'competitor_name',
-    'departure_date',
-    'latest_update',
-    'name',
-    'payload',
-    'include',
-    'id',
-  ],
-  ...['error', '__proto__', 'hash'],
-])
 
 /** The columns of a request in the order attributes, extensions, costs. Throws `invalid-request` with all faults. */
 export function readDeclaration(input: Schemas['CatalogSchemaInput']): Declared[] {
