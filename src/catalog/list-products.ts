@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { columnEntries } from './column-value.ts'
@@ -8,22 +8,31 @@ import { type Columns, findColumns } from './columns.ts'
 export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const code = query?.code ?? null
+    const wanted = wantedProducts(account, query)
     const columns = await findColumns(trx, account)
     const { rows: counts } = await sql<{ count: number }>`
-      select count(*) from products where account_id = ${account} and (${code}::text is null or code = ${code})`.execute(
-      trx,
-    )
+      select count(*) from products where ${wanted}`.execute(trx)
     const { rows } = await sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
       from (
-        select * from products where account_id = ${account} and (${code}::text is null or code = ${code})
+        select * from products where ${wanted}
         order by id offset ${offset} limit ${limit}
       ) as page
       left join product_attributes using (account_id, code)
       order by id`.execute(trx)
     return { count: counts[0]?.count ?? 0, results: rows.map((row) => productOf(row, columns)) }
   })
+
+interface Filters {
+  code?: string
+  code_prefix?: string
+}
+
+function wantedProducts(account: number, filters: Filters | undefined): RawBuilder<boolean> {
+  const { code = null, code_prefix: prefix = null } = filters ?? {}
+  return sql`account_id = ${account} and (${code}::text is null or code = ${code})
+    and (${prefix}::text is null or code ^@ ${prefix})`
+}
 
 interface StoredProduct {
   id: number

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -21,12 +22,34 @@ export function jobInfo({ id, status, total, finished, error }: JobRow): Schemas
   }
 }
 
+interface SummaryRow extends JobRow {
+  kind: string
+  price_list_id: number
+  price_list_name: string | null
+  created_at: Date
+  finished_at: Date | null
+}
+
+/** Columns of the summary that are the job's own; `listName` goes with them. */
+export const summaryColumns = [
+  ...(['id', 'status', 'total', 'finished', 'error'] as const),
+  ...(['kind', 'price_list_id', 'created_at', 'finished_at'] as const),
+]
+
+/** The name of a job's list, null when the list is deleted. */
+export function listName(account: number): RawBuilder<string | null> {
+  return sql`(
+    select l.name from price_lists l where l.account_id = ${account} and l.id = jobs.price_list_id
+  )`
+}
+
 /** A job as the list of jobs shows it. */
-export function jobSummary(
-  row: JobRow & { created_at: Date; finished_at: Date | null },
-): Schemas['JobSummary'] {
+export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
   return {
     ...jobInfo(row),
+    kind: row.kind as Schemas['JobKind'],
+    price_list_id: row.price_list_id,
+    ...(row.price_list_name !== null && { price_list_name: row.price_list_name }),
     created_at: row.created_at.toISOString(),
     ...(row.finished_at && { finished_at: row.finished_at.toISOString() }),
   }
@@ -36,7 +59,7 @@ export function jobSummary(
 export async function findJob(trx: Trx, account: number, id: number): Promise<Schemas['Job']> {
   const row = await trx
     .selectFrom('jobs')
-    .select(['id', 'status', 'total', 'finished', 'error', 'created_at', 'finished_at', 'errors'])
+    .select([...summaryColumns, 'errors', listName(account).as('price_list_name')])
     // A result may be noted before what it tells is published.
     .select((eb) => eb.case().when('status', '=', 'done').then(eb.ref('result')).end().as('result'))
     .where('account_id', '=', account)

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { jobSummary } from './job-info.ts'
+import { jobSummary, listName, summaryColumns } from './job-info.ts'
 
-/** One page of jobs in the order they were accepted. */
+/** One page of jobs in the order they were accepted, or the newest first. */
 export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
@@ -14,8 +14,8 @@ export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
       .$if(status !== undefined, (all) => all.where('status', '=', status ?? ''))
     const { count } = await jobs.select(sql<number>`count(*)`.as('count')).executeTakeFirstOrThrow()
     const page = await jobs
-      .select(['id', 'status', 'total', 'finished', 'error', 'created_at', 'finished_at'])
-      .orderBy('id')
+      .select([...summaryColumns, listName(account).as('price_list_name')])
+      .orderBy('id', query?.order === 'newest' ? 'desc' : 'asc')
       .offset(offset)
       .limit(limit)
       .execute()

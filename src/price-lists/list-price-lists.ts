@@ -1,19 +1,52 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
+import type { Trx } from '../database/pool.ts'
+import { isPublished } from './publication.ts'
+import type { PriceList } from './queries.ts'
 import { priceListOf } from './read-price-list.ts'
 
 /** One page of price lists in the order of their ids. */
 export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
+    const { name = '', search = '' } = query ?? {}
     const lists = trx
       .selectFrom('price_lists')
       .where('account_id', '=', account)
-      .$if(query?.name !== undefined, (lists) => lists.where('name', '=', query?.name ?? ''))
+      .$if(query?.name !== undefined, (lists) => lists.where('name', '=', name))
+      .$if(query?.search !== undefined, (lists) => lists.where(nameContains(search)))
     const { count } = await lists
       .select(sql<number>`count(*)`.as('count'))
       .executeTakeFirstOrThrow()
     const page = await lists.selectAll().orderBy('id').offset(offset).limit(limit).execute()
-    return { count, results: page.map(priceListOf) }
+    const rowCounts = query?.include && (await countRows(trx, account, page))
+    return {
+      count,
+      results: page.map((list) => ({
+        ...priceListOf(list),
+        ...(rowCounts && { row_count: rowCounts.get(list.id) ?? 0 }),
+      })),
+    }
   })
+
+/** In the database's own collation: in "C" only the letters of ASCII have a lower case. */
+function nameContains(text: string): RawBuilder<boolean> {
+  const lower = (value: unknown) => sql`lower(${value} collate "default")`
+  return sql`strpos(${lower(sql.ref('name'))}, ${lower(sql`${text}::text`)}) > 0`
+}
+
+/** How many rows the published versions of these lists have; lists without any are left out. */
+async function countRows(
+  trx: Trx,
+  account: number,
+  lists: PriceList[],
+): Promise<Map<number, number>> {
+  const { rows } = await sql<{ id: number; count: number }>`
+    select l.id, count(*)
+    from price_lists l
+    join price_list_rows r on r.account_id = ${account} and r.price_list_id = l.id and ${isPublished}
+    where l.account_id = ${account} and l.id = any(${lists.map(({ id }) => id)}::bigint[])
+    group by l.id`.execute(trx)
+  return new Map(rows.map(({ id, count }) => [id, count]))
+}

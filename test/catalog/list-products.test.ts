@@ -55,6 +55,27 @@ t.test('a code that no product can have is refused', async (t) => {
   }
 })
 
+t.test('code_prefix picks the products whose code begins with it, as it is written', async (t) => {
+  const codes = ['8', '85', '85a', '85A', '850%', '85\u{10ffff}', '850_', '9', 'é', 'e\u0301']
+  const rows = codes.map((code) => ({ code, country: 'UK' }))
+  const account = await aCatalog(t, service, smallSchema, rows)
+  const found = async (prefix: string) => {
+    const query = `code_prefix=${encodeURIComponent(prefix)}&limit=1000`
+    const { status, body } = await account.get(`${catalogPath}?${query}`)
+    t.strictSame([status, body.count], [200, body.results.length], prefix)
+    return body.results.map(({ code }: { code: string }) => code).sort()
+  }
+  for (const prefix of [...codes, '850', '%', '_', 'x'.repeat(255)]) {
+    t.strictSame(await found(prefix), codes.filter((code) => code.startsWith(prefix)).sort())
+  }
+  const both = await account.get(`${catalogPath}?code_prefix=8&code=85a`)
+  t.strictSame(both.body.count, 1, 'together with code')
+  for (const prefix of ['', 'x'.repeat(256), '%00']) {
+    const { status, body } = await account.get(`${catalogPath}?code_prefix=${prefix}`)
+    t.strictSame([status, body.errors[0].pointer], [400, '#/query/code_prefix'], prefix)
+  }
+})
+
 t.test('an account sees its own products only', async (t) => {
   await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
   const other = await aCatalog(t, service, smallSchema)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -23,6 +24,26 @@ t.test('pages of jobs in the order they were accepted, all or those of one statu
   t.strictSame(await list('?status=done'), [0, []])
 })
 
+t.test('the newest come first on request', async (t) => {
+  const { shop, job: first } = await aBigJob(t, service)
+  const second = await addAll(shop, 'L')
+  const list = async (query: string) =>
+    (await shop.get(`/api/v1/jobs/${query}`)).body.results.map(({ id }: { id: number }) => id)
+  t.strictSame(await list('?order=newest'), [second.id, first.id])
+  t.strictSame(await list('?order=newest&limit=1&offset=1'), [first.id])
+  t.strictSame(await list('?order=oldest'), [first.id, second.id])
+})
+
+t.test('each tells which call started it and on which list', async (t) => {
+  const { shop, list } = await aBigJob(t, service)
+  const named = { kind: 'add-products', price_list_id: list.id }
+  t.match((await shop.get('/api/v1/jobs/')).body.results, [{ ...named, price_list_name: 'L' }])
+  await query(service.url, `delete from price_lists where id = ${list.id}`)
+  const [ofDeleted] = (await shop.get('/api/v1/jobs/')).body.results
+  t.match(ofDeleted, named)
+  t.notOk('price_list_name' in ofDeleted, 'a list that is gone has no name')
+})
+
 t.test('an account sees its own jobs only', async (t) => {
   await aBigJob(t, service)
   const stranger = await service.newAccount(t)
@@ -38,6 +59,7 @@ t.test('a faulty query is 400', async (t) => {
     ['limit=x', 'limit'],
     ['status=over', 'status'],
     ['status=', 'status'],
+    ['order=id', 'order'],
   ]
   for (const [query, name] of cases) {
     const { status, body } = await shop.get(`/api/v1/jobs/?${query}`)

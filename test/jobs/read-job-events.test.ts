@@ -168,5 +168,6 @@ t.test('an id that is no id is 400; a client that takes no event stream is 406',
 
 const running: Schemas['Job'] = {
   ...{ id: 1, status: 'progress', resource_type: 'published-price-list', errors: [] },
+  ...{ kind: 'add-products', price_list_id: 1 },
   ...{ progress: { total: 200, finished: 0, error: 0 }, created_at: '2026-01-01T00:00:00.000Z' },
 }

@@ -3,6 +3,7 @@ import { listsPath } from '../helpers/catalog.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
 import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
 const service = await startTestService(t)
 const path = '/api/v1/price_list/'
@@ -54,6 +55,60 @@ t.test('a name that no list can have is refused', async (t) => {
     const { status, body } = await account.get(`${path}?name=${name}`)
     t.strictSame([status, body.errors[0].pointer], [400, '#/query/name'], name)
   }
+})
+
+t.test('search picks the lists whose name contains the text, in any case', async (t) => {
+  const account = await service.newAccount(t)
+  const names = ['Retail 2026', 'retail 2027', 'Wholesale', 'ÉTÉ', '100% _off_', "'; drop"]
+  await account.post(
+    listsPath,
+    names.map((name) => ({ name, ...year })),
+  )
+  const cases: [string, string[]][] = [
+    ['RETAIL', ['Retail 2026', 'retail 2027']],
+    ['sale', ['Wholesale']],
+    ['été', ['ÉTÉ']],
+    ['%', ['100% _off_']],
+    ['_', ['100% _off_']],
+    ["';", ["'; drop"]],
+    ['absent', []],
+  ]
+  for (const [text, expected] of cases) {
+    const { body } = await account.get(`${path}?search=${encodeURIComponent(text)}`)
+    t.strictSame(
+      body.results.map(({ name }: { name: string }) => name),
+      expected,
+      text,
+    )
+    t.equal(body.count, expected.length, text)
+  }
+  for (const text of ['', 'x'.repeat(256), '%00']) {
+    const { status, body } = await account.get(`${path}?search=${text}`)
+    t.strictSame([status, body.errors[0].pointer], [400, '#/query/search'], text)
+  }
+})
+
+t.test('row_count is the number of published rows, on request', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
+  await aList(shop, { name: 'empty' })
+  await aList(shop, { name: 'filled' })
+  await addProducts(shop, 'filled', [
+    { code: 'A', country: 'UK' },
+    { code: 'B', country: 'UK' },
+  ])
+  const { body } = await shop.get(`${path}?include=row_count`)
+  const counts = body.results.map((list: Record<string, unknown>) => [list.name, list.row_count])
+  t.strictSame(counts, [
+    ['empty', 0],
+    ['filled', 2],
+  ])
+  const plain = (await shop.get(path)).body.results
+  t.notOk(
+    plain.some((list: object) => 'row_count' in list),
+    'not unless asked for',
+  )
+  const { status, body: problem } = await shop.get(`${path}?include=rows`)
+  t.strictSame([status, problem.errors[0].pointer], [400, '#/query/include'])
 })
 
 t.test('an account sees its own lists only', async (t) => {
