@@ -178,7 +178,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the price list. */
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
                 id: components["parameters"]["PriceListId"];
             };
             cookie?: never;
@@ -206,7 +209,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the price list. */
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
                 id: components["parameters"]["PriceListId"];
             };
             cookie?: never;
@@ -654,7 +660,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the agreement. */
+                /**
+                 * @description Id of the agreement.
+                 * @example 2
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -2039,23 +2048,22 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+         * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
          *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
          *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
          *     another path or body, 409 while the first request runs.
-         * @example sales-2026-11-27-1
          */
         IdempotencyKey: string;
         /** @description How many results to skip. */
         Offset: number;
         /** @description How many results to answer at most. */
         Limit: number;
-        /**
-         * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
-         * @example "3"
-         */
+        /** @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing. */
         IfMatch: string;
-        /** @description Id of the price list. */
+        /**
+         * @description Id of the price list.
+         * @example 1
+         */
         PriceListId: components["schemas"]["Id"];
     };
     requestBodies: never;
@@ -2131,11 +2139,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2282,11 +2289,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2428,11 +2434,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2441,32 +2446,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example [
-                 *       {
-                 *         "name": "Retail 2026",
-                 *         "description": "Shop prices",
-                 *         "valid_from": "2026-01-01",
-                 *         "valid_to": "2026-12-31",
-                 *         "price_dimensions": [
-                 *           "retail",
-                 *           "wholesale"
-                 *         ],
-                 *         "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
-                 *         "product_filters": {
-                 *           "country": [
-                 *             "United Kingdom",
-                 *             "France"
-                 *           ]
-                 *         }
-                 *       },
-                 *       {
-                 *         "name": "Everything",
-                 *         "valid_from": "2026-01-01",
-                 *         "valid_to": "2026-12-31"
-                 *       }
-                 *     ]
-                 */
                 "application/json": components["schemas"]["PriceListInput"][];
             };
         };
@@ -2478,18 +2457,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "id": 1,
-                     *         "name": "Retail 2026"
-                     *       },
-                     *       {
-                     *         "id": 2,
-                     *         "name": "Everything"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["PriceListCreated"][];
                 };
             };
@@ -2537,7 +2504,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "count": 2,
+                     *       "count": 4,
                      *       "results": [
                      *         {
                      *           "id": 1,
@@ -2574,6 +2541,36 @@ export interface operations {
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false
+                     *         },
+                     *         {
+                     *           "id": 3,
+                     *           "name": "Retail 2027",
+                     *           "description": "Shop prices of next year",
+                     *           "valid_from": "2027-01-01",
+                     *           "valid_to": "2027-12-31",
+                     *           "price_dimensions": [
+                     *             "retail",
+                     *             "wholesale"
+                     *           ],
+                     *           "margin_formula": "= (Price - (D + E)) / Price * 100",
+                     *           "is_calendar": false,
+                     *           "origin": "api",
+                     *           "product_filters": {},
+                     *           "is_published": false
+                     *         },
+                     *         {
+                     *           "id": 4,
+                     *           "name": "Rental 2027",
+                     *           "valid_from": "2027-01-01",
+                     *           "valid_to": "2027-12-31",
+                     *           "price_dimensions": [
+                     *             "price"
+                     *           ],
+                     *           "margin_formula": "= (Price - (D + E)) / Price * 100",
+                     *           "is_calendar": true,
+                     *           "origin": "api",
+                     *           "product_filters": {},
+                     *           "is_published": false
                      *         }
                      *       ]
                      *     }
@@ -2595,7 +2592,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the price list. */
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
                 id: components["parameters"]["PriceListId"];
             };
             cookie?: never;
@@ -2650,8 +2650,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the price list. */
-                id: components["parameters"]["PriceListId"];
+                /**
+                 * @description Id of the price list.
+                 * @example 4
+                 */
+                id: components["schemas"]["Id"];
             };
             cookie?: never;
         };
@@ -2683,12 +2686,18 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Which version of the list. */
                 version?: "published" | "draft";
-                /** @description The day to read of a calendar list; `valid_from` of the list when left out. Refused for other lists. */
-                date?: components["schemas"]["Date"];
+                /**
+                 * @description The day to read of a calendar list, `yyyy-mm-dd`; `valid_from` of the list when left out. Refused for other
+                 *     lists.
+                 */
+                date?: string;
             };
             header?: never;
             path: {
-                /** @description Id of the price list. */
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
                 id: components["parameters"]["PriceListId"];
             };
             cookie?: never;
@@ -2762,11 +2771,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2826,11 +2834,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2896,11 +2903,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3066,11 +3072,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3139,11 +3144,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3292,7 +3296,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the promotion. */
+                /**
+                 * @description Id of the promotion.
+                 * @example 3
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -3321,11 +3328,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3402,9 +3408,15 @@ export interface operations {
                 code?: components["schemas"]["Text"];
                 /** @description Only the sale with this id. */
                 transaction_id?: components["schemas"]["Text"];
-                /** @description Only sales whose `transaction_date` is on or after this day. */
+                /**
+                 * @description Only sales whose `transaction_date` is on or after this day.
+                 * @example 2010-12-01
+                 */
                 from?: components["schemas"]["Date"];
-                /** @description Only sales whose `transaction_date` is on or before this day. */
+                /**
+                 * @description Only sales whose `transaction_date` is on or before this day.
+                 * @example 2010-12-07
+                 */
                 to?: components["schemas"]["Date"];
             };
             header?: never;
@@ -3465,11 +3477,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3575,11 +3586,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3707,11 +3717,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3859,7 +3868,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the agreement. */
+                /**
+                 * @description Id of the agreement.
+                 * @example 2
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -3906,14 +3918,14 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Tags from `ETag`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing.
-                 * @example "3"
-                 */
+                /** @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @description Id of the agreement. */
+                /**
+                 * @description Id of the agreement.
+                 * @example 2
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4055,7 +4067,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the job. */
+                /**
+                 * @description Id of the job.
+                 * @example 1
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4086,16 +4101,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
                  *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
                  *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
                  *     another path or body, 409 while the first request runs.
-                 * @example sales-2026-11-27-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Id of the job. */
+                /**
+                 * @description Id of the job.
+                 * @example 1
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4147,7 +4164,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the job. */
+                /**
+                 * @description Id of the job.
+                 * @example 1
+                 */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;

@@ -8,6 +8,7 @@ import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
+import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
 import { problemBody } from './http/problem-reply.ts'
 import { serviceHandlers } from './http/service.ts'
@@ -65,6 +66,7 @@ export async function buildApp({
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
   await registerContract(app, { db, readingDb, context, service, config }, authenticate)
+  registerPage(app)
   return app
 }
 

@@ -1,20 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import cliProgress from 'cli-progress'
 import closeWithGrace from 'close-with-grace'
 import { createAccount } from '../accounts/create-account.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
 import { type Client, createClient } from './client.ts'
-import { readShop, type Shop } from './online-retail.ts'
-
-const listCountries = ['United Kingdom', 'Germany', 'France', 'EIRE']
-const batchRows = 1000
-const year = { valid_from: '2010-01-01', valid_to: '2010-12-31' }
+import { loadDemo } from './load-demo.ts'
+import { demoUser, retail, withMadeUp } from './made-up.ts'
+import { readShop } from './online-retail.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
 const config = readConfig({
@@ -30,14 +25,8 @@ closeWithGrace({ delay: 25_000, logger: false }, async () => {
   removeDataDir(dataDir)
 })
 const url = await app.listen({ port: config.port, host: config.host })
-const user = await createAccount(server.url, {
-  account: 'demo',
-  email: `demo-${randomBytes(4).toString('hex')}@example.com`,
-})
-const { token } = await createClient(url).post('/login/', {
-  email: user.email,
-  password: user.password,
-})
+await createAccount(server.url, { account: 'demo', ...demoUser })
+const { token } = await createClient(url).post('/login/', demoUser)
 const client = createClient(url, token)
 
 const shop = readShop()
@@ -47,106 +36,28 @@ console.log(
 console.table(
   Object.fromEntries([...shop.skipped].map(([reason, count]) => [reason, { rows: count }])),
 )
-await load(client, shop)
+console.log('Costs, promotions, competitors, agreements and the rental list are made up.')
+await loadDemo(client, withMadeUp(shop))
 await showPrices(client)
-console.log(`\nDocumentation and a console: ${url}/docs`)
-console.log(
-  `Authorize there with:\n\njwt ${token}\n\nCtrl-C stops the service and deletes its data.`,
-)
+console.log(`
+To look around: ${url}
+    e-mail    ${demoUser.email}
+    password  ${demoUser.password}
 
-/** Everything through the HTTP interface, as a feed would. */
-async function load(client: Client, { products, prices, sales }: Shop): Promise<void> {
-  await client.post('/api/v1/product_catalog/schema/create_schema/', {
-    attributes: [{ name: 'description', type: 'string' }],
-    extensions: [{ name: 'country', type: 'string' }],
-  })
-  await client.post('/api/v1/price_list/bulk_create/', [
-    {
-      ...year,
-      name: 'Main countries',
-      price_dimensions: ['retail', 'wholesale'],
-      product_filters: { country: listCountries },
-    },
-    { ...year, name: 'Everything' },
-  ])
-  const inMain = <T extends Record<string, unknown>>(rows: T[]) =>
-    rows.filter(({ country }) => listCountries.includes(String(country)))
-  await inBatches('Catalog', products, (rows) =>
-    client.post('/api/v1/product_catalog/bulk_create_or_update/', rows),
-  )
-  await addProducts(client, 'Main countries', inMain(products))
-  await addProducts(client, 'Everything', products)
-  const mainPrices = inMain(prices).flatMap(({ code, country, retail, wholesale }) => [
-    { code, country, price_dimension: 'retail', price: retail },
-    { code, country, price_dimension: 'wholesale', price: wholesale },
-  ])
-  await inBatches('Prices, Main countries', mainPrices, (payload) =>
-    updatePrices(client, 'Main countries', payload),
-  )
-  const allPrices = prices.map(({ code, country, retail }) => ({ code, country, price: retail }))
-  await inBatches('Prices, Everything', allPrices, (payload) =>
-    updatePrices(client, 'Everything', payload),
-  )
-  await inBatches('Sales', sales, (rows) =>
-    client.post('/api/v1/sales_history/bulk_create_or_update', rows),
-  )
-}
+Documentation and a console, where every example runs as it stands: ${url}/docs
+Authorize there with:
 
-function updatePrices(
-  client: Client,
-  price_list_name: string,
-  payload: unknown[],
-): Promise<unknown> {
-  return client.post('/api/v1/prices/bulk_update_prices/', { price_list_name, payload })
-}
+jwt ${token}
 
-/** Above 100 products the service answers a job; its progress is followed to the end. */
-async function addProducts(
-  client: Client,
-  list: string,
-  products: Shop['products'],
-): Promise<void> {
-  const payload = products.map(({ code, country }) => ({ code, country }))
-  const job = await client.post('/api/v1/prices/bulk_add_products/', {
-    price_list_name: list,
-    payload,
-  })
-  const bar = progressBar(`Job: products of ${list}`, job.progress.total)
-  for (let state = job; state.status === 'progress'; ) {
-    await sleep(50)
-    state = await client.get(`/api/v1/jobs/${job.id}/`)
-    bar.update(state.progress.finished)
-  }
-  bar.stop()
-}
-
-async function inBatches<T>(
-  label: string,
-  rows: T[],
-  send: (batch: T[]) => Promise<unknown>,
-): Promise<void> {
-  const bar = progressBar(label, rows.length)
-  for (let from = 0; from < rows.length; from += batchRows) {
-    const batch = rows.slice(from, from + batchRows)
-    await send(batch)
-    bar.increment(batch.length)
-  }
-  bar.stop()
-}
-
-function progressBar(label: string, total: number): cliProgress.SingleBar {
-  const format = `${label.padEnd(32)} {bar} {value}/{total}`
-  const bar = new cliProgress.SingleBar(
-    { format, noTTYOutput: true, notTTYSchedule: 1000 },
-    cliProgress.Presets.shades_classic,
-  )
-  bar.start(total, 0)
-  return bar
-}
+Ctrl-C stops the service and deletes its data.`)
 
 async function showPrices(client: Client): Promise<void> {
   const read = (payload: object[]) =>
-    client.post('/api/v1/prices/get_prices/', { price_list_name: 'Main countries', payload })
+    client.post('/api/v1/prices/get_prices/', {
+      price_list_name: retail,
+      include: ['base_price'],
+      payload,
+    })
   const exact = await read([
     { code: '22423', country: 'United Kingdom', price_dimension: 'retail' },
   ])
@@ -160,10 +71,11 @@ async function showPrices(client: Client): Promise<void> {
 function show(title: string, rows: Record<string, unknown>[]): void {
   console.log(`\n${title}`)
   console.table(
-    rows.map(({ code, country, price_dimension, active_price, pk }) => ({
+    rows.map(({ code, country, price_dimension, base_price, active_price, pk }) => ({
       code,
       country,
       price_dimension,
+      base_price,
       active_price,
       pk,
     })),

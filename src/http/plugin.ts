@@ -63,7 +63,7 @@ export async function registerContract(
     specification: contractOfRequests(),
     operationResolver: (id: string) => operationRoute(findOperation(id), services) as RouteOptions,
   })
-  rejectOtherMethods(app)
+  rejectUndeclaredMethods(app)
 }
 
 /** The contract without its answers: they are checked by the tests and need no serializer. */
@@ -145,8 +145,7 @@ function findOperation(id: string): Operation {
   return operation
 }
 
-/** A path of the contract with a method that it does not have is 405, not 404. */
-function rejectOtherMethods(app: FastifyInstance): void {
+function rejectUndeclaredMethods(app: FastifyInstance): void {
   for (const method of allMethods) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
@@ -154,17 +153,27 @@ function rejectOtherMethods(app: FastifyInstance): void {
     const methods = new Set(
       present.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     )
-    const allow = [...methods].join(', ')
-    app.route({
-      method: allMethods.filter((method) => !methods.has(method)),
-      url: routeUrl(path),
-      config: { isOpen: present.every(({ scope }) => scope === undefined) },
-      // A body would be refused for its type before the method is.
-      onRequest: () =>
-        Promise.reject(
-          new Problem('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } }),
-        ),
-      handler: () => undefined,
-    })
+    const isOpen = present.every(({ scope }) => scope === undefined)
+    rejectOtherMethods(app, routeUrl(path), { methods: [...methods], isOpen })
   }
+}
+
+/** A path with a method that it does not have is 405, not 404. */
+export function rejectOtherMethods(
+  app: FastifyInstance,
+  url: string,
+  { methods, isOpen }: { methods: string[]; isOpen: boolean },
+): void {
+  const allow = methods.join(', ')
+  app.route({
+    method: allMethods.filter((method) => !methods.includes(method)),
+    url,
+    config: { isOpen },
+    // A body would be refused for its type before the method is.
+    onRequest: () =>
+      Promise.reject(
+        new Problem('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } }),
+      ),
+    handler: () => undefined,
+  })
 }

@@ -1,28 +1,81 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { type Operation, operations } from '../../src/http/contract.ts'
+import { expectConformant, type TestResponse } from '../helpers/conformant.ts'
+import { bodyExamples, examplePath } from '../helpers/examples.ts'
 
 const demo = join(import.meta.dirname, '../../src/cli/demo.ts')
+const child = spawn(process.execPath, [demo], { env: { ...process.env, PORT: '0' } })
+const output = await outputOf(child)
+const [, url = ''] = /(http:\S+)\/docs/.exec(output) ?? []
+const [, token = ''] = /^(jwt \S+)$/m.exec(output) ?? []
 
-t.test('loads the shop over HTTP, reads prices, stays up, and leaves nothing behind', async (t) => {
-  const child = spawn(process.execPath, [demo], { env: { ...process.env, PORT: '0' } })
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => (output += text))
-  child.stderr.setEncoding('utf8').on('data', (text) => (output += text))
-  while (!output.includes('Ctrl-C') && child.exitCode === null) await once(child.stdout, 'data')
+t.test('loads the shop over HTTP, reads prices and stays up', async (t) => {
   t.match(output, /line cut off in the file\s+│ 1 /)
-  t.match(output, /Catalog .* 2843\/2843/)
-  t.match(output, /Job: products of Main countries .* 2648\/2648/)
+  t.match(output, /Catalog .* 2844\/2844/)
+  t.match(output, /Job: products of Retail 2026 .* 2649\/2649/)
   t.match(output, /Sales .* 14594\/14594/)
   t.match(output, /'22423' │ 'United Kingdom' │ 'retail' +│ 25.49/)
-  const [, url = ''] = /(http:\S+)\/docs/.exec(output) ?? []
-  const [, token = ''] = /^(jwt \S+)$/m.exec(output) ?? []
-  const sales = await fetch(`${url}/api/v1/sales_history/?code=22423`, {
-    headers: { authorization: token },
-  })
-  t.match(await sales.json(), { count: 61 })
+  const { body } = await send(t, 'GET', '/api/v1/sales_history/?code=22423')
+  t.match(body, { count: 61 })
+})
+
+t.test('every example of the contract runs as it stands', async (t) => {
+  for (const operation of operations.filter(({ id }) => id !== 'cancelJob')) {
+    for (const { mediaType, name, body } of bodyExamples(operation)) {
+      const { method, id, status } = operation
+      const answer = await send(t, method, examplePath(operation), body, mediaType)
+      // The demonstration has what this example creates, as its summary says.
+      const expected = id === 'createPriceLists' && name === 'first' ? 409 : status
+      t.equal(answer.status, expected, `${id} ${name ?? ''}`, { answer })
+    }
+  }
+})
+
+t.test('only a running job can be cancelled, so one is started for that example', async (t) => {
+  const { path, method, status } = operations.find(({ id }) => id === 'cancelJob') as Operation
+  const sync = { price_list_name: 'Everything' }
+  const jobs: number[] = []
+  // Jobs of one list wait for each other: the last one has not begun.
+  for (let count = 0; count < 4; count++)
+    jobs.push((await send(t, 'POST', '/api/v1/prices/sync_with_catalog/', sync)).body.id)
+  const answer = await send(t, method, path.replace('{id}', String(jobs.at(-1))))
+  t.equal(answer.status, status)
+})
+
+t.test('leaves nothing behind', async (t) => {
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   t.equal(code, 0)
 })
+
+async function outputOf({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
+  let text = ''
+  stdout.setEncoding('utf8').on('data', (piece) => (text += piece))
+  stderr.setEncoding('utf8').on('data', (piece) => (text += piece))
+  while (!text.includes('Ctrl-C') && child.exitCode === null) await once(stdout, 'data')
+  return text
+}
+
+/** The answer is checked against the contract. */
+async function send(
+  t: Test,
+  method: string,
+  path: string,
+  body?: unknown,
+  mediaType = 'application/json',
+): Promise<TestResponse> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: token, ...(body !== undefined && { 'content-type': mediaType }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const headers = Object.fromEntries(response.headers)
+  const text = await response.text()
+  const isJson = headers['content-type']?.includes('json') && text !== ''
+  const answer = { status: response.status, headers, body: isJson ? JSON.parse(text) : text }
+  expectConformant(t, method, path, answer)
+  return answer
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import cliProgress from 'cli-progress'
+import type { Client } from './client.ts'
+import {
+  demoAgreements,
+  demoCompetitorPrices,
+  demoLists,
+  demoPromotions,
+  everything,
+  mainCountries,
+  rental,
+  rentalPrices,
+  retail,
+} from './made-up.ts'
+import type { Shop } from './online-retail.ts'
+
+const batchRows = 1000
+
+/** Loads the shop into an empty account, everything through the HTTP interface, as a feed would. */
+export async function loadDemo(client: Client, shop: Shop): Promise<void> {
+  const { products, prices, sales } = shop
+  await client.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [{ name: 'description', type: 'string' }],
+    extensions: [{ name: 'country', type: 'string' }],
+    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  })
+  await client.post('/api/v1/price_list/bulk_create/', demoLists)
+  await inBatches('Catalog', products, (rows) =>
+    client.post('/api/v1/product_catalog/bulk_create_or_update/', rows),
+  )
+  await addProducts(client, retail, products.filter(isMain))
+  await addProducts(client, everything, products)
+  await client.post('/api/v1/prices/sync_with_catalog/', { price_list_name: rental })
+  const byColumn = prices.filter(isMain).flatMap(({ code, country, retail, wholesale }) => [
+    { code, country, price_dimension: 'retail', price: retail },
+    { code, country, price_dimension: 'wholesale', price: wholesale },
+  ])
+  const plain = prices.map(({ code, country, retail }) => ({ code, country, price: retail }))
+  await updatePrices(client, retail, byColumn)
+  await updatePrices(client, everything, plain)
+  await updatePrices(client, rental, rentalPrices(prices))
+  await inBatches('Sales', sales, (rows) =>
+    client.post('/api/v1/sales_history/bulk_create_or_update', rows),
+  )
+  await loadMarket(client, shop)
+}
+
+function isMain({ country }: Record<string, unknown>): boolean {
+  return mainCountries.includes(String(country))
+}
+
+/** What others charge, and what our customers get. */
+async function loadMarket(client: Client, shop: Shop): Promise<void> {
+  await client.post('/api/v1/competitor_prices/schema/create_schema/', {
+    attributes_config: ['code', 'country'],
+  })
+  await inBatches('Competitor prices', demoCompetitorPrices(shop), (rows) =>
+    client.post('/api/v1/competitor_prices/bulk_create_or_update/', rows),
+  )
+  // One call each: ids in this order.
+  for (const agreement of demoAgreements)
+    await client.post('/api/v1/agreement/bulk_create_or_update', [agreement])
+  await client.post('/api/v1/promotions/bulk_create_or_update/', demoPromotions())
+}
+
+function updatePrices(client: Client, list: string, rows: unknown[]): Promise<void> {
+  return inBatches(`Prices, ${list}`, rows, (payload) =>
+    client.post('/api/v1/prices/bulk_update_prices/', { price_list_name: list, payload }),
+  )
+}
+
+/** Above 100 products the service answers a job; its progress is followed to the end. */
+async function addProducts(
+  client: Client,
+  list: string,
+  products: Shop['products'],
+): Promise<void> {
+  const payload = products.map(({ code, country }) => ({ code, country }))
+  const job = await client.post('/api/v1/prices/bulk_add_products/', {
+    price_list_name: list,
+    payload,
+  })
+  const bar = progressBar(`Job: products of ${list}`, job.progress.total)
+  for (let state = job; state.status === 'progress'; ) {
+    await sleep(50)
+    state = await client.get(`/api/v1/jobs/${job.id}/`)
+    bar.update(state.progress.finished)
+  }
+  bar.stop()
+}
+
+async function inBatches<T>(
+  label: string,
+  rows: T[],
+  send: (batch: T[]) => Promise<unknown>,
+): Promise<void> {
+  const bar = progressBar(label, rows.length)
+  for (let from = 0; from < rows.length; from += batchRows) {
+    const batch = rows.slice(from, from + batchRows)
+    await send(batch)
+    bar.increment(batch.length)
+  }
+  bar.stop()
+}
+
+function progressBar(label: string, total: number): cliProgress.SingleBar {
+  const format = `${label.padEnd(32)} {bar} {value}/{total}`
+  const bar = new cliProgress.SingleBar(
+    { format, noTTYOutput: true, notTTYSchedule: 1000 },
+    cliProgress.Presets.shades_classic,
+  )
+  bar.start(total, 0)
+  return bar
+}

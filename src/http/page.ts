@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { rejectOtherMethods } from './plugin.ts'
+
+const folder = join(import.meta.dirname, '../page')
+
+/** Media types of the page's files; files of other kinds in the folder are not served. */
+const mediaTypes: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** Own files only, no inline scripts or styles, no texts made into markup, no frames. */
+export const pageHeaders: Record<string, string> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+}
+
+/** The page for people at `/`, its files at `/page/`: open, read once, the same until the service is started anew. */
+export function registerPage(app: FastifyInstance): void {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => extname(name) in mediaTypes)) {
+    const url = file === 'index.html' ? '/' : `/page/${file.replaceAll('\\', '/')}`
+    registerFile(app, url, join(folder, file))
+  }
+}
+
+function registerFile(app: FastifyInstance, url: string, file: string): void {
+  const content = readFileSync(file)
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  const headers = { ...pageHeaders, etag }
+  app.get(url, { config: { isOpen: true } }, async (request, reply) => {
+    reply.headers(headers)
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+    return reply.type(mediaTypes[extname(file)] ?? '').send(content)
+  })
+  rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
+}

@@ -1,0 +1,93 @@
+import { readEvents } from './events.js'
+import { session } from './session.js'
+
+/** @typedef {import('../../generated/openapi.d.ts').components['schemas']} Schemas */
+/** @typedef {Record<string, string | number | undefined>} Query */
+
+/** An answer that is not a success, or none at all. */
+export class Failure extends Error {
+  /** @param {Partial<Schemas['Problem']>} problem */
+  constructor({ title = 'No answer', detail = '', status = 0, instance = '' }) {
+    super(detail || title)
+    this.title = title
+    this.status = status
+    this.instance = instance
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {Query} query
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function get(path, query = {}, signal) {
+  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
+  const response = await send(`${path}${text && `?${text}`}`, signal ? { signal } : {})
+  return response.json()
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function post(path, body, signal) {
+  const response = await send(path, {
+    ...(signal && { signal }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return response.json()
+}
+
+/**
+ * The changes of a job until it has ended. Not EventSource: it sends no Authorization header.
+ *
+ * @param {number} id
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Schemas['JobInfo']>}
+ */
+export async function* jobEvents(id, signal) {
+  const { body } = await send(`/api/v1/jobs/${id}/events/`, {
+    signal,
+    headers: { accept: 'text/event-stream' },
+  })
+  if (!body) return
+  for await (const { data } of readEvents(textOf(body))) yield JSON.parse(data)
+}
+
+/** @param {ReadableStream<Uint8Array<ArrayBuffer>>} body */
+async function* textOf(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    yield value
+  }
+}
+
+/**
+ * Throws a Failure; one with the status 401 ends the session.
+ *
+ * @param {string} path
+ * @param {RequestInit} init
+ */
+async function send(path, init) {
+  const headers = new Headers(init.headers)
+  if (session.token) headers.set('authorization', `jwt ${session.token}`)
+  const response = await fetch(path, { ...init, headers }).catch((error) => {
+    if (error.name === 'AbortError') throw error
+    throw new Failure({ detail: 'The service cannot be reached.' })
+  })
+  if (response.ok) return response
+  const failure = new Failure(await response.json().catch(() => ({ status: response.status })))
+  if (failure.status === 401 && session.token) {
+    session.end()
+    dispatchEvent(new Event('session-ended'))
+  }
+  throw failure
+}

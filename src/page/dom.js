@@ -1,0 +1,102 @@
+/** @typedef {Node | string | number | false | null | undefined} Child */
+/** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
+
+/**
+ * An element. Texts become text nodes, whatever they contain; a function is a listener (`onclick`); `false`, `null` and
+ * `undefined` leave an attribute or a child out.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag)
+  setAttributes(element, attributes)
+  append(element, children.flat())
+  return element
+}
+
+/**
+ * An SVG element.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  setAttributes(element, attributes)
+  append(element, children.flat())
+  return element
+}
+
+/**
+ * A text that came from the account: it runs in its own direction and does not disturb what stands beside it.
+ *
+ * @param {unknown} text
+ */
+export function name(text) {
+  return el('bdi', { class: 'name' }, String(text))
+}
+
+/** @param {string} id */
+export function byId(id) {
+  const element = document.getElementById(id)
+  if (!element) throw new Error(`there is no #${id}`)
+  return element
+}
+
+/**
+ * Calls `work` once, when it has not been asked for again for a while.
+ *
+ * @param {() => void} work
+ */
+export function debounced(work, delayMs = 250) {
+  let timer = 0
+  return () => {
+    clearTimeout(timer)
+    timer = setTimeout(work, delayMs)
+  }
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let announcing
+
+/**
+ * Says something to people who listen to the page. What follows within a moment replaces it.
+ *
+ * @param {string} text
+ */
+export function announce(text) {
+  clearTimeout(announcing)
+  announcing = setTimeout(() => {
+    byId('status').textContent = text
+  }, 100)
+}
+
+/**
+ * @param {Element} element
+ * @param {Attributes} attributes
+ */
+function setAttributes(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue
+    if (typeof value === 'function') element.addEventListener(key.slice(2), value)
+    else element.setAttribute(key, value === true ? '' : String(value))
+  }
+}
+
+/**
+ * @param {Element} element
+ * @param {Child[]} children
+ */
+function append(element, children) {
+  for (const child of children) {
+    if (child === false || child === null || child === undefined) continue
+    element.append(child instanceof Node ? child : String(child))
+  }
+}

@@ -1,0 +1,92 @@
+const none = '–'
+
+const whole = new Intl.NumberFormat()
+const money = new Intl.NumberFormat(undefined, {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 6,
+})
+const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const difference = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 1,
+  signDisplay: 'exceptZero',
+})
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const monthFormat = new Intl.DateTimeFormat(undefined, { month: 'short', timeZone: 'UTC' })
+const momentFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+})
+const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const secondsFormat = new Intl.NumberFormat(undefined, {
+  style: 'unit',
+  unit: 'second',
+  maximumFractionDigits: 1,
+})
+
+/** @param {number} value */
+export const count = (value) => whole.format(value)
+
+/** A price or cost, with its decimals. @param {number | null | undefined} value */
+export const price = (value) => (value === null || value === undefined ? none : money.format(value))
+
+/** A margin: it is stored in percent. @param {number | null | undefined} value */
+export const margin = (value) =>
+  value === null || value === undefined ? none : share.format(value / 100)
+
+/** How much more or less than ours. @param {number} theirs @param {number} ours */
+export const compared = (theirs, ours) => (ours === 0 ? none : difference.format(theirs / ours - 1))
+
+/** A calendar day, the same everywhere on earth. @param {string} date `yyyy-mm-dd` */
+export const day = (date) => dayFormat.format(new Date(`${date}T00:00:00Z`))
+
+/** The month of a day. @param {string} date `yyyy-mm-dd` */
+export const month = (date) => monthFormat.format(new Date(`${date}T00:00:00Z`))
+
+/** A moment, in the reader's time zone. @param {string} timestamp */
+export const moment = (timestamp) => momentFormat.format(new Date(timestamp))
+
+/** How long something took. @param {number} ms */
+export const duration = (ms) => secondsFormat.format(ms / 1000)
+
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+
+/**
+ * How long ago a moment is, in the largest unit that fits.
+ *
+ * @param {string} timestamp
+ * @param {number} [now]
+ */
+export function ago(timestamp, now = Date.now()) {
+  const seconds = Math.round((Date.parse(timestamp) - now) / 1000)
+  for (const [unit, size] of units) {
+    if (Math.abs(seconds) >= size) return agoFormat.format(Math.trunc(seconds / size), unit)
+  }
+  return agoFormat.format(Math.trunc(seconds), 'second')
+}
+
+/** Today, the UTC day, as the service sees it. */
+export function today() {
+  return new Date().toISOString().slice(0, 10)
+}
+
+/**
+ * The days from the first one on.
+ *
+ * @param {string} first `yyyy-mm-dd`
+ * @param {number} length
+ */
+export function daysFrom(first, length) {
+  const start = Date.parse(`${first}T00:00:00Z`)
+  return Array.from({ length }, (_, index) =>
+    new Date(start + index * 86_400_000).toISOString().slice(0, 10),
+  )
+}

@@ -1,0 +1,30 @@
+/** Steps of the scale, from the lowest price to the highest. */
+export const steps = 7
+
+/**
+ * The step of each price between the lowest and the highest, 1 to `steps`; 0 where there is no price. Prices that are
+ * all the same are in the middle.
+ *
+ * @param {number[]} prices
+ */
+export function heatOf(prices) {
+  const { low, high } = rangeOf(prices)
+  if (low === high) return prices.map((price) => (price > 0 ? Math.ceil(steps / 2) : 0))
+  return prices.map((price) =>
+    price > 0 ? Math.min(steps, 1 + Math.floor((steps * (price - low)) / (high - low))) : 0,
+  )
+}
+
+/**
+ * The lowest and the highest price and their first days, by position; a price of 0 is not set and does not count.
+ *
+ * @param {number[]} prices
+ */
+export function rangeOf(prices) {
+  const set = prices.filter((price) => price > 0)
+  const low = set.reduce((least, price) => Math.min(least, price), Number.POSITIVE_INFINITY)
+  const high = set.reduce((most, price) => Math.max(most, price), Number.NEGATIVE_INFINITY)
+  return set.length === 0
+    ? { low: 0, high: 0, lowAt: -1, highAt: -1 }
+    : { low, high, lowAt: prices.indexOf(low), highAt: prices.indexOf(high) }
+}

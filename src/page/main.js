@@ -1,0 +1,78 @@
+import { byId } from './dom.js'
+import { readRoute } from './routes.js'
+import { session } from './session.js'
+import { empty } from './states.js'
+import { showJobs } from './views/jobs.js'
+import { showList } from './views/list.js'
+import { showLists } from './views/lists.js'
+import { showLogin } from './views/login.js'
+import { showPrices } from './views/prices.js'
+
+/**
+ * Fills the page for a route until the signal says that it is left.
+ *
+ * @template Route
+ * @typedef {(main: HTMLElement, route: Route, signal: AbortSignal) => void} View
+ */
+
+const main = byId('main')
+let leaving = new AbortController()
+let shown = ''
+
+addEventListener('hashchange', () => show())
+addEventListener('session-ended', () => show('Your session has ended. Log in again to go on.'))
+byId('sign-out').addEventListener('click', () => {
+  session.end()
+  show()
+})
+byId('skip').addEventListener('click', (event) => {
+  event.preventDefault()
+  main.focus()
+})
+show()
+
+/** @param {string} [notice] */
+function show(notice) {
+  leaving.abort()
+  leaving = new AbortController()
+  const isOpen = session.token !== ''
+  byId('nav').hidden = !isOpen
+  byId('sign-out').hidden = !isOpen
+  main.replaceChildren()
+  main.removeAttribute('aria-busy')
+  if (isOpen) showRoute(leaving.signal)
+  else showLogin(main, { notice, onLogin: () => show() })
+  document.title = `${main.querySelector('h1')?.textContent ?? 'Pricewell'} · Pricewell`
+  if (shown !== '') focusHeading()
+  shown = location.hash || '#'
+}
+
+/** @param {AbortSignal} signal */
+function showRoute(signal) {
+  const route = readRoute(location.hash)
+  const current = { lists: 'lists', list: 'lists', prices: 'prices', jobs: 'jobs', missing: '' }
+  for (const link of byId('nav').querySelectorAll('a')) {
+    if (link.dataset.view === current[route.view]) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+  switch (route.view) {
+    case 'lists':
+      return showLists(main, route, signal)
+    case 'list':
+      return showList(main, route, signal)
+    case 'prices':
+      return showPrices(main, route, signal)
+    case 'jobs':
+      return showJobs(main, route, signal)
+    default:
+      main.replaceChildren(empty('There is no such page.', 'Choose one above.'))
+  }
+}
+
+/** After a change of the page the reading goes on at its heading. */
+function focusHeading() {
+  const heading = main.querySelector('h1')
+  if (!heading) return
+  heading.tabIndex = -1
+  heading.focus()
+}

@@ -1,0 +1,52 @@
+/**
+ * What the part of the address after `#` asks for.
+ *
+ * @typedef {{ view: 'lists', search: string }
+ *   | { view: 'list', id: number, page: number, date: string | undefined }
+ *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined }
+ *   | { view: 'jobs' }
+ *   | { view: 'missing' }} Route
+ */
+
+const isDay = /^\d{4}-\d{2}-\d{2}$/
+
+/**
+ * @param {string} hash
+ * @returns {Route}
+ */
+export function readRoute(hash) {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s)
+  const values = new URLSearchParams(query)
+  const dayOf = (/** @type {string} */ key) => {
+    const value = values.get(key) ?? ''
+    return isDay.test(value) ? value : undefined
+  }
+  if (path === '' || path === 'lists') return { view: 'lists', search: values.get('q') ?? '' }
+  if (path === 'jobs') return { view: 'jobs' }
+  if (path === 'prices') {
+    const list = readId(values.get('list'))
+    const code = values.get('code') ?? ''
+    return { view: 'prices', code, list, on: dayOf('on'), date: dayOf('date') }
+  }
+  const id = readId(path.match(/^lists\/(.+)$/)?.[1])
+  if (id === undefined) return { view: 'missing' }
+  return { view: 'list', id, page: readId(values.get('page')) ?? 1, date: dayOf('date') }
+}
+
+/** @param {string | null | undefined} text */
+function readId(text) {
+  const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : Number.NaN
+  return Number.isSafeInteger(id) ? id : undefined
+}
+
+/**
+ * The address of a view; what is absent or empty is left out.
+ *
+ * @param {string} path
+ * @param {Record<string, string | number | undefined>} [values]
+ */
+export function href(path, values = {}) {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined && value !== '')
+  const query = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
+  return `#/${path}${query && `?${query}`}`
+}

@@ -1,0 +1,65 @@
+import { Failure } from './api.js'
+import { announce, el } from './dom.js'
+
+/** Something is on its way; seen only when it takes a while. */
+export function loading(label = 'Loading') {
+  return el(
+    'div',
+    { class: 'loading', role: 'status' },
+    el('span', { class: 'unseen' }, `${label} …`),
+    Array.from({ length: 4 }, () => el('span', { class: 'bone', 'aria-hidden': 'true' })),
+  )
+}
+
+/**
+ * There is nothing, and what could be done.
+ *
+ * @param {string} title
+ * @param {...import('./dom.js').Child} hint
+ */
+export function empty(title, ...hint) {
+  announce(title)
+  return el('div', { class: 'empty' }, el('p', { class: 'lead' }, title), el('p', {}, ...hint))
+}
+
+/**
+ * @param {unknown} error
+ * @param {() => void} [retry]
+ */
+export function failed(error, retry) {
+  const failure = error instanceof Failure ? error : new Failure({ title: 'Something went wrong' })
+  if (!(error instanceof Failure)) console.error(error)
+  return el(
+    'div',
+    { class: 'failed', role: 'alert' },
+    el('p', { class: 'lead' }, failure.title),
+    failure.message !== failure.title && el('p', {}, failure.message),
+    failure.instance && el('p', { class: 'hint' }, `Request ${failure.instance}`),
+    retry && el('button', { type: 'button', onclick: retry }, 'Try again'),
+  )
+}
+
+/**
+ * Fills a place with what `load` answers: first a sign that it is on its way, then the content or what went wrong.
+ *
+ * @param {Element} place
+ * @param {AbortSignal} signal
+ * @param {() => Promise<Node | Node[]>} load
+ */
+export async function fill(place, signal, load) {
+  place.setAttribute('aria-busy', 'true')
+  if (!place.hasChildNodes()) place.replaceChildren(loading())
+  try {
+    const content = await load()
+    if (!signal.aborted) place.replaceChildren(...[content].flat())
+  } catch (error) {
+    if (signal.aborted) return
+    place.replaceChildren(
+      failed(error, () => {
+        place.replaceChildren()
+        void fill(place, signal, load)
+      }),
+    )
+  }
+  if (!signal.aborted) place.removeAttribute('aria-busy')
+}

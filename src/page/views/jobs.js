@@ -1,0 +1,188 @@
+import { get, jobEvents } from '../api.js'
+import { announce, el, name } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+import { empty, fill } from '../states.js'
+import { newOrder, table } from '../table.js'
+
+/** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
+/** @typedef {import('../api.js').Schemas['JobInfo']} JobInfo */
+
+const refreshMs = 5000
+/** A browser has six connections to a service; the list of jobs and the rest of the page need some of them. */
+const watchedMax = 3
+const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
+const kinds = { 'add-products': 'Add products to', 'sync-with-catalog': 'Sync with the catalog:' }
+
+/** @type {import('../main.js').View<unknown>} */
+export function showJobs(main, _route, signal) {
+  const place = el('div', { class: 'panel' })
+  main.replaceChildren(el('h1', {}, 'Jobs'), place)
+  const watched = new Set()
+  /** @type {States} */
+  const states = new Map()
+  const order = newOrder()
+  let shown = ''
+  const read = async () => {
+    const query = { order: 'newest', limit: 50 }
+    /** @type {{ results: JobSummary[] }} */
+    const { results } = await get('/api/v1/jobs/', query, signal)
+    for (const job of results) {
+      stateOf(states, job.id).update(job)
+      if (job.status === 'progress') void watch(job.id)
+    }
+    return results
+  }
+  const show = (/** @type {JobSummary[]} */ jobs) => {
+    shown = keyOf(jobs)
+    return jobs.length > 0 ? jobTable(jobs, states, order) : noJobs()
+  }
+  const refresh = async () => {
+    const jobs = await read()
+    if (keyOf(jobs) !== shown) place.replaceChildren(show(jobs))
+  }
+  // A look that fails is followed by another one in a moment.
+  const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)
+  const watch = async (/** @type {number} */ id) => {
+    if (watched.has(id) || watched.size >= watchedMax) return
+    watched.add(id)
+    const isOver = await follow(id, stateOf(states, id), signal)
+    watched.delete(id)
+    if (isOver) quietly(refresh())
+  }
+  void fill(place, signal, async () => show(await read()))
+  const timer = setInterval(() => document.hidden || quietly(refresh()), refreshMs)
+  signal.addEventListener('abort', () => clearInterval(timer))
+}
+
+/** @typedef {Map<number, ReturnType<typeof jobState>>} States */
+
+/**
+ * @param {States} states
+ * @param {number} id
+ */
+function stateOf(states, id) {
+  const state = states.get(id) ?? jobState(id)
+  states.set(id, state)
+  return state
+}
+
+/**
+ * Shows a job as it goes on. Answers whether it has ended; else its stream was cut short.
+ *
+ * @param {number} id
+ * @param {ReturnType<typeof jobState>} state
+ * @param {AbortSignal} signal
+ */
+async function follow(id, state, signal) {
+  let isOver = false
+  try {
+    for await (const job of jobEvents(id, signal)) {
+      state.update(job)
+      isOver = job.status !== 'progress'
+    }
+  } catch {
+    // The list is read again in a moment, and the job followed again if it still runs.
+  }
+  return isOver
+}
+
+/** What the rows of the table depend on, but for what changes in place. @param {JobSummary[]} jobs */
+function keyOf(jobs) {
+  return JSON.stringify(
+    jobs.map(({ id, status, price_list_name }) => [id, status, price_list_name]),
+  )
+}
+
+function noJobs() {
+  const hint = 'Work on more than 100 products runs as a job; jobs are kept for 7 days.'
+  return empty('There are no jobs.', hint)
+}
+
+/**
+ * @param {JobSummary[]} jobs
+ * @param {States} states
+ * @param {import('../table.js').Order} order
+ */
+function jobTable(jobs, states, order) {
+  return table({
+    caption: 'Jobs',
+    order,
+    rows: jobs,
+    columns: [
+      {
+        label: 'Job',
+        sort: ({ id }) => id,
+        cell: ({ id }) => String(id),
+        isNumber: true,
+        isWide: true,
+      },
+      { label: 'Work', sort: ({ kind }) => kind, cell: workOf },
+      { label: 'Progress', cell: ({ id }) => states.get(id)?.element },
+      {
+        label: 'Started',
+        sort: ({ created_at }) => created_at,
+        cell: ({ created_at }) => time(created_at),
+        isWide: true,
+      },
+      {
+        label: 'Took',
+        sort: took,
+        cell: (job) => (job.finished_at ? format.duration(took(job)) : '–'),
+        isNumber: true,
+        isWide: true,
+      },
+    ],
+  })
+}
+
+/** @param {JobSummary} job */
+function workOf({ kind, price_list_id, price_list_name, created_at }) {
+  const list =
+    price_list_name === undefined
+      ? 'a list that is gone'
+      : el('a', { href: href(`lists/${price_list_id}`) }, name(price_list_name))
+  return [
+    el('span', {}, `${kinds[kind]} `, list),
+    el('span', { class: 'sub narrow' }, time(created_at)),
+  ]
+}
+
+/** @param {string} timestamp */
+function time(timestamp) {
+  return el('time', { datetime: timestamp }, format.moment(timestamp))
+}
+
+/** @param {JobSummary} job */
+function took({ created_at, finished_at }) {
+  return finished_at ? Date.parse(finished_at) - Date.parse(created_at) : 0
+}
+
+/**
+ * The status and the progress of a job, which change in place; each quarter of the way is announced.
+ *
+ * @param {number} id
+ */
+function jobState(id) {
+  const badge = el('span', {})
+  const bar = el('progress', { 'aria-label': `Progress of job ${id}` })
+  const text = el('span', { class: 'sub' })
+  const element = el('div', { class: 'progress' }, badge, bar, text)
+  let announced = ''
+  /** @param {JobInfo} job */
+  const update = ({ status, progress: { total, finished, error } }) => {
+    badge.className = `badge ${status}`
+    badge.textContent = statuses[status]
+    bar.max = Math.max(total, 1)
+    bar.value = status === 'done' ? bar.max : finished
+    bar.hidden = status === 'failed' || status === 'cancelled'
+    text.textContent = `${format.count(finished)} of ${format.count(total)}${error > 0 ? `, ${format.count(error)} failed` : ''}`
+    const quarters = Math.floor((4 * finished) / Math.max(total, 1)) * 25
+    const news =
+      status === 'progress' ? `Job ${id}: ${quarters} %` : `Job ${id}: ${statuses[status]}`
+    const isFirstLook = announced === ''
+    if (news !== announced && !(isFirstLook && status !== 'progress')) announce(news)
+    announced = news
+  }
+  return { element, update }
+}

@@ -1,0 +1,158 @@
+import { get } from '../api.js'
+import { announce, debounced, el, name } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+import { empty, fill } from '../states.js'
+import { table } from '../table.js'
+
+/** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
+
+const path = '/api/v1/price_list/'
+const shownMax = 200
+
+/** @type {import('../main.js').View<{ search: string }>} */
+export function showLists(main, { search }, signal) {
+  const place = el('div', { class: 'panel' })
+  let searching = new AbortController()
+  const input = el('input', {
+    type: 'search',
+    value: search,
+    maxlength: 255,
+    placeholder: 'Part of a name',
+    oninput: debounced(() => {
+      if (signal.aborted) return
+      history.replaceState(null, '', href('lists', { q: input.value }))
+      load()
+    }),
+  })
+  const load = () => {
+    searching.abort()
+    searching = new AbortController()
+    const current = AbortSignal.any([signal, searching.signal])
+    void fill(place, current, () => listsOf(input.value, current))
+  }
+  main.replaceChildren(
+    el(
+      'div',
+      { class: 'heading' },
+      el('h1', {}, 'Price lists'),
+      el('label', { class: 'search' }, el('span', {}, 'Search'), input),
+    ),
+    place,
+  )
+  load()
+}
+
+/**
+ * @param {string} search
+ * @param {AbortSignal} signal
+ */
+async function listsOf(search, signal) {
+  const query = { search, limit: shownMax }
+  const { count, results } = await get(path, query, signal)
+  announce(count === 1 ? '1 price list' : `${format.count(count)} price lists`)
+  if (count > 0) {
+    const rowCounts = get(path, { ...query, include: 'row_count' }, signal)
+    return [summary(count), await listTable(results, rowCounts)]
+  }
+  return search === ''
+    ? empty(
+        'There are no price lists yet.',
+        'Create the first one with ',
+        link('bulk_create', '/docs#/Price%20lists/createPriceLists'),
+        '.',
+      )
+    : empty('No price list is called like that.', 'Search for another part of its name.')
+}
+
+/** @param {number} count */
+function summary(count) {
+  const text =
+    count > shownMax
+      ? `The first ${format.count(shownMax)} of ${format.count(count)}; search to see others`
+      : `${format.count(count)} in all`
+  return el('p', { class: 'hint' }, text)
+}
+
+/**
+ * Rows are counted by the service, which takes a moment for long lists: their numbers come when they are there.
+ *
+ * @param {PriceList[]} lists
+ * @param {Promise<{ results: PriceList[] }>} counting
+ */
+async function listTable(lists, counting) {
+  /** @type {Map<number, number>} */
+  const counts = new Map()
+  /** @type {Map<number, HTMLElement>} */
+  const cells = new Map(lists.map(({ id }) => [id, el('span', { class: 'pending' }, '…')]))
+  void counting
+    .then(({ results }) => {
+      for (const { id, row_count = 0 } of results) {
+        counts.set(id, row_count)
+        cells.get(id)?.replaceChildren(format.count(row_count))
+        cells.get(id)?.removeAttribute('class')
+      }
+    })
+    .catch(() => {
+      for (const cell of cells.values()) cell.textContent = '–'
+    })
+  return table({
+    caption: 'Price lists',
+    rows: lists,
+    columns: [
+      { label: 'Name', sort: (list) => list.name, cell: nameOf },
+      { label: 'Kind', sort: kindOf, cell: (list) => kindOf(list), isWide: true },
+      { label: 'Valid', sort: (list) => list.valid_from, cell: validity, isWide: true },
+      {
+        label: 'Rows',
+        sort: ({ id }) => counts.get(id) ?? 0,
+        cell: ({ id }) => cells.get(id),
+        isNumber: true,
+      },
+      {
+        label: 'Published',
+        sort: (list) => Date.parse(list.published_at ?? '') || 0,
+        cell: publication,
+      },
+    ],
+  })
+}
+
+/** @param {PriceList} list */
+function nameOf(list) {
+  return [
+    el('a', { class: 'strong', href: href(`lists/${list.id}`) }, name(list.name)),
+    list.description && el('span', { class: 'sub' }, name(list.description)),
+    el('span', { class: 'sub narrow' }, validity(list)),
+  ]
+}
+
+/** @param {PriceList} list */
+export function kindOf({ is_calendar, price_dimensions }) {
+  const dimensions =
+    price_dimensions.length > 1 ? `${price_dimensions.length} price columns` : 'one price'
+  return is_calendar ? `by day, ${dimensions}` : dimensions
+}
+
+/** @param {PriceList} list */
+export function validity({ valid_from, valid_to }) {
+  return `${format.day(valid_from)} – ${format.day(valid_to)}`
+}
+
+/** @param {PriceList} list */
+export function publication({ published_at }) {
+  if (!published_at) return el('span', { class: 'badge' }, 'not yet')
+  return el(
+    'time',
+    { datetime: published_at, title: format.moment(published_at) },
+    format.ago(published_at),
+  )
+}
+
+/**
+ * @param {string} text
+ * @param {string} to
+ */
+function link(text, to) {
+  return el('a', { href: to }, text)
+}

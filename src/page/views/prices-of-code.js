@@ -1,0 +1,191 @@
+import { get, post } from '../api.js'
+import { announce, el, name } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+import { empty } from '../states.js'
+import { table } from '../table.js'
+import { calendarStrips } from './calendar-strips.js'
+import { competitorCell, competitorsOf } from './competitors.js'
+import { fact } from './list.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/** @typedef {{ code: string, list: Schemas['PriceList'], on: string, date: string | undefined }} Wanted */
+/** @typedef {Schemas['PriceRow'] & { price_dimension: string }} PriceRow */
+
+/**
+ * Everything about the prices of one code in one list.
+ *
+ * @param {Wanted} wanted
+ * @param {AbortSignal} signal
+ * @param {(day: string) => void} goTo
+ */
+export async function showPricesOf(wanted, signal, goTo) {
+  const { code, list } = wanted
+  const [schema, products, prices, competitors] = await Promise.all([
+    get('/api/v1/product_catalog/schema/', {}, signal),
+    get('/api/v1/product_catalog/', { code, limit: 1000 }, signal),
+    list.is_published ? readPrices(wanted, signal) : [],
+    competitorsOf(code, signal),
+  ])
+  announce(`${format.count(prices.length)} prices`)
+  if (products.count === 0)
+    return empty(
+      'The catalog has no product of this code.',
+      'Codes are compared letter by letter, upper and lower case apart.',
+    )
+  const about = aboutProduct(code, products, schema)
+  if (prices.length === 0) {
+    const hint = list.is_published
+      ? 'The product is in the catalog and not in this list.'
+      : 'The list is not published yet.'
+    return [about, empty('No prices.', hint)]
+  }
+  return [
+    about,
+    el(
+      'section',
+      { class: 'panel' },
+      priceHeading(wanted),
+      priceTable(wanted, prices, schema, competitors),
+    ),
+    list.is_calendar &&
+      calendarStrips(
+        { ...wanted, date: wanted.date ?? list.valid_from },
+        prices,
+        schema,
+        signal,
+        goTo,
+      ),
+  ].filter((node) => node instanceof Node)
+}
+
+/**
+ * @param {Wanted} wanted
+ * @param {AbortSignal} signal
+ * @returns {Promise<PriceRow[]>}
+ */
+function readPrices({ code, list, on, date }, signal) {
+  const body = {
+    price_list_id: list.id,
+    promotion_date: on,
+    include: ['base_price', 'margin'],
+    payload: list.price_dimensions.map((price_dimension) => ({
+      code,
+      price_dimension,
+      ...(date && { date }),
+    })),
+  }
+  return post('/api/v1/prices/get_prices/', body, signal)
+}
+
+/**
+ * @param {string} code
+ * @param {{ count: number, results: Schemas['Product'][] }} products
+ * @param {Schemas['CatalogSchema']} schema
+ */
+function aboutProduct(code, { count, results }, { attributes }) {
+  const [first] = results
+  const inactive = results.filter(({ active }) => !active).length
+  const facts = attributes.filter((column) => first?.[column.name] !== undefined)
+  return el(
+    'section',
+    { class: 'panel' },
+    el('h2', {}, name(code)),
+    el(
+      'dl',
+      { class: 'facts' },
+      facts.map((column) => fact(column.name, name(first?.[column.name]))),
+      fact(
+        'in the catalog',
+        `${format.count(count)} ${count === 1 ? 'row' : 'rows'}${inactive > 0 ? `, ${format.count(inactive)} not active` : ''}`,
+      ),
+    ),
+  )
+}
+
+/** @param {Wanted} wanted */
+function priceHeading({ list, on, date }) {
+  return el(
+    'div',
+    { class: 'heading' },
+    el(
+      'h2',
+      {},
+      'In ',
+      el('a', { href: href(`lists/${list.id}`, { date }) }, name(list.name)),
+      date && `, ${format.day(date)}`,
+    ),
+    el('span', { class: 'hint' }, `with the promotions of ${format.day(on)}`),
+  )
+}
+
+/**
+ * @param {Wanted} wanted
+ * @param {PriceRow[]} rows
+ * @param {Schemas['CatalogSchema']} schema
+ * @param {Awaited<ReturnType<typeof competitorsOf>>} competitors
+ */
+function priceTable({ code, list }, rows, { extensions }, competitors) {
+  return table({
+    caption: `Prices of ${code} in ${list.name}`,
+    isCards: true,
+    rows,
+    columns: [
+      ...extensions.map((column) => ({
+        label: column.name,
+        sort: (/** @type {PriceRow} */ row) => /** @type {string | number} */ (row[column.name]),
+        cell: (/** @type {PriceRow} */ row) => name(row[column.name]),
+      })),
+      {
+        label: 'Price column',
+        sort: (row) => row.price_dimension,
+        cell: (row) => name(row.price_dimension),
+      },
+      {
+        label: 'Published',
+        isNumber: true,
+        sort: (row) => row.base_price ?? 0,
+        cell: (row) => format.price(row.base_price),
+      },
+      { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
+      { label: 'Promotions', cell: promotionsOf },
+      {
+        label: 'Margin',
+        isNumber: true,
+        sort: (row) => row.margin ?? Number.NEGATIVE_INFINITY,
+        cell: marginOf,
+      },
+      { label: 'Competitors', cell: (row) => competitorCell(competitors(row), row.active_price) },
+    ],
+  })
+}
+
+/** @param {PriceRow} row */
+function priceInForce({ active_price, base_price = 0 }) {
+  return el(
+    'strong',
+    { class: active_price < base_price ? 'lowered' : '' },
+    format.price(active_price),
+  )
+}
+
+/** @param {PriceRow} row */
+function promotionsOf({ promotions }) {
+  if (promotions.length === 0) return '–'
+  return el(
+    'ul',
+    { class: 'plain' },
+    promotions.map((one) =>
+      el('li', {}, name(one.name), ' ', el('span', { class: 'value' }, format.price(one.value))),
+    ),
+  )
+}
+
+/** @param {PriceRow} row */
+function marginOf({ margin }) {
+  return el(
+    'span',
+    { class: margin !== null && margin !== undefined && margin < 0 ? 'loss' : '' },
+    format.margin(margin),
+  )
+}

@@ -1,0 +1,67 @@
+import { type Operation, readContract } from '../../src/http/contract.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a YAML document.
+type Document = any
+
+const contract: Document = readContract()
+
+/** A body that the contract shows, and the name under which its answer is shown, if it has one. */
+export interface BodyExample {
+  mediaType: string
+  name: string | undefined
+  body: unknown
+}
+
+/** Every body that the contract shows for an operation; a request without a body is one of `undefined`. */
+export function bodyExamples(operation: Operation): BodyExample[] {
+  const content = contractOf(operation).requestBody?.content
+  if (!content) return [{ mediaType: 'application/json', name: undefined, body: undefined }]
+  return Object.entries<Document>(content).flatMap(([mediaType, shown]) =>
+    named(shown).map(({ name, value }) => ({ mediaType, name, body: value })),
+  )
+}
+
+/** The path and the query of an operation as Swagger UI fills them in: with the examples and the defaults. */
+export function examplePath(operation: Operation): string {
+  const own: Document[] = (contractOf(operation).parameters ?? []).map(resolve)
+  const shared: Document[] = (contract.paths[operation.path].parameters ?? []).map(resolve)
+  const parameters = [...own, ...shared.filter(({ name }) => !own.some((one) => one.name === name))]
+  const filledIn = ({ example, schema }: Document) =>
+    example ?? resolve(schema).example ?? resolve(schema).default
+  const query = new URLSearchParams(
+    parameters
+      .filter((one) => one.in === 'query' && filledIn(one) !== undefined)
+      .map((one) => [one.name, String(filledIn(one))]),
+  )
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name) =>
+    filledIn(parameters.find((one) => one.in === 'path' && one.name === name)),
+  )
+  return query.size > 0 ? `${path}?${query}` : path
+}
+
+/** The answers that the contract shows for the success of an operation. */
+export function answerExamples(operation: Operation): Example[] {
+  const { content = {} } = contractOf(operation).responses[operation.status]
+  return Object.values<Document>(content).flatMap(named)
+}
+
+interface Example {
+  name: string | undefined
+  value: unknown
+}
+
+function named({ example, examples }: Document): Example[] {
+  if (!examples) return [{ name: undefined, value: example }]
+  return Object.entries<Document>(examples).map(([name, { value }]) => ({ name, value }))
+}
+
+function contractOf({ path, method }: Operation): Document {
+  return contract.paths[path][method.toLowerCase()]
+}
+
+function resolve(node: Document): Document {
+  if (!node.$ref) return node
+  const [, ...keys] = node.$ref.split('/')
+  const { $ref: _, ...beside } = node
+  return { ...keys.reduce((place: Document, key: string) => place[key], contract), ...beside }
+}
