@@ -26,6 +26,7 @@ export const demoLists: object[] = [
   {
     ...{ name: rental, description: 'Cakestands for a day', is_calendar: true },
     ...{ valid_from: `${thisYear()}-01-01`, valid_to: `${thisYear()}-12-31` },
+    margin_formula: '= (Price - "freight") / Price * 100',
     product_filters: { code: ['22423'] },
   },
   { name: 'Clearance 2025', valid_from: '2025-01-01', valid_to: '2025-12-31' },
@@ -113,7 +114,7 @@ export function rentalPrices(prices: ProductPrices[]): Schemas['UpdatePricesRow'
     .flatMap(({ code, country, wholesale }) =>
       Array.from({ length: 365 }, (_, index) => {
         const day = new Date(start + index * 86_400_000)
-        const price = cents(wholesale * 0.3 * seasonOf(day, index))
+        const price = cents(wholesale * 0.8 * seasonOf(day, index))
         return { code, country, date: day.toISOString().slice(0, 10), price }
       }),
     )

@@ -1,5 +1,5 @@
 import { post } from '../api.js'
-import { el, name, svg } from '../dom.js'
+import { debounced, el, name, svg } from '../dom.js'
 import * as format from '../format.js'
 import { heatOf, rangeOf } from '../heat.js'
 import { fill } from '../states.js'
@@ -10,43 +10,66 @@ import { fill } from '../states.js'
 const horizonDays = 365
 const stripsAtOnce = 6
 
+/** @typedef {{ element: HTMLElement, setDay: (day: string) => void }} Strip */
+
 /**
- * The year of each row as a strip with one bar a day, the first rows at once and others on request.
+ * The year of each row as a strip with one bar a day, the first rows at once and others on request. One day is marked in
+ * all of them; `onDay` is told about another one.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
  * @param {import('../api.js').Schemas['CatalogSchema']} schema
  * @param {AbortSignal} signal
- * @param {(day: string) => void} goTo
+ * @param {(day: string) => void} onDay
  */
-export function calendarStrips(wanted, rows, { extensions }, signal, goTo) {
-  const section = el('section', { class: 'panel' }, el('h2', {}, 'The year'))
+export function calendarStrips(wanted, rows, { extensions }, signal, onDay) {
   const days = format.daysFrom(wanted.list.valid_from, horizonDays)
-  const showFrom = (/** @type {number} */ first) => {
-    const shown = rows.slice(first, first + stripsAtOnce)
-    const place = el('div', {})
-    const rest = rows.length - first - shown.length
-    const more = el(
-      'button',
-      {
-        type: 'button',
-        onclick: () => {
-          more.remove()
-          showFrom(first + stripsAtOnce)
-        },
-      },
-      `Show ${format.count(Math.min(rest, stripsAtOnce))} more of ${format.count(rest)}`,
-    )
-    section.append(place)
-    void fill(place, signal, async () => {
-      const years = await readYears(wanted, shown, extensions, days, signal)
-      return shown.map((row, index) =>
-        strip(titleOf(row, extensions), days, years[index] ?? [], wanted.date, goTo),
-      )
-    }).then(() => rest > 0 && section.append(more))
+  /** @type {Strip[]} */
+  const strips = []
+  let marked = wanted.date
+  const tell = debounced(() => signal.aborted || onDay(marked))
+  const mark = (/** @type {string} */ day) => {
+    marked = day
+    for (const strip of strips) strip.setDay(day)
+    tell()
   }
-  showFrom(0)
+  const read = async (/** @type {number} */ from) => {
+    const shown = rows.slice(from, from + stripsAtOnce)
+    const years = await readYears(wanted, shown, extensions, days, signal)
+    const added = shown.map((row, index) =>
+      strip(titleOf(row, extensions), days, years[index] ?? [], mark),
+    )
+    for (const one of added) one.setDay(marked)
+    strips.push(...added)
+    return added.map(({ element }) => element)
+  }
+  const section = el('section', { class: 'panel' }, el('h2', {}, 'The year'))
+  showInParts(section, rows.length, signal, read)
   return section
+}
+
+/**
+ * Shows the first rows and a button for the next ones.
+ *
+ * @param {Element} section
+ * @param {number} count
+ * @param {AbortSignal} signal
+ * @param {(from: number) => Promise<Node[]>} read
+ */
+function showInParts(section, count, signal, read, from = 0) {
+  const place = el('div', { class: 'strips' })
+  section.append(place)
+  void fill(place, signal, () => read(from)).then(() => {
+    const next = from + stripsAtOnce
+    if (next >= count) return
+    const onclick = () => {
+      more.remove()
+      showInParts(section, count, signal, read, next)
+    }
+    const label = `Show ${format.count(Math.min(stripsAtOnce, count - next))} more of ${format.count(count)}`
+    const more = el('button', { type: 'button', onclick }, label)
+    section.append(more)
+  })
 }
 
 /**
@@ -89,59 +112,59 @@ function titleOf(row, extensions) {
  * @param {string} title
  * @param {string[]} days
  * @param {number[]} prices
- * @param {string} date
- * @param {(day: string) => void} goTo
+ * @param {(day: string) => void} onDay
+ * @returns {Strip}
  */
-function strip(title, days, prices, date, goTo) {
-  const { low, high, lowAt, highAt } = rangeOf(prices)
-  const words =
-    high === 0
-      ? 'no prices are set'
-      : `${format.price(low)} (${format.day(days[lowAt] ?? '')}) to ${format.price(high)} (${format.day(days[highAt] ?? '')})`
+function strip(title, days, prices, onDay) {
+  const words = rangeWords(days, prices)
   const output = el('output', {})
-  const cursor = el('input', {
-    type: 'range',
-    min: 0,
-    max: days.length - 1,
-    value: Math.max(0, days.indexOf(date)),
-    'aria-label': `Day, ${title}`,
-  })
-  const read = () => {
-    const at = Number(cursor.value)
-    const text = `${format.day(days[at] ?? '')}: ${format.price(prices[at])}`
-    output.textContent = text
+  const attributes = { min: 0, max: days.length - 1, 'aria-label': `Day, ${title}` }
+  const oninput = () => onDay(days[Number(cursor.value)] ?? '')
+  const cursor = el('input', { type: 'range', ...attributes, oninput })
+  const line = svg('line', { y1: 0, y2: 10, class: 'mark' })
+  const setDay = (/** @type {string} */ day) => {
+    const at = Math.max(0, days.indexOf(day))
+    const text = `${format.day(day)}: ${format.price(prices[at])}`
+    cursor.value = String(at)
     cursor.setAttribute('aria-valuetext', text)
+    output.textContent = text
+    for (const end of ['x1', 'x2']) line.setAttribute(end, String(at + 0.5))
   }
-  cursor.addEventListener('input', read)
-  cursor.addEventListener('change', () => goTo(days[Number(cursor.value)] ?? date))
-  read()
-  return el(
+  const element = el(
     'figure',
     { class: 'strip' },
     el('figcaption', {}, el('strong', {}, name(title)), el('span', { class: 'hint' }, words)),
-    bars(days, prices, `${title}, price by day: ${words}`),
-    cursor,
+    bars(days, prices, line, `${title}, price by day: ${words}`),
     months(days),
-    output,
+    el('div', { class: 'cursor' }, cursor, output),
   )
+  return { element, setDay }
 }
 
 /**
  * @param {string[]} days
  * @param {number[]} prices
+ */
+function rangeWords(days, prices) {
+  const { low, high, lowAt, highAt } = rangeOf(prices)
+  if (high === 0) return 'no prices are set'
+  const at = (/** @type {number} */ price, /** @type {number} */ index) =>
+    `${format.price(price)} (${format.day(days[index] ?? '')})`
+  return `${at(low, lowAt)} to ${at(high, highAt)}`
+}
+
+/**
+ * @param {string[]} days
+ * @param {number[]} prices
+ * @param {Element} line
  * @param {string} label
  */
-function bars(days, prices, label) {
+function bars(days, prices, line, label) {
   const heat = heatOf(prices)
+  const attributes = { class: 'bars', role: 'img', 'aria-label': label }
   return svg(
     'svg',
-    {
-      class: 'bars',
-      role: 'img',
-      'aria-label': label,
-      viewBox: `0 0 ${days.length} 10`,
-      preserveAspectRatio: 'none',
-    },
+    { ...attributes, viewBox: `0 0 ${days.length} 10`, preserveAspectRatio: 'none' },
     days.map((day, index) =>
       svg(
         'rect',
@@ -149,6 +172,7 @@ function bars(days, prices, label) {
         svg('title', {}, `${format.day(day)}: ${format.price(prices[index])}`),
       ),
     ),
+    line,
   )
 }
 

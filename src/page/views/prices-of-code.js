@@ -2,7 +2,7 @@ import { get, post } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty } from '../states.js'
+import { empty, fill } from '../states.js'
 import { table } from '../table.js'
 import { calendarStrips } from './calendar-strips.js'
 import { competitorCell, competitorsOf } from './competitors.js'
@@ -13,50 +13,53 @@ import { fact } from './list.js'
 /** @typedef {Schemas['PriceRow'] & { price_dimension: string }} PriceRow */
 
 /**
- * Everything about the prices of one code in one list.
+ * Everything about the prices of one code in one list. On another day of a calendar list only the prices change; `onDay`
+ * is told about it.
  *
  * @param {Wanted} wanted
  * @param {AbortSignal} signal
- * @param {(day: string) => void} goTo
+ * @param {(day: string) => void} onDay
  */
-export async function showPricesOf(wanted, signal, goTo) {
+export async function showPricesOf(wanted, signal, onDay) {
   const { code, list } = wanted
-  const [schema, products, prices, competitors] = await Promise.all([
+  const [schema, products, rows, competitors] = await Promise.all([
     get('/api/v1/product_catalog/schema/', {}, signal),
     get('/api/v1/product_catalog/', { code, limit: 1000 }, signal),
     list.is_published ? readPrices(wanted, signal) : [],
     competitorsOf(code, signal),
   ])
-  announce(`${format.count(prices.length)} prices`)
-  if (products.count === 0)
-    return empty(
-      'The catalog has no product of this code.',
-      'Codes are compared letter by letter, upper and lower case apart.',
-    )
+  announce(`${format.count(rows.length)} prices`)
+  if (products.count === 0) return noProduct()
   const about = aboutProduct(code, products, schema)
-  if (prices.length === 0) {
-    const hint = list.is_published
-      ? 'The product is in the catalog and not in this list.'
-      : 'The list is not published yet.'
-    return [about, empty('No prices.', hint)]
+  if (rows.length === 0) return [about, noPrices(list)]
+  const place = el('div', {}, priceTable(wanted, rows, schema, competitors))
+  about.append(priceHeading(wanted), place)
+  if (!list.is_calendar || !wanted.date) return about
+  let moving = new AbortController()
+  const move = (/** @type {string} */ date) => {
+    moving.abort()
+    moving = new AbortController()
+    const current = AbortSignal.any([signal, moving.signal])
+    const there = { ...wanted, date }
+    onDay(date)
+    void fill(place, current, async () =>
+      priceTable(there, await readPrices(there, current), schema, competitors),
+    )
   }
-  return [
-    about,
-    el(
-      'section',
-      { class: 'panel' },
-      priceHeading(wanted),
-      priceTable(wanted, prices, schema, competitors),
-    ),
-    list.is_calendar &&
-      calendarStrips(
-        { ...wanted, date: wanted.date ?? list.valid_from },
-        prices,
-        schema,
-        signal,
-        goTo,
-      ),
-  ].filter((node) => node instanceof Node)
+  return [about, calendarStrips({ ...wanted, date: wanted.date }, rows, schema, signal, move)]
+}
+
+function noProduct() {
+  const hint = 'Codes are compared letter by letter, upper and lower case apart.'
+  return el('section', { class: 'panel' }, empty('The catalog has no product of this code.', hint))
+}
+
+/** @param {Schemas['PriceList']} list */
+function noPrices({ is_published }) {
+  const hint = is_published
+    ? 'The product is in the catalog and not in this list.'
+    : 'The list is not published yet.'
+  return el('section', { class: 'panel' }, empty('No prices.', hint))
 }
 
 /**
@@ -87,34 +90,26 @@ function aboutProduct(code, { count, results }, { attributes }) {
   const [first] = results
   const inactive = results.filter(({ active }) => !active).length
   const facts = attributes.filter((column) => first?.[column.name] !== undefined)
+  const rows = `${format.count(count)} ${count === 1 ? 'row' : 'rows'}`
   return el(
     'section',
     { class: 'panel' },
-    el('h2', {}, name(code)),
+    el('h2', { class: 'title' }, name(code)),
     el(
       'dl',
       { class: 'facts' },
       facts.map((column) => fact(column.name, name(first?.[column.name]))),
-      fact(
-        'in the catalog',
-        `${format.count(count)} ${count === 1 ? 'row' : 'rows'}${inactive > 0 ? `, ${format.count(inactive)} not active` : ''}`,
-      ),
+      fact('catalog', inactive > 0 ? `${rows}, ${format.count(inactive)} not active` : rows),
     ),
   )
 }
 
 /** @param {Wanted} wanted */
-function priceHeading({ list, on, date }) {
+function priceHeading({ list, on }) {
   return el(
     'div',
-    { class: 'heading' },
-    el(
-      'h2',
-      {},
-      'In ',
-      el('a', { href: href(`lists/${list.id}`, { date }) }, name(list.name)),
-      date && `, ${format.day(date)}`,
-    ),
+    { class: 'heading rule' },
+    el('h3', {}, 'In ', el('a', { href: href(`lists/${list.id}`) }, name(list.name))),
     el('span', { class: 'hint' }, `with the promotions of ${format.day(on)}`),
   )
 }
@@ -129,7 +124,7 @@ function priceTable({ code, list }, rows, { extensions }, competitors) {
   return table({
     caption: `Prices of ${code} in ${list.name}`,
     isCards: true,
-    rows,
+    rows: byRow(rows, extensions),
     columns: [
       ...extensions.map((column) => ({
         label: column.name,
@@ -148,16 +143,28 @@ function priceTable({ code, list }, rows, { extensions }, competitors) {
         cell: (row) => format.price(row.base_price),
       },
       { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
-      { label: 'Promotions', cell: promotionsOf },
       {
         label: 'Margin',
         isNumber: true,
         sort: (row) => row.margin ?? Number.NEGATIVE_INFINITY,
         cell: marginOf,
       },
+      { label: 'Promotions', cell: promotionsOf },
       { label: 'Competitors', cell: (row) => competitorCell(competitors(row), row.active_price) },
     ],
   })
+}
+
+/**
+ * The price columns of one row stand together, in the order of the list.
+ *
+ * @param {PriceRow[]} rows
+ * @param {{ name: string }[]} extensions
+ */
+function byRow(rows, extensions) {
+  const keyOf = (/** @type {PriceRow} */ row) =>
+    JSON.stringify(extensions.map((column) => row[column.name]))
+  return [...Map.groupBy(rows, keyOf).values()].flat()
 }
 
 /** @param {PriceRow} row */

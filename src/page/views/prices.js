@@ -59,7 +59,7 @@ function choiceForm(lists, choice, place, signal) {
     dateLabel.hidden = !chosen?.is_calendar
     if (chosen?.is_calendar) setCalendar(date, chosen)
     if (code.value === '' || !chosen) place.replaceChildren(invitation(chosen))
-    else void fill(place, current, () => showPricesOf(wanted(chosen), current, goTo))
+    else void fill(place, current, () => showPricesOf(wanted(chosen), current, onDay))
   }
   const wanted = (/** @type {PriceList} */ chosen) => ({
     code: code.value,
@@ -67,8 +67,7 @@ function choiceForm(lists, choice, place, signal) {
     on: on.value || format.today(),
     date: chosen.is_calendar ? date.value : undefined,
   })
-  const change = () => {
-    if (signal.aborted) return
+  const remember = () => {
     const values = {
       code: code.value,
       list: Number(list.value) || undefined,
@@ -79,11 +78,15 @@ function choiceForm(lists, choice, place, signal) {
       '',
       href('prices', { ...values, date: dateLabel.hidden ? undefined : date.value }),
     )
+  }
+  const change = () => {
+    if (signal.aborted) return
+    remember()
     look()
   }
-  const goTo = (/** @type {string} */ day) => {
+  const onDay = (/** @type {string} */ day) => {
     date.value = day
-    change()
+    remember()
   }
   code.addEventListener(
     'input',
