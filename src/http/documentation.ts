@@ -12,7 +12,36 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
     })
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
-      uiConfig: { deepLinking: true, persistAuthorization: true, tryItOutEnabled: true },
+      uiConfig: {
+        ...{ deepLinking: true, persistAuthorization: true, tryItOutEnabled: true },
+        showExtensions: true,
+      },
+      theme: {
+        title: 'Pricewell API',
+        css: [{ filename: 'additions.css', content: additionMarks() }],
+      },
     })
   })
+}
+
+/** Marks the operations that go beyond the interface specification, also while they are folded. */
+function additionMarks(): string {
+  const marked = Object.values<Record<string, Documented>>(readContract().paths)
+    .flatMap((item) => Object.values(item))
+    .filter((operation) => operation['x-addition'])
+    .map(({ tags, operationId }) => `#operations-${tags[0]?.replaceAll(' ', '_')}-${operationId}`)
+  return `:is(${marked.join(', ')}) .opblock-summary-description::after {
+  content: "addition";
+  margin-inline-start: 10px;
+  padding: 1px 8px;
+  border: 1px solid currentcolor;
+  border-radius: 99px;
+  font-size: 11px;
+}`
+}
+
+interface Documented {
+  tags: string[]
+  operationId: string
+  'x-addition'?: boolean
 }

@@ -219,7 +219,6 @@ t.test('an Accept header without the media type of the answer is answered 406', 
 
 t.test('a path that does not exist is answered 404 with a token and 401 without', async (t) => {
   const paths = [
-    '/',
     '/nope',
     '/api/v1/',
     '/api/v2/prices/get_prices/',

@@ -133,10 +133,11 @@ function strip(title, days, prices, onDay) {
   const element = el(
     'figure',
     { class: 'strip' },
-    el('figcaption', {}, el('strong', {}, name(title)), el('span', { class: 'hint' }, words)),
+    el('figcaption', {}, el('strong', {}, name(title)), output),
+    el('p', { class: 'hint' }, words),
     bars(days, prices, line, `${title}, price by day: ${words}`),
     months(days),
-    el('div', { class: 'cursor' }, cursor, output),
+    cursor,
   )
   return { element, setDay }
 }

@@ -114,7 +114,6 @@ function jobTable(jobs, states, order) {
         label: 'Job',
         sort: ({ id }) => id,
         cell: ({ id }) => String(id),
-        isNumber: true,
         isWide: true,
       },
       { label: 'Work', sort: ({ kind }) => kind, cell: workOf },

@@ -1,0 +1,66 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { createAccount } from '../../src/accounts/create-account.ts'
+import { createClient } from '../../src/cli/client.ts'
+import { loadDemo } from '../../src/cli/load-demo.ts'
+import { demoUser, withMadeUp } from '../../src/cli/made-up.ts'
+import { readShop } from '../../src/cli/online-retail.ts'
+import { operations, readContract } from '../../src/http/contract.ts'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+
+/** It loads the demonstration first. */
+t.setTimeout(300_000)
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+await createAccount(service.url, { account: 'demo', ...demoUser })
+const { token } = await createClient(url).post('/login/', demoUser)
+await loadDemo(createClient(url, token), withMadeUp(readShop()))
+
+const page = await openPage(t, browser, { url, path: '/docs' })
+await page.locator('.opblock').first().waitFor()
+
+t.test('every operation is there, and additions are marked', async (t) => {
+  t.equal(await page.locator('.opblock').count(), operations.length)
+  const { paths } = readContract()
+  for (const { id, path, method } of operations) {
+    const mark = await page.evaluate(
+      `getComputedStyle(document.querySelector('[id$="-${id}"] .opblock-summary-description'), '::after').content`,
+    )
+    const isAddition = paths[path][method.toLowerCase()]['x-addition'] === true
+    t.equal(mark, isAddition ? '"addition"' : 'none', id)
+  }
+})
+
+t.test('logged in with the example, authorized, one sets and reads prices', async (t) => {
+  const login = JSON.parse(await execute(page, 'login', 200))
+  await page.getByRole('button', { name: 'Authorize' }).click()
+  await page.locator('.auth-container input').fill(`jwt ${login.token}`)
+  await page.locator('.modal-ux').getByRole('button', { name: 'Apply credentials' }).click()
+  await page.locator('.modal-ux').getByRole('button', { name: 'Close' }).click()
+  const ids = JSON.parse(await execute(page, 'updatePrices', 201))
+  const prices = JSON.parse(await execute(page, 'getPrices', 201))
+  t.match(prices[0], { code: '85123A', base_price: 2.55, active_price: 2.04, pk: ids[0] })
+  t.match(prices[2], { price_dimension: 'wholesale', base_price: 2.1 })
+})
+
+t.test('what Swagger UI fills in by itself is taken', async () => {
+  for (const id of ['listPriceListRows', 'listPriceLists', 'createPriceLists', 'upsertSales'])
+    await execute(page, id, id.startsWith('list') ? 200 : 201)
+  await execute(page, 'updateAgreement', 200)
+  await execute(page, 'readJobEvents', 200)
+})
+
+/** Opens an operation, executes it as it stands and answers the body. */
+async function execute(page: Page, id: string, status: number): Promise<string> {
+  const block = page.locator(`[id$="-${id}"].opblock`)
+  await block.locator('.opblock-summary-control').click()
+  await block.locator('button.execute').click()
+  const answer = block.locator('.live-responses-table tbody')
+  await answer
+    .locator('.response-col_status', { hasText: String(status) })
+    .first()
+    .waitFor()
+  return (await answer.locator('code').first().textContent()) ?? ''
+}

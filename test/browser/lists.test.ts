@@ -1,0 +1,96 @@
+import t from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { someCodes } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const shop = await aShop(t, service, { codes: someCodes(30), countries: ['UK', 'FR'] })
+const list = await aList(shop, {
+  ...{ name: 'Retail', description: 'Shop prices', product_filters: { country: ['UK', 'FR'] } },
+  price_dimensions: ['retail', 'wholesale'],
+})
+await aList(shop, { name: 'Winter' })
+const rows = someCodes(30).flatMap((code) => [
+  { code, country: 'UK' },
+  { code, country: 'FR' },
+])
+await addProducts(shop, 'Retail', rows)
+const price = { code: 'P001', country: 'UK', price_dimension: 'retail', price: 1234.5 }
+await setPrices(shop, 'Retail', [price])
+
+const open = (t: Parameters<typeof openPage>[0], path: string) =>
+  openPage(t, browser, { url, token: shop.token, path })
+
+t.test('lists show their rows and when they were published', async (t) => {
+  const page = await open(t, '/#/lists')
+  const row = page.getByRole('row', { name: /Retail/ })
+  await row.getByText('60', { exact: true }).waitFor()
+  t.match(await row.innerText(), /2 price columns[\s\S]*1 Jan 2026 – 31 Dec 2026[\s\S]*second/)
+  t.match(await page.getByRole('row', { name: /Winter/ }).innerText(), /not yet/)
+})
+
+t.test('the search narrows the lists and is kept in the address', async (t) => {
+  const page = await open(t, '/#/lists')
+  await page.getByLabel('Search').fill('WIN')
+  await page.getByRole('link', { name: 'Retail' }).waitFor({ state: 'detached' })
+  t.ok(await page.getByRole('link', { name: 'Winter' }).isVisible())
+  t.match(page.url(), /#\/lists\?q=WIN$/)
+  await page.reload()
+  t.equal(await page.getByLabel('Search').inputValue(), 'WIN')
+  await page.getByLabel('Search').fill('absent')
+  await page.getByRole('main').getByText('No price list is called like that.').waitFor()
+})
+
+t.test('the columns sort, both ways, and say so', async (t) => {
+  const page = await open(t, '/#/lists')
+  const names = () => page.locator('tbody a').allInnerTexts()
+  const header = page.getByRole('columnheader', { name: 'Name' })
+  await header.getByRole('button').click()
+  t.strictSame(
+    [await names(), await header.getAttribute('aria-sort')],
+    [['Retail', 'Winter'], 'ascending'],
+  )
+  await header.getByRole('button').click()
+  t.strictSame(
+    [await names(), await header.getAttribute('aria-sort')],
+    [['Winter', 'Retail'], 'descending'],
+  )
+})
+
+t.test('a list shows its settings and pages through its rows', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('heading', { name: 'Retail' }).waitFor()
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  t.match(await page.locator('.facts').innerText(), /country is UK, FR/)
+  t.ok(await page.getByText('1,234.50').isVisible())
+  t.equal(await page.locator('tbody tr').count(), 50)
+  await page.getByRole('link', { name: 'Next →' }).click()
+  await page.getByText('Page 2 of 2').waitFor()
+  t.equal(await page.locator('tbody tr').count(), 10)
+  t.match(page.url(), /page=2$/)
+  await page.goBack()
+  await page.getByText('Page 1 of 2').waitFor()
+})
+
+t.test('a row leads to the prices of its product in this list', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('link', { name: 'P001' }).first().click()
+  await page.getByRole('heading', { name: 'P001' }).waitFor()
+  t.match(page.url(), new RegExp(`#/prices\\?code=P001&list=${list.id}$`))
+})
+
+t.test('what does not exist is said', async (t) => {
+  const absent = await open(t, '/#/lists/999999')
+  await absent.getByRole('alert').getByText('No such price list', { exact: true }).waitFor()
+  const nowhere = await open(t, '/#/nowhere')
+  await nowhere.getByRole('main').getByText('There is no such page.').waitFor()
+})
+
+t.test('an unpublished list says how it is published', async (t) => {
+  const page = await open(t, '/#/lists')
+  await page.getByRole('link', { name: 'Winter' }).click()
+  await page.getByRole('main').getByText('Adding products to it publishes it.').waitFor()
+})

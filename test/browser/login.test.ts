@@ -1,0 +1,79 @@
+import t from 'tap'
+import { createAccount } from '../../src/accounts/create-account.ts'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const user = await createAccount(service.url, { account: 'A', email: 'ana@acme.example' })
+
+t.test('with e-mail and password one sees the price lists', async (t) => {
+  const page = await openPage(t, browser, { url })
+  await page.getByLabel('E-mail').fill(user.email)
+  await page.getByLabel('Password').fill(user.password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Price lists' }).waitFor()
+  t.ok(await page.getByRole('main').getByText('There are no price lists yet.').isVisible())
+  t.equal(await page.title(), 'Price lists · Pricewell')
+  await page.reload()
+  await page.getByRole('heading', { name: 'Price lists' }).waitFor()
+  t.notMatch(page.url(), /password|token/, 'nothing secret is in the address')
+})
+
+t.test('a wrong password is refused in words, and one can try again', async (t) => {
+  const page = await openPage(t, browser, { url })
+  await page.getByLabel('E-mail').fill(user.email)
+  await page.getByLabel('Password').fill('wrong')
+  await page.keyboard.press('Enter')
+  const alert = page.getByRole('alert')
+  await alert.waitFor()
+  t.match(await alert.innerText(), /No valid credentials/)
+  t.equal(await page.locator('[name=password]:focus').count(), 1, 'where one goes on')
+  await page.getByLabel('Password').fill(user.password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Price lists' }).waitFor()
+})
+
+t.test('a token does as well, with or without the word jwt before it', async (t) => {
+  const { token } = await service.newAccount(t)
+  for (const text of [token, `jwt ${token}`]) {
+    const page = await openPage(t, browser, { url })
+    await page.getByText('I have a token').click()
+    await page.getByLabel('Token').fill(text)
+    await page.keyboard.press('Enter')
+    await page.getByRole('main').getByText('There are no price lists yet.').waitFor()
+  }
+})
+
+t.test('a token that is not valid ends the session and says so', async (t) => {
+  const page = await openPage(t, browser, { url, token: 'a.b.c', path: '/#/jobs' })
+  await page.getByText('Your session has ended. Log in again to go on.').waitFor()
+  t.notOk(await page.getByRole('navigation').isVisible())
+  await page.getByLabel('E-mail').fill(user.email)
+  await page.getByLabel('Password').fill(user.password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+  t.match(page.url(), /#\/jobs$/, 'where one wanted to go')
+})
+
+t.test('who signs out is asked to log in', async (t) => {
+  const { token } = await service.newAccount(t)
+  const page = await openPage(t, browser, { url, token })
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  t.equal(await page.evaluate('sessionStorage.getItem("pricewell.token")'), null)
+  t.equal(await page.evaluate('localStorage.length + document.cookie.length'), 0)
+})
+
+t.test('where the service does not answer, that is said, and trying again helps', async (t) => {
+  const { token } = await service.newAccount(t)
+  const page = await openPage(t, browser, { url, token, path: '/#/jobs' })
+  await page.getByRole('main').getByText('There are no jobs.').waitFor()
+  await page.route('**/api/**', (route) => route.abort())
+  await page.getByRole('link', { name: 'Price lists' }).click()
+  await page.getByText('The service cannot be reached.').waitFor()
+  await page.unroute('**/api/**')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('main').getByText('There are no price lists yet.').waitFor()
+})

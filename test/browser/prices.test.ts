@@ -1,0 +1,119 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const columns = {
+  attributes: [{ name: 'description', type: 'string' }],
+  extensions: [{ name: 'country', type: 'string' }],
+  costs: [{ name: 'purchase' }],
+}
+const shop = await aShopOf(t, service, columns, [
+  { code: 'A1', country: 'UK', description: 'Lantern', purchase: 1 },
+  { code: 'A1', country: 'FR', purchase: 2 },
+  { code: 'A2', country: 'UK' },
+])
+const list = await aList(shop, { name: 'Retail', price_dimensions: ['retail', 'wholesale'] })
+const calendar = await aList(shop, { name: 'Rental', is_calendar: true })
+for (const name of ['Retail', 'Rental']) {
+  await addProducts(shop, name, [
+    { code: 'A1', country: 'UK' },
+    { code: 'A1', country: 'FR' },
+  ])
+}
+const uk = { code: 'A1', country: 'UK' }
+await setPrices(shop, 'Retail', [
+  { ...uk, price_dimension: 'retail', price: 4 },
+  { ...uk, price_dimension: 'wholesale', price: 3 },
+])
+await setPrices(shop, 'Rental', [
+  { ...uk, date: '2026-01-01', price: 10 },
+  { ...uk, date: '2026-07-14', price: 20 },
+  { ...uk, date: '2026-07-15', price: 30 },
+])
+await shop.post('/api/v1/promotions/bulk_create_or_update/', [
+  {
+    ...{ name: 'Spring', kind: 'percentage', value: 25, price_dimensions: ['retail'] },
+    ...{ valid_from: '2026-03-01', valid_to: '2026-03-31', price_lists: ['Retail'] },
+  },
+])
+const competitorPath = '/api/v1/competitor_prices'
+await shop.post(`${competitorPath}/schema/create_schema/`, {
+  attributes_config: ['code', 'country'],
+})
+await shop.post(`${competitorPath}/bulk_create_or_update/`, [
+  { ...uk, competitor_name: 'Lantern & Co', competitor_price: 3.3 },
+  { ...uk, competitor_name: 'Gift Barn', competitor_price: 2.7 },
+  { code: 'A1', country: 'DE', competitor_name: 'Elsewhere', competitor_price: 1 },
+])
+
+const open = (t: Test, path: string): Promise<Page> =>
+  openPage(t, browser, { url, token: shop.token, path })
+
+t.test('shows every row and price column, promotions, margin and competitors', async (t) => {
+  const page = await open(t, `/#/prices?code=A1&list=${list.id}&on=2026-03-10`)
+  const row = page.getByRole('row', { name: /UK retail/ })
+  await row.waitFor()
+  t.match(await page.locator('.facts').innerText(), /Lantern/)
+  const cells = await row.getByRole('cell').allInnerTexts()
+  t.strictSame(cells.slice(0, 6), ['UK', 'retail', '4.00', '3.00', '75%', 'Spring 3.00'])
+  t.match(cells[6], /Gift Barn 2.70 -10%\s+Lantern & Co 3.30 \+10%/)
+  t.notMatch(cells[6], /Elsewhere/)
+  t.equal(await page.locator('tbody tr').count(), 4)
+  const other = await page.getByRole('row', { name: /FR wholesale/ }).innerText()
+  t.match(other, /0\.00\s+0\.00\s+–\s+–\s+–/, 'no price, no margin, no promotion, no competitor')
+})
+
+t.test('another day has other promotions', async (t) => {
+  const page = await open(t, `/#/prices?code=A1&list=${list.id}&on=2026-03-10`)
+  await page.getByText('Spring').first().waitFor()
+  await page.getByLabel('Promotions on').fill('2026-04-01')
+  await page.getByText('Spring').first().waitFor({ state: 'detached' })
+  t.match(page.url(), /on=2026-04-01/)
+})
+
+t.test('codes are suggested while one writes, and looked up', async (t) => {
+  const page = await open(t, `/#/prices?list=${list.id}`)
+  await page.getByRole('main').getByText('Which product?').waitFor()
+  await page.getByLabel('Product code').fill('A')
+  await page.locator('#codes option[value=A2]').waitFor({ state: 'attached' })
+  t.equal(await page.locator('#codes option').count(), 2)
+  await page.getByRole('main').getByText('The catalog has no product of this code.').waitFor()
+  await page.getByLabel('Product code').fill('A2')
+  await page
+    .getByRole('main')
+    .getByText('The product is in the catalog and not in this list.')
+    .waitFor()
+  await page.getByLabel('Product code').fill('A1')
+  await page.getByRole('row', { name: /UK retail/ }).waitFor()
+  t.match(page.url(), /code=A1/)
+})
+
+t.test('the year of a calendar list is a strip with a bar a day', async (t) => {
+  const page = await open(t, `/#/prices?code=A1&list=${calendar.id}&date=2026-07-14`)
+  const strip = page.getByRole('img', { name: /^UK, price/ })
+  await strip.waitFor()
+  t.match(await strip.getAttribute('aria-label'), /10.00 \(1 Jan 2026\) to 30.00 \(15 Jul 2026\)/)
+  t.equal(await strip.locator('rect').count(), 365)
+  t.equal(await strip.locator('.heat-0').count(), 362, 'days without a price')
+  t.equal(await strip.locator('.heat-7').count(), 1, 'the dearest day')
+  t.match(await page.getByRole('row', { name: /UK/ }).innerText(), /20.00/)
+})
+
+t.test('the strip is walked by keyboard; the prices follow and the focus stays', async (t) => {
+  const page = await open(t, `/#/prices?code=A1&list=${calendar.id}&date=2026-07-14`)
+  const slider = page.getByRole('slider', { name: 'Day, UK, price' })
+  await slider.focus()
+  await page.keyboard.press('ArrowRight')
+  t.equal(await slider.getAttribute('aria-valuetext'), '15 Jul 2026: 30.00')
+  await page.getByRole('row', { name: /UK/ }).getByText('30.00').first().waitFor()
+  t.equal(await page.locator('[aria-label="Day, UK, price"]:focus').count(), 1, 'focus stays')
+  t.match(page.url(), /date=2026-07-15/)
+  t.equal(await page.getByLabel('Day', { exact: true }).inputValue(), '2026-07-15')
+  const other = page.getByRole('slider', { name: 'Day, FR, price' })
+  t.match(await other.getAttribute('aria-valuetext'), /^15 Jul 2026/, 'all strips go together')
+})

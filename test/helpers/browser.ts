@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import axe from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const places = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+]
+
+/** The browser that CHROMIUM names, or one where systems keep it; undefined: there is none. */
+export function findBrowser(): string | undefined {
+  return [process.env.CHROMIUM, ...places].find((path) => path !== undefined && existsSync(path))
+}
+
+/** A headless browser, closed when the test file ends. */
+export async function openBrowser(t: Test): Promise<Browser> {
+  const executablePath = findBrowser()
+  if (!executablePath) throw new Error('run the tests with `npm run test:browser`')
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-component-update']
+  const browser = await chromium.launch({ executablePath, args })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+export interface PageOptions extends BrowserContextOptions {
+  /** Where the service listens. */
+  url: string
+  /** What follows the address of the service. */
+  path?: string
+  /** Of the account that is logged in; nobody is when left out. */
+  token?: string
+}
+
+/**
+ * A page of the service in a browser of its own, nothing remembered. The test fails when a script of the page fails, when
+ * the page does what its policy forbids, or when it asks anyone but the service.
+ */
+export async function openPage(
+  t: Test,
+  browser: Browser,
+  { url, path = '/', token, ...options }: PageOptions,
+): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', (error) => t.fail(`the page failed: ${error.message}`))
+  page.on('console', (message) => {
+    const isRefusal = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isRefusal) t.fail(`the page says: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(url))
+      t.fail(`the page asks ${request.url()}`)
+  })
+  if (token)
+    await page.addInitScript(
+      `if (!sessionStorage.getItem('left')) sessionStorage.setItem('pricewell.token', '${token}')`,
+    )
+  await page.goto(url + path)
+  return page
+}
+
+/** Fails the test for each thing on the page that keeps people out, by the rules of WCAG 2.2 AA. */
+export async function expectAccessible(t: Test, page: Page, message: string): Promise<void> {
+  // Evaluated by the browser's debugger, which the policy of the page does not hold for.
+  await page.evaluate(`${axe.source}; undefined`)
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const { violations } = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
+  )) as axe.AxeResults
+  const found = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))])
+  t.strictSame(found, [], `${message}: accessible`)
+}
+
+/** Fails the test when the page is wider than the screen. */
+export async function expectFits(t: Test, page: Page, message: string): Promise<void> {
+  const [wide, screen] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, innerWidth]',
+  )) as [number, number]
+  t.ok(wide <= screen, `${message}: ${wide} of ${screen} pixels wide`)
+}
