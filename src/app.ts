@@ -19,6 +19,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For answers that are sent while they are read. */
+  sendingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -29,6 +31,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  sendingDb,
   healthDb,
   isStopping,
   ...context
@@ -65,7 +68,7 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
-  await registerContract(app, { db, readingDb, context, service, config }, authenticate)
+  await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
   registerPage(app)
   return app
 }
