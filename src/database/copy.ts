@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { nextTurn } from '../next-turn.ts'
 
 /** Lines of COPY text, given as the one parameter of a COPY statement. */
 export class CopySource {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
@@ -31,6 +32,8 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
       idle_in_transaction_session_timeout: 60_000,
+      // A statement whose client is gone ends by itself.
+      client_connection_check_interval: 5000,
     }),
     application_name: `pricewell ${options.name}`,
     max: options.connectionsMax,
@@ -40,7 +43,28 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     types: { getTypeParser },
   })
   pool.on('error', options.onError)
+  closeSilent(pool, options.statementTimeoutMs + silenceMs)
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Postgres ends a statement that takes too long; when even that does not arrive, the server is not there any more. */
+const silenceMs = 3000
+
+/**
+ * Closes a connection in use on which nothing comes or goes for so long; what waits for an answer fails. A timeout of
+ * the query alone would put a connection back whose statement still runs.
+ */
+function closeSilent(pool: pg.Pool, ms: number): void {
+  pool.on('connect', (client) => {
+    const socket = socketOf(client)
+    socket.on('timeout', () => socket.destroy(new Error('timeout: Postgres is silent')))
+  })
+  pool.on('acquire', (client) => socketOf(client).setTimeout(ms))
+  pool.on('release', (_error, client) => socketOf(client).setTimeout(0))
+}
+
+function socketOf(client: pg.PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
 /** The URL with `-c name=value` for each setting, beside the options it has already. */

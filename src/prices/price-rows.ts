@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnEntries } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
 import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
+import { nextTurn } from '../next-turn.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../promotions/promoted-prices.ts'

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { signToken } from '../../src/accounts/token.ts'
+
+/** The service in a process of its own. */
+export interface LoadedService {
+  port: number
+  /** The token of a new account. */
+  newToken(): Promise<string>
+  rssBytes(): number
+  stop(): Promise<void>
+}
+
+/** Starts `src/server.ts` with these settings. */
+export async function startLoadedService(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+): Promise<LoadedService> {
+  const secret = randomBytes(32).toString('hex')
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0' }
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
+    env: { ...env, LOG_LEVEL: 'error', ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const port = await readPort(child)
+  return {
+    port,
+    newToken: () => newToken(databaseUrl, new TextEncoder().encode(secret)),
+    rssBytes: () => rssBytes(child.pid ?? 0),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function readPort(child: ChildProcess): Promise<number> {
+  let output = ''
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
+    output += chunk
+    const [, port] = /listens on http:\S+:(\d+)/.exec(output) ?? []
+    if (port) return Number(port)
+  }
+  throw new Error(`the service did not start: ${output}`)
+}
+
+async function newToken(databaseUrl: string, secret: Uint8Array): Promise<string> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const name = randomBytes(8).toString('hex')
+  const { rows } = await client.query('insert into accounts (name) values ($1) returning id', [
+    name,
+  ])
+  await client.end()
+  return signToken(secret, { id: 1, account: Number(rows[0].id) })
+}
+
+function rssBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+}
