@@ -109,7 +109,7 @@ function loadLimits(integer: Integer): LoadLimits {
     accountWaitMs: integer('ACCOUNT_WAIT_SECONDS', 30, 1, 600) * 1000,
     accountRequestsPerSecond: integer('ACCOUNT_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
     waitingMax: integer('WAITING', 500, 1, 100_000),
-    eventLoopDelayMaxMs: integer('EVENT_LOOP_DELAY_MS', 200, 0, 60_000),
+    eventLoopDelayMaxMs: integer('EVENT_LOOP_DELAY_MS', 500, 0, 60_000),
     socketsMax: integer('SOCKETS', 5000, 1, 1_000_000),
     arrivalMs: integer('ARRIVAL_SECONDS', 120, 1, 3600) * 1000,
   })

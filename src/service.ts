@@ -79,7 +79,7 @@ function openPools(
     openDatabase(url, {
       ...{ name, onError, connectionsMax, client: CopyingClient },
       // Requests have their turn before they come here: this is the time in which a connection must open.
-      ...{ acquireTimeoutMs: 1250, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
+      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
       ...options,
     })
   return {

@@ -49,7 +49,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
       accountWaitMs: 30_000,
       accountRequestsPerSecond: 0,
       waitingMax: 500,
-      eventLoopDelayMaxMs: 200,
+      eventLoopDelayMaxMs: 500,
       socketsMax: 5000,
       arrivalMs: 120_000,
     },

@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 /** How long a request waits for the database while other accounts use it. */
-const waitMs = 1500
+const waitMs = 1400
 
 /** Decides which requests are taken up when there are more than can be done. */
 export interface Admission {

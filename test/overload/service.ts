@@ -15,16 +15,12 @@ export interface LoadedService {
   stop(): Promise<void>
 }
 
-/** Starts `src/server.ts` with these settings. */
-export async function startLoadedService(
-  databaseUrl: string,
-  settings: Record<string, string> = {},
-): Promise<LoadedService> {
+/** Starts `src/server.ts` on a database, with the settings of our environment. */
+export async function startLoadedService(databaseUrl: string): Promise<LoadedService> {
   const secret = randomBytes(32).toString('hex')
-  const { PATH, HOME } = process.env
-  const env = { PATH, HOME, DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0' }
+  const own = { DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0', LOG_LEVEL: 'error' }
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
-    env: { ...env, LOG_LEVEL: 'error', ...settings },
+    env: { ...process.env, ...own },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const port = await readPort(child)
