@@ -17,6 +17,8 @@ export interface PoolOptions {
   acquireTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
+  /** How much later than the end of the longest statement a silent server is given up. */
+  silenceMs?: number
   /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
   onError: (error: Error) => void
 }
@@ -43,19 +45,19 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     types: { getTypeParser },
   })
   pool.on('error', options.onError)
-  closeSilent(pool, options.statementTimeoutMs + silenceMs)
+  closeSilent(pool, options.statementTimeoutMs + (options.silenceMs ?? 3000))
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** Postgres ends a statement that takes too long; when even that does not arrive, the server is not there any more. */
-const silenceMs = 3000
-
 /**
- * Closes a connection in use on which nothing comes or goes for so long; what waits for an answer fails. A timeout of
- * the query alone would put a connection back whose statement still runs.
+ * Closes a connection in use on which nothing comes or goes for so long; what waits for an answer fails. Postgres ends
+ * a statement that takes too long, so when even that does not arrive it is not there any more. A timeout of the query
+ * alone would put a connection back whose statement still runs.
  */
 function closeSilent(pool: pg.Pool, ms: number): void {
   pool.on('connect', (client) => {
+    // Whoever uses it is told by its statement; an error event that nobody takes would end the process.
+    client.on('error', () => undefined)
     const socket = socketOf(client)
     socket.on('timeout', () => socket.destroy(new Error('timeout: Postgres is silent')))
   })

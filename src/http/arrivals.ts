@@ -1,12 +1,14 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { HeldBody } from './bodies-in-flight.ts'
 
-const lookMs = 1000
-/** Slower than this a body is counted by what has arrived: what it is going to be takes no room from others. */
-const steadyBytesPerSecond = 100 * 1024
-/** A line may be slow to start, but not for long and not to nearly nothing. */
-const graceMs = 10_000
-const bytesPerSecondMin = 1024
+const paces = {
+  lookMs: 1000,
+  /** Slower than this a body is counted by what has arrived: what it is going to be takes no room from others. */
+  steadyBytesPerSecond: 100 * 1024,
+  /** A line may be slow to start, but not for long and not to nearly nothing. */
+  graceMs: 10_000,
+  bytesPerSecondMin: 1024,
+}
 
 interface Arrival {
   request: IncomingMessage
@@ -22,10 +24,10 @@ export class Arrivals {
   readonly #arrivals = new Set<Arrival>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(server: Server) {
+  constructor(server: Server, pace = paces) {
     this.#timer = setInterval(() => {
-      for (const arrival of this.#arrivals) lookAt(arrival, server)
-    }, lookMs).unref()
+      for (const arrival of this.#arrivals) lookAt(arrival, server, pace)
+    }, pace.lookMs).unref()
   }
 
   /** Watches until the body is there or its client is gone. */
@@ -45,7 +47,11 @@ export class Arrivals {
   }
 }
 
-function lookAt({ request, body, length, began, bytesBefore }: Arrival, server: Server): void {
+function lookAt(
+  { request, body, length, began, bytesBefore }: Arrival,
+  server: Server,
+  { lookMs, steadyBytesPerSecond, graceMs, bytesPerSecondMin }: typeof paces,
+): void {
   const ms = Date.now() - began
   const bytes = request.socket.bytesRead - bytesBefore
   const isSlow = (bytesPerSecond: number) => bytes < (ms / 1000) * bytesPerSecond
