@@ -50,11 +50,17 @@ export class FairQueue {
     this.#limits = limits
   }
 
-  /** Throws `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait. */
+  /**
+   * Throws `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those
+   * who wait already are likely to take longer than it may wait.
+   */
   rejectFull(account: number): void {
-    const ownWaiting = this.#lanes.get(account)?.waiting.length ?? 0
-    if (ownWaiting >= this.#limits.waitingOfAccountMax) throw this.#tooMany(ownWaiting)
-    if (this.#waiting >= this.#limits.waitingMax)
+    const { running, waiting } = this.#lanes.get(account) ?? { running: 0, waiting: [] }
+    if (waiting.length >= this.#limits.waitingOfAccountMax) throw this.#tooMany(waiting.length)
+    const waitMs = running > 0 ? this.#limits.waitOwnMs : this.#limits.waitMs
+    // Some may always wait: what came before says little about a few.
+    const isLong = this.#waiting > this.#limits.turnsMax * 4 && this.#waitMs(this.#waiting) > waitMs
+    if (isLong || this.#waiting >= this.#limits.waitingMax)
       throw overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
   }
 
@@ -151,9 +157,12 @@ export class FairQueue {
     })
   }
 
-  /** When those who wait now are likely to have had their turn. */
+  /** How long it is likely to take until so many have had their turn. */
+  #waitMs(waiting: number): number {
+    return (waiting * this.#meanMs) / this.#limits.turnsMax
+  }
+
   #seconds(waiting: number): number {
-    const seconds = (waiting * this.#meanMs) / this.#limits.turnsMax / 1000
-    return Math.min(Math.max(Math.ceil(seconds), 1), 60)
+    return Math.min(Math.max(Math.ceil(this.#waitMs(waiting) / 1000), 1), 60)
   }
 }

@@ -12,6 +12,8 @@ export interface LoadedService {
   /** The token of a new account. */
   newToken(): Promise<string>
   rssBytes(): number
+  /** Processor time that its process has had. */
+  cpuMs(): number
   stop(): Promise<void>
 }
 
@@ -28,6 +30,7 @@ export async function startLoadedService(databaseUrl: string): Promise<LoadedSer
     port,
     newToken: () => newToken(databaseUrl, new TextEncoder().encode(secret)),
     rssBytes: () => rssBytes(child.pid ?? 0),
+    cpuMs: () => cpuMs(child.pid ?? 0),
     stop: async () => {
       child.kill('SIGTERM')
       await once(child, 'exit')
@@ -59,4 +62,12 @@ async function newToken(databaseUrl: string, secret: Uint8Array): Promise<string
 function rssBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+}
+
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  const ticksPerSecond = 100
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
 }
