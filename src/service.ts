@@ -39,7 +39,12 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
     ...{ config, limits: config.limits, boss },
-    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health },
+    ...{
+      db: pools.writes,
+      readingDb: pools.reads,
+      sendingDb: pools.sending,
+      healthDb: pools.health,
+    },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
@@ -74,7 +79,7 @@ function openPools(
   url: string,
   connectionsMax: number,
   onError: (error: Error) => void,
-): Record<'reads' | 'writes' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'sending' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
       ...{ name, onError, connectionsMax, client: CopyingClient },
@@ -85,6 +90,8 @@ function openPools(
   return {
     reads: open('reads', { client: ReadingClient }),
     writes: open('writes', {}),
+    // As long as a client takes to fetch a million rows.
+    sending: open('sending', { connectionsMax: 4, statementTimeoutMs: 600_000 }),
     jobs: open('jobs', {
       ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
       ...{ statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 },

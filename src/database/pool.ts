@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
+import { guardConnection } from './guard-connection.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -17,8 +17,6 @@ export interface PoolOptions {
   acquireTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
-  /** How much later than the end of the longest statement a silent server is given up. */
-  silenceMs?: number
   /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
   onError: (error: Error) => void
 }
@@ -33,40 +31,20 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       random_page_cost: 1.1,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
-      idle_in_transaction_session_timeout: 60_000,
-      // A statement whose client is gone ends by itself.
-      client_connection_check_interval: 5000,
+      // A process that is paused in a transaction gives up its locks before its jobs are taken up elsewhere.
+      idle_in_transaction_session_timeout: 10_000,
     }),
     application_name: `pricewell ${options.name}`,
     max: options.connectionsMax,
     Client: options.client,
     connectionTimeoutMillis: options.acquireTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
   })
   pool.on('error', options.onError)
-  closeSilent(pool, options.statementTimeoutMs + (options.silenceMs ?? 3000))
+  pool.on('connect', (client) => guardConnection(client, options.statementTimeoutMs))
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
-}
-
-/**
- * Closes a connection in use on which nothing comes or goes for so long; what waits for an answer fails. Postgres ends
- * a statement that takes too long, so when even that does not arrive it is not there any more. A timeout of the query
- * alone would put a connection back whose statement still runs.
- */
-function closeSilent(pool: pg.Pool, ms: number): void {
-  pool.on('connect', (client) => {
-    // Whoever uses it is told by its statement; an error event that nobody takes would end the process.
-    client.on('error', () => undefined)
-    const socket = socketOf(client)
-    socket.on('timeout', () => socket.destroy(new Error('timeout: Postgres is silent')))
-  })
-  pool.on('acquire', (client) => socketOf(client).setTimeout(ms))
-  pool.on('release', (_error, client) => socketOf(client).setTimeout(0))
-}
-
-function socketOf(client: pg.PoolClient): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
 /** The URL with `-c name=value` for each setting, beside the options it has already. */

@@ -27,6 +27,7 @@ import { compileBody } from './validation.ts'
 export interface OperationServices {
   db: Database
   readingDb: Database
+  sendingDb: Database
   context: Context
   service: ServiceHandlers
   config: Config
@@ -93,6 +94,7 @@ async function runHandler(
       ...{ account, body, params, query, errors },
       ifMatch: request.headers['if-match'],
       inAccount: storing(inTurn, operation, request),
+      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
     },
     services.context,
   )
