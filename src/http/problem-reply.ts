@@ -7,6 +7,7 @@ import {
   unavailable,
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { isSqlState, sqlStateOf } from '../database/loggable-error.ts'
 import { parameterError } from './validation.ts'
 
 /** Postgres classes and codes that pass by themselves: connection, resources, shutdown, locks, timeouts, read-only. */
@@ -18,13 +19,23 @@ const passingMessages = /terminat|timeout|timed out|closed|refused|reset|not que
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request)
   const { status } = problemTypes[problem.type]
+  request.problem = problem.type
+  request.sqlState = sqlStateOf(problem)
   if (status >= 500)
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
   reply
     .code(status)
     .headers(problem.options.headers ?? {})
     .type('application/problem+json')
-    .send(JSON.stringify(problemBody(problem, String(request.id))))
+    .send(
+      JSON.stringify({ ...problemBody(problem, request.id), detail: detailOf(problem, request) }),
+    )
+}
+
+/** A write that is refused for its rows is told what became of the others. */
+function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest): string {
+  const isWrite = routeOptions.config.operation?.scope === 'write'
+  return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
 }
 
 /** The body of a problem, without anything that is not for the client. */
@@ -102,7 +113,7 @@ function internalError(cause: unknown): Problem {
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error as { code?: string }
-  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) return passing.test(code)
+  if (isSqlState(code)) return passing.test(code)
   return code !== undefined
     ? /^E(CONN|PIPE|TIMEDOUT|NOENT|HOST)/.test(code)
     : passingMessages.test(error.message)

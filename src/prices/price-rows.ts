@@ -32,14 +32,16 @@ export function priceRows(
   const write = rowWriter(options)
   const textOf = (rows: MatchingRow[]) =>
     rows.map((match) => write(wantedAt(match.position), match)).join(',')
-  if (matching.length <= rowsAtOnce) return new JsonText(`[${textOf(matching)}]`)
-  return new Stream('application/json; charset=utf-8', async function* () {
-    for (let from = 0; from < matching.length; from += rowsAtOnce) {
+  const rows = matching.length
+  if (rows <= rowsAtOnce) return new JsonText(`[${textOf(matching)}]`, rows)
+  const pieces = async function* () {
+    for (let from = 0; from < rows; from += rowsAtOnce) {
       yield (from === 0 ? '[' : ',') + textOf(matching.slice(from, from + rowsAtOnce))
       await nextTurn()
     }
     yield ']'
-  })
+  }
+  return new Stream('application/json; charset=utf-8', pieces, { rows })
 }
 
 function rowWriter({ list, columns, include, priceOf }: PriceRowOptions) {
