@@ -18,6 +18,7 @@ declare module 'fastify' {
 export function watchRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
   if (tracing) {
     app.addHook('onRequest', async (request) => {
+      if (isProbe(request)) return
       request.span = tracing.startRequest(request.headers)
       request.log = request.log.child({ trace_id: request.span.traceId })
     })
@@ -39,6 +40,12 @@ export function watchRequests(app: FastifyInstance, { metrics, tracing }: Teleme
 
 const operationOf = (request: FastifyRequest) => request.routeOptions.config.operation
 
+/** Probes and scrapes come every few seconds. */
+function isProbe(request: FastifyRequest): boolean {
+  const operation = operationOf(request)
+  return operation?.method === 'GET' && operation.scope === undefined
+}
+
 function identity(request: FastifyRequest) {
   return {
     account: request.caller?.account,
@@ -48,11 +55,10 @@ function identity(request: FastifyRequest) {
   }
 }
 
-/** Probes and scrapes come every few seconds: those that succeed are a matter for `debug`. */
+/** Probes that succeed are a matter for `debug`. */
 function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const operation = operationOf(request)
-  const isProbe = operation?.scope === undefined && operation?.method === 'GET'
-  request.log[isProbe && reply.statusCode < 400 ? 'debug' : 'info']({
+  const level = isProbe(request) && reply.statusCode < 400 ? 'debug' : 'info'
+  request.log[level]({
     ...identity(request),
     rows: countRows(request.body),
     rows_answered: request.rowsAnswered,

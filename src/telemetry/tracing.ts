@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   context,
   propagation,
@@ -17,6 +18,8 @@ import type { StatementDone } from '../database/pool.ts'
 import type { RequestSpan, Tracing } from './telemetry.ts'
 
 const statementLengthMax = 2000
+/** A collector that is away does not hold up the end of the process. */
+const stopMsMax = 2000
 
 /**
  * Sends spans to a collector over OTLP/HTTP. The libraries read the other variables of OpenTelemetry themselves
@@ -37,7 +40,8 @@ export function startTracing(collector: URL): Tracing {
     inSpan: (name, attributes, work) =>
       tracer.startActiveSpan(name, { attributes }, (span) => ending(span, work)),
     stop: async () => {
-      await provider.shutdown().catch(() => undefined)
+      const sent = provider.shutdown().catch(() => undefined)
+      await Promise.race([sent, sleep(stopMsMax, undefined, { ref: false })])
       for (const global of [trace, context, propagation]) global.disable()
     },
   }
