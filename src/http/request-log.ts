@@ -6,6 +6,8 @@ import { countRows } from './row-count.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     span?: RequestSpan
+    /** Logged, counted and traced already. */
+    isOver?: boolean
     /** Why it was refused. */
     problem?: ProblemType
     sqlState?: string | undefined
@@ -14,28 +16,29 @@ declare module 'fastify' {
   }
 }
 
+/** The client went away before its answer was whole. No status of HTTP; logs of proxies use it. */
+const clientGone = 499
+
 /** Logs, counts and traces every request when it is over: names, counts and times, no values. */
 export function watchRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
-  if (tracing) {
-    app.addHook('onRequest', async (request) => {
-      if (isProbe(request)) return
-      request.span = tracing.startRequest(request.headers)
-      request.log = request.log.child({ trace_id: request.span.traceId })
-    })
+  const end = (request: FastifyRequest, reply: FastifyReply, status: number) => {
+    if (request.isOver) return
+    request.isOver = true
+    logRequest(request, reply, status)
+    traceRequest(request, status)
+    const operation = operationOf(request)?.id ?? 'none'
+    const seconds = reply.elapsedTime / 1000
+    metrics?.request({ operation, status, seconds, ...rowsOf(request, reply, status) })
   }
-  app.addHook('onResponse', async (request, reply) => {
-    logRequest(request, reply)
-    traceRequest(request, reply)
-    metrics?.request({
-      operation: operationOf(request)?.id ?? 'none',
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
-      ...rowsOf(request, reply),
+  app.addHook('onRequest', async (request, reply) => {
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) end(request, reply, clientGone)
     })
+    if (!tracing || isProbe(request)) return
+    request.span = tracing.startRequest(request.headers)
+    request.log = request.log.child({ trace_id: request.span.traceId })
   })
-  app.addHook('onRequestAbort', async (request) => {
-    request.log.info({ ...identity(request), aborted: true }, 'the client is gone')
-  })
+  app.addHook('onResponse', async (request, reply) => end(request, reply, reply.statusCode))
 }
 
 const operationOf = (request: FastifyRequest) => request.routeOptions.config.operation
@@ -46,23 +49,16 @@ function isProbe(request: FastifyRequest): boolean {
   return operation?.method === 'GET' && operation.scope === undefined
 }
 
-function identity(request: FastifyRequest) {
-  return {
+/** Probes that succeed are a matter for `debug`. */
+function logRequest(request: FastifyRequest, reply: FastifyReply, status: number): void {
+  request.log[isProbe(request) && status < 400 ? 'debug' : 'info']({
     account: request.caller?.account,
     operation: operationOf(request)?.id,
     method: request.method,
     client_request_id: clientRequestId(request),
-  }
-}
-
-/** Probes that succeed are a matter for `debug`. */
-function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const level = isProbe(request) && reply.statusCode < 400 ? 'debug' : 'info'
-  request.log[level]({
-    ...identity(request),
     rows: countRows(request.body),
     rows_answered: request.rowsAnswered,
-    status: reply.statusCode,
+    status,
     problem: request.problem,
     sqlstate: request.sqlState,
     ms: Math.round(reply.elapsedTime),
@@ -75,12 +71,12 @@ function clientRequestId({ headers }: FastifyRequest): string | undefined {
   return typeof id === 'string' && /^[\w.-]{1,64}$/.test(id) ? id : undefined
 }
 
-function traceRequest(request: FastifyRequest, reply: FastifyReply): void {
+function traceRequest(request: FastifyRequest, status: number): void {
   const operation = operationOf(request)
   request.span?.end(operation?.id ?? request.method, {
     'http.request.method': request.method,
     'http.route': operation?.path,
-    'http.response.status_code': reply.statusCode,
+    'http.response.status_code': status,
     'pricewell.request_id': request.id,
     'pricewell.account': request.caller?.account,
     'pricewell.rows': countRows(request.body),
@@ -89,8 +85,8 @@ function traceRequest(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** A read of prices has rows in its payload, too: they are no rows written. A replayed answer wrote nothing. */
-function rowsOf(request: FastifyRequest, reply: FastifyReply) {
-  const isDone = reply.statusCode < 300 && !reply.hasHeader('idempotent-replayed')
+function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
+  const isDone = status < 300 && !reply.hasHeader('idempotent-replayed')
   const isRead = operationOf(request)?.scope === 'read'
   return {
     rowsWritten: isDone && !isRead ? (countRows(request.body) ?? 0) : 0,

@@ -104,6 +104,21 @@ t.test('an error of the database is logged with its SQLSTATE', async (t) => {
   ])
 })
 
+t.test('a client that goes away leaves a line, too', async (t) => {
+  const waiting = await startTestService(t, { LOG_LEVEL: 'info', ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, waiting)
+  const url = await waiting.app.listen({ port: 0, host: '127.0.0.1' })
+  const gone = new AbortController()
+  const events = await fetch(`${url}/api/v1/jobs/${job.id}/events/`, {
+    headers: { authorization: `jwt ${shop.token}` },
+    signal: gone.signal,
+  })
+  gone.abort()
+  const ofRequest = () => linesOf({ headers: Object.fromEntries(events.headers) })
+  while (ofRequest().length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.match(ofRequest(), [{ operation: 'readJobEvents', status: 499, account: shop.id }])
+})
+
 t.test('a request that cannot be read is logged, too', async (t) => {
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as net.AddressInfo

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
@@ -133,6 +135,18 @@ t.test('tries at jobs are counted by how they end', async (t) => {
   t.equal(seriesOf(text, series), 1)
   t.equal(seriesOf(text, 'pricewell_jobs{state="waiting"}'), 0)
   t.equal(seriesOf(text, 'pricewell_jobs_oldest_seconds{state="waiting"}'), 0)
+})
+
+t.test('the metrics that the operations page names are there', async (t) => {
+  const service = await startTestService(t)
+  const { shop, job } = await aBigJob(t, service)
+  await shop.finished(job)
+  const page = readFileSync(join(import.meta.dirname, '../../OPERATIONS.md'), 'utf8')
+  const [, alerts = ''] = page.split('Worth an alert')
+  const names = new Set(alerts.match(/\b(pricewell|nodejs|process)_\w+/g))
+  t.ok(names.size > 5)
+  const text = await read(t, service)
+  for (const name of names) t.ok(text.includes(`# TYPE ${name.replace(/_bucket$/, '')} `), name)
 })
 
 t.test('what a client chooses makes no time series', async (t) => {
