@@ -80,7 +80,8 @@ export class Stream {
   constructor(
     contentType: string,
     open: (gone: AbortSignal) => AsyncIterable<string>,
-    { headers = {}, rows }: { headers?: Record<string, string>; rows?: number } = {},
+    headers: Record<string, string> = {},
+    rows?: number,
   ) {
     this.contentType = contentType
     this.open = open

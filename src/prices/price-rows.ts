@@ -41,7 +41,7 @@ export function priceRows(
     }
     yield ']'
   }
-  return new Stream('application/json; charset=utf-8', pieces, { rows })
+  return new Stream('application/json; charset=utf-8', pieces, {}, rows)
 }
 
 function rowWriter({ list, columns, include, priceOf }: PriceRowOptions) {
