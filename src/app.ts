@@ -18,6 +18,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For answers that are sent while they are read. */
+  sendingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -29,6 +31,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  sendingDb,
   healthDb,
   isStopping,
   telemetry,
@@ -63,6 +66,6 @@ export async function buildApp({
   const { metricsToken } = config
   const { metrics } = telemetry
   const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
-  await registerContract(app, { db, readingDb, context, service, config }, authenticate)
+  await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
   return app
 }
