@@ -19,6 +19,7 @@ import type { FairQueue } from './fair-queue.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
 import { clientGone } from './overloaded.ts'
+import { countRows } from './row-count.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
@@ -89,21 +90,25 @@ async function runHandler(
   const { body, params, query } = request as never
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
-  const result = await handler(
-    {
-      ...{ account, body, params, query, errors },
-      ifMatch: request.headers['if-match'],
-      inAccount: storing(inTurn, operation, request),
-      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
-    },
-    services.context,
-  )
+  const handle = () =>
+    handler(
+      {
+        ...{ account, body, params, query, errors },
+        ifMatch: request.headers['if-match'],
+        inAccount: storing(inTurn, operation, request),
+        inAccountSending: (work) => inAccount(services.sendingDb, account, work),
+      },
+      services.context,
+    )
+  const result = await (request.span ? request.span.run(handle) : handle())
+  const answered: unknown = result instanceof Answer ? result.body : result
+  const isText = answered instanceof JsonText || answered instanceof Stream
+  request.rowsAnswered = isText ? answered.rows : countRows(answered)
   if (result instanceof Stream) return sendStream(result, operation, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   if (answer.body === undefined) return reply.send()
-  const answered: unknown = answer.body
   const text = answered instanceof JsonText ? answered.text : JSON.stringify(answered)
   return reply.type('application/json; charset=utf-8').send(text)
 }
