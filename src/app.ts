@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
-import { Problem, problemTypes } from './contract/problem.ts'
 import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
-import { problemBody } from './http/problem-reply.ts'
+import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
+import { answerUnreadable } from './http/unreadable.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface AppServices extends Context {
   config: Config
@@ -24,7 +24,11 @@ export interface AppServices extends Context {
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
+  telemetry: Telemetry
 }
+
+/** Headers are small: who takes longer holds a socket and sends nothing. */
+const headersMs = 15_000
 
 /** The HTTP interface of the service, ready to listen. */
 export async function buildApp({
@@ -34,6 +38,7 @@ export async function buildApp({
   sendingDb,
   healthDb,
   isStopping,
+  telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
   const authenticate = createAuthenticate(config, context.jwtSecret)
@@ -43,48 +48,33 @@ export async function buildApp({
       stream: process.stderr,
       serializers: { err: loggableError },
     },
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'request_id',
+    }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
-    requestTimeout: 120_000,
-    connectionTimeout: 150_000,
+    requestTimeout: config.load.arrivalMs,
+    connectionTimeout: config.load.arrivalMs + 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
     clientErrorHandler: answerUnreadable,
     // Node would answer a request without Host itself, with no body; the hook for all requests does.
-    http: { requireHostHeader: false },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: Math.min(headersMs, config.load.arrivalMs),
+      connectionsCheckingInterval: 5000,
+    },
     frameworkErrors: answerBadPath(authenticate),
     return503OnClosing: true,
   })
-  app.addHook('onResponse', async (request, reply) => {
-    request.log.info({
-      account: request.caller?.account,
-      operation: request.routeOptions.config.operation?.id,
-      method: request.method,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-    })
-  })
-  await registerDocumentation(app)
-  const service = serviceHandlers({ db: healthDb, isStopping })
+  watchRequests(app, telemetry)
+  if (config.role !== 'worker') await registerDocumentation(app)
+  const { metricsToken } = config
+  const { metrics } = telemetry
+  const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
   await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
-  registerPage(app)
+  if (config.role !== 'worker') registerPage(app)
   return app
-}
-
-/** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
-function answerUnreadable(
-  error: { code?: string },
-  socket: { writable: boolean; end: (text: string) => void; destroy: () => void },
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const problem = new Problem('malformed-body', 'The request is not valid HTTP.', { cause: error })
-  const { status } = problemTypes[problem.type]
-  const body = JSON.stringify(problemBody(problem, randomUUID()))
-  const headers = `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`)
 }

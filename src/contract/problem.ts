@@ -26,11 +26,14 @@ export const problemTypes = {
   'precondition-failed': { status: 412, title: 'It has changed since it was read' },
   'job-ended': { status: 409, title: 'The job has ended' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
+  'uri-too-long': { status: 414, title: 'The request line is too long' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'idempotency-key-in-use': { status: 409, title: 'The first request with this key is running' },
   'idempotency-key-reused': { status: 422, title: 'The key belongs to another request' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
+  'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'Internal error' },
+  overloaded: { status: 503, title: 'More work than can be done now' },
   unavailable: { status: 503, title: 'Not available now' },
 } satisfies Record<ProblemType, { status: number; title: string }>
 

@@ -66,7 +66,7 @@ export class RowErrors {
 export function invalidRequest(errors: RequestError[]): Problem {
   const count = errors.length === 1 ? '1 error' : `${errors.length} errors`
   const listed = errors.length > listedMax ? `${count}, the first ${listedMax} are listed` : count
-  return new Problem('invalid-request', `${listed}. Nothing was written.`, {
+  return new Problem('invalid-request', `${listed}.`, {
     errors: errors.slice(0, listedMax),
     errorCount: errors.length,
   })

@@ -2,8 +2,10 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
+import { createAdmission } from './admission.ts'
 import type { Authenticate, Caller } from './authentication.ts'
 import { type Operation, operations, readContract, routeUrl } from './contract.ts'
+import { setHeaders } from './headers.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
@@ -31,16 +33,22 @@ export async function registerContract(
   services: OperationServices,
   authenticate: Authenticate,
 ): Promise<void> {
+  const served = servedOperations(services)
   app.setErrorHandler(replyProblem)
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
-  app.addHook('onRequest', async (request) => {
+  const admission = createAdmission(app, services.config)
+  app.addHook('onRequest', async (request, reply) => {
+    setHeaders(request, reply)
     rejectNoHost(request)
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
+    const { operation } = request.routeOptions.config
+    const isOfService = operation === undefined || operation.id in services.service
+    if (!isOfService) admission.admit(operation, request, reply)
   })
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
@@ -60,15 +68,26 @@ export async function registerContract(
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {
-    specification: contractOfRequests(),
-    operationResolver: (id: string) => operationRoute(findOperation(id), services) as RouteOptions,
+    specification: contractOfRequests(served),
+    operationResolver: (id: string) =>
+      operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
-  rejectUndeclaredMethods(app)
+  rejectUndeclaredMethods(app, served)
+}
+
+/** What this process answers: metrics where they have a token, and a worker speaks of itself only. */
+function servedOperations({ config, service }: OperationServices): Operation[] {
+  return operations.filter(({ id }) => {
+    if (id === 'readMetrics') return config.metricsToken !== undefined
+    return config.role !== 'worker' || id in service
+  })
 }
 
 /** The contract without its answers: they are checked by the tests and need no serializer. */
-function contractOfRequests(): object {
+function contractOfRequests(served: Operation[]): object {
   const contract = readContract()
+  const paths = new Set(served.map(({ path }) => path))
+  for (const path of Object.keys(contract.paths)) if (!paths.has(path)) delete contract.paths[path]
   for (const item of Object.values<Record<string, { responses?: object }>>(contract.paths)) {
     for (const operation of Object.values(item))
       if (operation.responses) operation.responses = { default: { description: '' } }
@@ -80,6 +99,7 @@ function contractOfRequests(): object {
 export function answerBadPath(authenticate: Authenticate) {
   return async (_error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const problem = await authenticate(request).then(noSuchPath, (refusal: unknown) => refusal)
+    setHeaders(request, reply)
     replyProblem(problem, request, reply)
   }
 }
@@ -145,11 +165,11 @@ function findOperation(id: string): Operation {
   return operation
 }
 
-function rejectUndeclaredMethods(app: FastifyInstance): void {
+function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[]): void {
   for (const method of allMethods) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
-  for (const [path, present] of Map.groupBy(operations, ({ path }) => path)) {
+  for (const [path, present] of Map.groupBy(served, ({ path }) => path)) {
     const methods = new Set(
       present.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     )

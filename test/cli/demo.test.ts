@@ -12,6 +12,9 @@ const output = await outputOf(child)
 const [, url = ''] = /(http:\S+)\/docs/.exec(output) ?? []
 const [, token = ''] = /^(jwt \S+)$/m.exec(output) ?? []
 
+/** Needs a job that runs (see below), and the operator's token. */
+const isSpecial = new Set(['cancelJob', 'readMetrics'])
+
 t.test('loads the shop over HTTP, reads prices and stays up', async (t) => {
   t.match(output, /line cut off in the file\s+│ 1 /)
   t.match(output, /Catalog .* 2844\/2844/)
@@ -23,7 +26,7 @@ t.test('loads the shop over HTTP, reads prices and stays up', async (t) => {
 })
 
 t.test('every example of the contract runs as it stands', async (t) => {
-  for (const operation of operations.filter(({ id }) => id !== 'cancelJob')) {
+  for (const operation of operations.filter(({ id }) => !isSpecial.has(id))) {
     for (const { mediaType, name, body } of bodyExamples(operation)) {
       const { method, id, status } = operation
       const answer = await send(t, method, examplePath(operation), body, mediaType)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { METHODS } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
-import { pageHeaders } from '../../src/http/page.ts'
+import { pageHeaders, protectiveHeaders } from '../../src/http/headers.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -24,7 +24,7 @@ t.test('the page and each of its files are answered as they are, without a token
     t.equal(body, readFileSync(join(folder, file), 'utf8'), file)
     const type = types[file.split('.').at(-1) as keyof typeof types]
     t.match(headers['content-type'], new RegExp(`^${type.replace('+', '\\+')}`), file)
-    t.match(headers, pageHeaders, file)
+    t.match(headers, { ...protectiveHeaders, ...pageHeaders }, file)
   }
 })
 

@@ -3,6 +3,7 @@ import { el, name } from '../dom.js'
 import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
+/** @typedef {(row: Record<string, unknown>) => CompetitorPrice[]} CompetitorsOf */
 
 const shownMax = 3
 
@@ -11,7 +12,7 @@ const shownMax = 3
  *
  * @param {string} code
  * @param {AbortSignal} signal
- * @returns {Promise<(row: Record<string, unknown>) => CompetitorPrice[]>}
+ * @returns {Promise<CompetitorsOf>}
  */
 export async function competitorsOf(code, signal) {
   const schema = await get('/api/v1/competitor_prices/schema/', {}, signal).catch((error) => {

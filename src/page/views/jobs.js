@@ -1,17 +1,16 @@
 import { get, jobEvents } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
 import { newOrder, table } from '../table.js'
+import { jobState } from './job-state.js'
 
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
-/** @typedef {import('../api.js').Schemas['JobInfo']} JobInfo */
 
 const refreshMs = 5000
 /** A browser has six connections to a service; the list of jobs and the rest of the page need some of them. */
 const watchedMax = 3
-const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 const kinds = { 'add-products': 'Add products to', 'sync-with-catalog': 'Sync with the catalog:' }
 
 /** @type {import('../main.js').View<unknown>} */
@@ -110,13 +109,8 @@ function jobTable(jobs, states, order) {
     order,
     rows: jobs,
     columns: [
-      {
-        label: 'Job',
-        sort: ({ id }) => id,
-        cell: ({ id }) => String(id),
-        isWide: true,
-      },
       { label: 'Work', sort: ({ kind }) => kind, cell: workOf },
+      { label: 'Job', sort: ({ id }) => id, cell: ({ id }) => String(id), isWide: true },
       { label: 'Progress', cell: ({ id }) => states.get(id)?.element },
       {
         label: 'Started',
@@ -155,33 +149,4 @@ function time(timestamp) {
 /** @param {JobSummary} job */
 function took({ created_at, finished_at }) {
   return finished_at ? Date.parse(finished_at) - Date.parse(created_at) : 0
-}
-
-/**
- * The status and the progress of a job, which change in place; each quarter of the way is announced.
- *
- * @param {number} id
- */
-function jobState(id) {
-  const badge = el('span', {})
-  const bar = el('progress', { 'aria-label': `Progress of job ${id}` })
-  const text = el('span', { class: 'sub' })
-  const element = el('div', { class: 'progress' }, badge, bar, text)
-  let announced = ''
-  /** @param {JobInfo} job */
-  const update = ({ status, progress: { total, finished, error } }) => {
-    badge.className = `badge ${status}`
-    badge.textContent = statuses[status]
-    bar.max = Math.max(total, 1)
-    bar.value = status === 'done' ? bar.max : finished
-    bar.hidden = status === 'failed' || status === 'cancelled'
-    text.textContent = `${format.count(finished)} of ${format.count(total)}${error > 0 ? `, ${format.count(error)} failed` : ''}`
-    const quarters = Math.floor((4 * finished) / Math.max(total, 1)) * 25
-    const news =
-      status === 'progress' ? `Job ${id}: ${quarters} %` : `Job ${id}: ${statuses[status]}`
-    const isFirstLook = announced === ''
-    if (news !== announced && !(isFirstLook && status !== 'progress')) announce(news)
-    announced = news
-  }
-  return { element, update }
 }

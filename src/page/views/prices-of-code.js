@@ -3,10 +3,10 @@ import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
-import { table } from '../table.js'
 import { calendarStrips } from './calendar-strips.js'
-import { competitorCell, competitorsOf } from './competitors.js'
+import { competitorsOf } from './competitors.js'
 import { fact } from './list.js'
+import { priceTable } from './price-table.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {{ code: string, list: Schemas['PriceList'], on: string, date: string | undefined }} Wanted */
@@ -111,88 +111,5 @@ function priceHeading({ list, on }) {
     { class: 'heading rule' },
     el('h3', {}, 'In ', el('a', { href: href(`lists/${list.id}`) }, name(list.name))),
     el('span', { class: 'hint' }, `with the promotions of ${format.day(on)}`),
-  )
-}
-
-/**
- * @param {Wanted} wanted
- * @param {PriceRow[]} rows
- * @param {Schemas['CatalogSchema']} schema
- * @param {Awaited<ReturnType<typeof competitorsOf>>} competitors
- */
-function priceTable({ code, list }, rows, { extensions }, competitors) {
-  return table({
-    caption: `Prices of ${code} in ${list.name}`,
-    isCards: true,
-    rows: byRow(rows, extensions),
-    columns: [
-      ...extensions.map((column) => ({
-        label: column.name,
-        sort: (/** @type {PriceRow} */ row) => /** @type {string | number} */ (row[column.name]),
-        cell: (/** @type {PriceRow} */ row) => name(row[column.name]),
-      })),
-      {
-        label: 'Price column',
-        sort: (row) => row.price_dimension,
-        cell: (row) => name(row.price_dimension),
-      },
-      {
-        label: 'Published',
-        isNumber: true,
-        sort: (row) => row.base_price ?? 0,
-        cell: (row) => format.price(row.base_price),
-      },
-      { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
-      {
-        label: 'Margin',
-        isNumber: true,
-        sort: (row) => row.margin ?? Number.NEGATIVE_INFINITY,
-        cell: marginOf,
-      },
-      { label: 'Promotions', cell: promotionsOf },
-      { label: 'Competitors', cell: (row) => competitorCell(competitors(row), row.active_price) },
-    ],
-  })
-}
-
-/**
- * The price columns of one row stand together, in the order of the list.
- *
- * @param {PriceRow[]} rows
- * @param {{ name: string }[]} extensions
- */
-function byRow(rows, extensions) {
-  const keyOf = (/** @type {PriceRow} */ row) =>
-    JSON.stringify(extensions.map((column) => row[column.name]))
-  return [...Map.groupBy(rows, keyOf).values()].flat()
-}
-
-/** @param {PriceRow} row */
-function priceInForce({ active_price, base_price = 0 }) {
-  return el(
-    'strong',
-    { class: active_price < base_price ? 'lowered' : '' },
-    format.price(active_price),
-  )
-}
-
-/** @param {PriceRow} row */
-function promotionsOf({ promotions }) {
-  if (promotions.length === 0) return '–'
-  return el(
-    'ul',
-    { class: 'plain' },
-    promotions.map((one) =>
-      el('li', {}, name(one.name), ' ', el('span', { class: 'value' }, format.price(one.value))),
-    ),
-  )
-}
-
-/** @param {PriceRow} row */
-function marginOf({ margin }) {
-  return el(
-    'span',
-    { class: margin !== null && margin !== undefined && margin < 0 ? 'loss' : '' },
-    format.margin(margin),
   )
 }

@@ -15,9 +15,23 @@ export function showPrices(main, choice, signal) {
   main.replaceChildren(el('h1', {}, 'Prices'), form, place)
   if (choice.code !== '') document.title = `${choice.code} · Prices`
   void fill(form, signal, async () => {
-    const { results } = await get('/api/v1/price_list/', { limit: 1000 }, signal)
-    return choiceForm(results, choice, place, signal)
+    const lists = await listsToChoose(choice.list, signal)
+    return choiceForm(lists, choice, place, signal)
   })
+}
+
+/**
+ * The first thousand lists, and the wanted one wherever it is.
+ *
+ * @param {number | undefined} wanted
+ * @param {AbortSignal} signal
+ * @returns {Promise<PriceList[]>}
+ */
+async function listsToChoose(wanted, signal) {
+  const { results } = await get('/api/v1/price_list/', { limit: 1000 }, signal)
+  const isThere = results.some((/** @type {PriceList} */ { id }) => id === wanted)
+  if (wanted === undefined || isThere) return results
+  return [await get(`/api/v1/price_list/${wanted}`, {}, signal), ...results]
 }
 
 /**
@@ -29,27 +43,7 @@ export function showPrices(main, choice, signal) {
  * @param {AbortSignal} signal
  */
 function choiceForm(lists, choice, place, signal) {
-  const codes = el('datalist', { id: 'codes' })
-  const code = el('input', {
-    type: 'search',
-    value: choice.code,
-    list: codes.id,
-    maxlength: 255,
-    autocomplete: 'off',
-    spellcheck: 'false',
-    placeholder: 'Product code',
-  })
-  const list = el(
-    'select',
-    {},
-    lists.map((one) => el('option', { value: one.id }, one.name)),
-  )
-  const preferred =
-    lists.find(({ id }) => id === choice.list) ?? lists.find((one) => one.is_published)
-  list.value = String(preferred?.id ?? '')
-  const on = el('input', { type: 'date', value: choice.on ?? format.today() })
-  const date = el('input', { type: 'date', value: choice.date ?? '' })
-  const dateLabel = labelled('Day', date)
+  const { code, codes, list, on, date, dateLabel, element } = choiceFields(lists, choice)
   let looking = new AbortController()
   const look = () => {
     looking.abort()
@@ -58,52 +52,56 @@ function choiceForm(lists, choice, place, signal) {
     const chosen = lists.find(({ id }) => String(id) === list.value)
     dateLabel.hidden = !chosen?.is_calendar
     if (chosen?.is_calendar) setCalendar(date, chosen)
-    if (code.value === '' || !chosen) place.replaceChildren(invitation(chosen))
-    else void fill(place, current, () => showPricesOf(wanted(chosen), current, onDay))
+    if (code.value === '' || !chosen) return place.replaceChildren(invitation(chosen))
+    const wanted = { code: code.value, list: chosen, on: on.value || format.today() }
+    const day = chosen.is_calendar ? date.value : undefined
+    void fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
   }
-  const wanted = (/** @type {PriceList} */ chosen) => ({
-    code: code.value,
-    list: chosen,
-    on: on.value || format.today(),
-    date: chosen.is_calendar ? date.value : undefined,
-  })
   const remember = () => {
-    const values = {
-      code: code.value,
-      list: Number(list.value) || undefined,
-      on: choice.on || on.value !== format.today() ? on.value : undefined,
-    }
-    history.replaceState(
-      null,
-      '',
-      href('prices', { ...values, date: dateLabel.hidden ? undefined : date.value }),
-    )
+    const isChosen = choice.on !== undefined || on.value !== format.today()
+    const wanted = { code: code.value, list: list.value, on: isChosen ? on.value : undefined }
+    const day = dateLabel.hidden ? undefined : date.value
+    history.replaceState(null, '', href('prices', { ...wanted, date: day }))
+  }
+  const onDay = (/** @type {string} */ day) => {
+    date.value = day
+    remember()
   }
   const change = () => {
     if (signal.aborted) return
     remember()
     look()
   }
-  const onDay = (/** @type {string} */ day) => {
-    date.value = day
-    remember()
-  }
+  code.addEventListener('input', debounced(change))
   code.addEventListener(
     'input',
     debounced(() => void suggest(code.value, codes, signal)),
   )
-  code.addEventListener('input', debounced(change))
   for (const input of [list, on, date]) input.addEventListener('change', change)
   look()
-  return el(
-    'div',
-    { class: 'choice' },
-    labelled('Product code', code),
-    codes,
-    labelled('Price list', list),
-    labelled('Promotions on', on),
-    dateLabel,
-  )
+  return element
+}
+
+/**
+ * @param {PriceList[]} lists
+ * @param {Choice} choice
+ */
+function choiceFields(lists, choice) {
+  const codes = el('datalist', { id: 'codes' })
+  const text = { maxlength: 255, autocomplete: 'off', spellcheck: 'false' }
+  const suggestions = { list: codes.id, placeholder: 'Product code' }
+  const code = el('input', { type: 'search', value: choice.code, ...text, ...suggestions })
+  const options = lists.map((one) => el('option', { value: one.id }, one.name))
+  const list = el('select', {}, options)
+  const preferred = lists.find(({ id }) => id === choice.list)
+  const first = lists.find((one) => one.is_published) ?? lists[0]
+  list.value = String((preferred ?? first)?.id ?? '')
+  const on = el('input', { type: 'date', value: choice.on ?? format.today() })
+  const date = el('input', { type: 'date', value: choice.date ?? '' })
+  const dateLabel = labelled('Day', date)
+  const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
+  const element = el('div', { class: 'choice' }, labels, labelled('Promotions on', on), dateLabel)
+  return { code, codes, list, on, date, dateLabel, element }
 }
 
 /**

@@ -1,0 +1,93 @@
+import { el, name } from '../dom.js'
+import * as format from '../format.js'
+import { table } from '../table.js'
+import { competitorCell } from './competitors.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/** @typedef {import('./prices-of-code.js').PriceRow} PriceRow */
+/** @typedef {import('./prices-of-code.js').Wanted} Wanted */
+
+/**
+ * The price in force of each row and price column, and what it is made of.
+ *
+ * @param {Wanted} wanted
+ * @param {PriceRow[]} rows
+ * @param {Schemas['CatalogSchema']} schema
+ * @param {import('./competitors.js').CompetitorsOf} competitors
+ */
+export function priceTable({ code, list }, rows, { extensions }, competitors) {
+  return table({
+    caption: `Prices of ${code} in ${list.name}`,
+    isCards: true,
+    rows: byRow(rows, extensions),
+    columns: [
+      ...extensions.map((column) => ({
+        label: column.name,
+        sort: (/** @type {PriceRow} */ row) => /** @type {string | number} */ (row[column.name]),
+        cell: (/** @type {PriceRow} */ row) => name(row[column.name]),
+      })),
+      {
+        label: 'Price column',
+        sort: (row) => row.price_dimension,
+        cell: (row) => name(row.price_dimension),
+      },
+      {
+        label: 'Published',
+        isNumber: true,
+        sort: (row) => row.base_price ?? 0,
+        cell: (row) => format.price(row.base_price),
+      },
+      { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
+      {
+        label: 'Margin',
+        isNumber: true,
+        sort: (row) => row.margin ?? Number.NEGATIVE_INFINITY,
+        cell: marginOf,
+      },
+      { label: 'Promotions', cell: promotionsOf },
+      { label: 'Competitors', cell: (row) => competitorCell(competitors(row), row.active_price) },
+    ],
+  })
+}
+
+/**
+ * The price columns of one row stand together, in the order of the list.
+ *
+ * @param {PriceRow[]} rows
+ * @param {{ name: string }[]} extensions
+ */
+function byRow(rows, extensions) {
+  const keyOf = (/** @type {PriceRow} */ row) =>
+    JSON.stringify(extensions.map((column) => row[column.name]))
+  return [...Map.groupBy(rows, keyOf).values()].flat()
+}
+
+/** @param {PriceRow} row */
+function priceInForce({ active_price, base_price = 0 }) {
+  return el(
+    'strong',
+    { class: active_price < base_price ? 'lowered' : '' },
+    format.price(active_price),
+  )
+}
+
+/** @param {PriceRow} row */
+function promotionsOf({ promotions }) {
+  if (promotions.length === 0) return '–'
+  return el(
+    'ul',
+    { class: 'plain' },
+    promotions.map((one) =>
+      el('li', {}, name(one.name), ' ', el('span', { class: 'value' }, format.price(one.value))),
+    ),
+  )
+}
+
+/** @param {PriceRow} row */
+function marginOf({ margin }) {
+  return el(
+    'span',
+    { class: margin !== null && margin !== undefined && margin < 0 ? 'loss' : '' },
+    format.margin(margin),
+  )
+}

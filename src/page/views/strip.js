@@ -1,0 +1,93 @@
+import { el, name, svg } from '../dom.js'
+import * as format from '../format.js'
+import { heatOf, rangeOf } from '../heat.js'
+
+/** @typedef {{ element: HTMLElement, setDay: (day: string) => void }} Strip */
+
+/**
+ * A year as a bar a day with a day marked in it; `onDay` is told which one a reader goes to.
+ *
+ * @param {string} title
+ * @param {string[]} days
+ * @param {number[]} prices
+ * @param {(day: string) => void} onDay
+ * @returns {Strip}
+ */
+export function strip(title, days, prices, onDay) {
+  const words = rangeWords(days, prices)
+  const output = el('output', {})
+  const attributes = { min: 0, max: days.length - 1, 'aria-label': `Day, ${title}` }
+  const oninput = () => onDay(days[Number(cursor.value)] ?? '')
+  const cursor = el('input', { type: 'range', ...attributes, oninput })
+  const line = svg('line', { y1: 0, y2: 10, class: 'mark' })
+  const setDay = (/** @type {string} */ day) => {
+    const at = Math.max(0, days.indexOf(day))
+    const text = `${format.day(day)}: ${format.price(prices[at])}`
+    cursor.value = String(at)
+    cursor.setAttribute('aria-valuetext', text)
+    output.textContent = text
+    for (const end of ['x1', 'x2']) line.setAttribute(end, String(at + 0.5))
+  }
+  const element = el(
+    'figure',
+    { class: 'strip' },
+    el('figcaption', {}, el('strong', {}, name(title)), output),
+    el('p', { class: 'hint' }, words),
+    bars(days, prices, line, `${title}, price by day: ${words}`),
+    months(days),
+    cursor,
+  )
+  return { element, setDay }
+}
+
+/**
+ * @param {string[]} days
+ * @param {number[]} prices
+ */
+function rangeWords(days, prices) {
+  const { low, high, lowAt, highAt } = rangeOf(prices)
+  if (high === 0) return 'no prices are set'
+  const at = (/** @type {number} */ price, /** @type {number} */ index) =>
+    `${format.price(price)} (${format.day(days[index] ?? '')})`
+  return `${at(low, lowAt)} to ${at(high, highAt)}`
+}
+
+/**
+ * @param {string[]} days
+ * @param {number[]} prices
+ * @param {Element} line
+ * @param {string} label
+ */
+function bars(days, prices, line, label) {
+  const heat = heatOf(prices)
+  const attributes = { class: 'bars', role: 'img', 'aria-label': label }
+  return svg(
+    'svg',
+    { ...attributes, viewBox: `0 0 ${days.length} 10`, preserveAspectRatio: 'none' },
+    days.map((day, index) =>
+      svg(
+        'rect',
+        { x: index, width: 1.05, height: 10, class: `heat-${heat[index] ?? 0}` },
+        svg('title', {}, `${format.day(day)}: ${format.price(prices[index])}`),
+      ),
+    ),
+    line,
+  )
+}
+
+/** @param {string[]} days */
+function months(days) {
+  const firsts = days.flatMap((day, index) => (day.endsWith('-01') ? [{ day, index }] : []))
+  return svg(
+    'svg',
+    { class: 'months', 'aria-hidden': 'true' },
+    firsts.map(({ day, index }) =>
+      svg(
+        'text',
+        { x: `${((index + 1) / days.length) * 100}%`, y: 12 },
+        svg('tspan', { class: 'long' }, format.month(day)),
+        svg('tspan', { class: 'short' }, format.month(day).slice(0, 1)),
+      ),
+    ),
+  )
+}
