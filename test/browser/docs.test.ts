@@ -36,9 +36,9 @@ t.test('every operation is there, and additions are marked', async (t) => {
 t.test('logged in with the example, authorized, one sets and reads prices', async (t) => {
   const login = JSON.parse(await execute(page, 'login', 200))
   await page.getByRole('button', { name: 'Authorize' }).click()
-  await page.locator('.auth-container input').fill(`jwt ${login.token}`)
-  await page.locator('.modal-ux').getByRole('button', { name: 'Apply credentials' }).click()
-  await page.locator('.modal-ux').getByRole('button', { name: 'Close' }).click()
+  await page.locator('#api_key_value').fill(`jwt ${login.token}`)
+  await page.locator('.auth-btn-wrapper .authorize').first().click()
+  await page.locator('.auth-btn-wrapper .btn-done').first().click()
   const ids = JSON.parse(await execute(page, 'updatePrices', 201))
   const prices = JSON.parse(await execute(page, 'getPrices', 201))
   t.match(prices[0], { code: '85123A', base_price: 2.55, active_price: 2.04, pk: ids[0] })
