@@ -3,7 +3,7 @@ import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { addDraftRows, chunkRows, removeDraftRows } from './publication.ts'
+import { addDraftRows, analyzeRows, chunkRows, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /** Products to add or rows to remove, few enough for one transaction. */
@@ -63,7 +63,9 @@ export function sumCounts(changes: Change[]): number {
 /** Makes one change to the draft. */
 export async function applyChange(trx: Trx, list: PriceList, change: Change): Promise<void> {
   const ids = `{${change.ids}}`
-  await (change.kind === 'add' ? addDraftRows : removeDraftRows)(trx, list, ids)
+  if (change.kind === 'remove') return removeDraftRows(trx, list, ids)
+  await addDraftRows(trx, list, ids)
+  await analyzeRows(trx, list, change.count)
 }
 
 /** SQL of the answer of a sync whose draft is not published yet: the ids of the rows by code and extensions. */

@@ -7,47 +7,91 @@ import type { PriceList } from './queries.ts'
 export const isPublished: RawBuilder<boolean> = sql`
   (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
 
-/** Ids as an array, or as the text of a Postgres array that came from a statement and was never parsed. */
-export type Ids = number[] | string
-
-/** A chunk that was never parsed is taken for a full one. */
-function countOf(ids: Ids): number {
-  return typeof ids === 'string' ? chunkRows : ids.length
-}
+/** Ids as the text of a Postgres array: those of a chunk pass through Node and are never parsed. */
+export type IdsText = string
 
 /** Rows that one transaction changes: half a second of work, so that other writers of the list get their turn. */
-export const chunkRows = 10_000
+export const chunkRows = 25_000
 
 /**
  * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices, also when the
- * draft has lost it since the last publication. Answers nothing: `findRowIds` answers the ids.
+ * draft has lost it since the last publication. Answers the ids of the rows in the order of the products.
  */
-export async function addDraftRows(trx: Trx, list: PriceList, productIds: Ids): Promise<void> {
+export async function addDraftRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+): Promise<IdsText> {
   if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
   const isNew = sql`present.removed_version <= ${list.version}`
-  await sql`
+  const added = await insertRows(
+    trx,
+    list,
+    productIds,
+    sql`
+      on conflict (account_id, price_list_id, code, extensions) do update set
+        added_version = case when ${isNew} then excluded.added_version else present.added_version end,
+        prices = case when ${isNew} then excluded.prices else present.prices end,
+        dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
+        removed_version = null
+      where present.removed_version is not null`,
+  )
+  return added.isComplete ? added.ids : findRowIds(trx, list, productIds)
+}
+
+/** Whether a list has no rows at all, neither published nor drafted nor removed. */
+export async function isEmpty(
+  trx: Trx,
+  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('price_list_rows')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('price_list_id', '=', id)
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined
+}
+
+/** `addDraftRows` for products that are new to the list: a look at each key would cost a sixth of the time. */
+export async function addNewDraftRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+): Promise<IdsText> {
+  return (await insertRows(trx, list, productIds, sql``)).ids
+}
+
+/** Answers the rows that were written, in the order of the products; not complete: some were there. */
+async function insertRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+  onConflict: RawBuilder<unknown>,
+): Promise<{ ids: IdsText; isComplete: boolean }> {
+  const { rows } = await sql<{ ids: IdsText; isComplete: boolean }>`
     with source as materialized (
       select id, code, extensions from products
       where account_id = ${list.account_id} and id = any(${productIds}::bigint[])
       order by code, extensions
+    ), added as (
+      insert into price_list_rows as present
+        (account_id, price_list_id, product_id, code, extensions, prices, added_version)
+      select ${list.account_id}, ${list.id}, id, code, extensions,
+        array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
+      from source ${onConflict}
+      returning id, product_id
     )
-    insert into price_list_rows as present
-      (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-    select ${list.account_id}, ${list.id}, id, code, extensions,
-      array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
-    from source
-    on conflict (account_id, price_list_id, code, extensions) do update set
-      added_version = case when ${isNew} then excluded.added_version else present.added_version end,
-      prices = case when ${isNew} then excluded.prices else present.prices end,
-      dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
-      removed_version = null
-    where present.removed_version is not null`.execute(trx)
-  const load = { column: 'price_list_id', value: list.id, rows: countOf(productIds) } as const
-  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+    select coalesce(array_agg(added.id order by position), '{}')::text as ids,
+      count(added.id) = count(*) as "isComplete"
+    from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
+    left join added using (product_id)`.execute(trx)
+  return rows[0] as { ids: IdsText; isComplete: boolean }
 }
 
 /** A row that was removed and is added again has no prices of its earlier days. */
-async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: Ids): Promise<void> {
+async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
   await sql`
     delete from calendar_months m
     using price_list_rows r
@@ -59,7 +103,7 @@ async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: Ids): 
 }
 
 /** Takes rows out of the draft; readers see them until the next publication. */
-export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: Ids): Promise<void> {
+export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
   await sql`
     update price_list_rows set removed_version = ${list.version + 1}
     where account_id = ${list.account_id} and price_list_id = ${list.id} and id = any(${rowIds}::bigint[])`.execute(
@@ -94,20 +138,25 @@ export async function publish(trx: Trx, list: PriceList): Promise<void> {
     .execute()
 }
 
-/** Ids of the rows of products, in the order of the products. */
-export async function findRowIds(
+/** Lets the planner know `count` rows that were added to the list. */
+export async function analyzeRows(
   trx: Trx,
-  list: PriceList,
-  productIds: number[],
-): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select r.id
+  { id }: Pick<PriceList, 'id'>,
+  count: number,
+): Promise<void> {
+  const load = { column: 'price_list_id', value: id, rows: count } as const
+  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+}
+
+/** Ids of the rows of products, in the order of the products. */
+async function findRowIds(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
+  const { rows } = await sql<{ ids: IdsText }>`
+    select coalesce(array_agg(r.id order by input.position), '{}')::text as ids
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.code = p.code and r.extensions = p.extensions
-    order by input.position`.execute(trx)
-  return rows.map(({ id }) => id)
+      and r.code = p.code and r.extensions = p.extensions`.execute(trx)
+  return rows[0]?.ids ?? '{}'
 }
 
 /** Takes back what the draft has and the published version has not. */
