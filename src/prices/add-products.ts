@@ -72,7 +72,7 @@ async function findAllowedProducts(
       select input.position, p.id, case
           when p.id is null then 'unknown_product'
           when not coalesce(p.active, true) then 'inactive_product'
-          when not ${filterSql(filters)} then 'filtered_out'
+          when (${filterSql(filters)}) is not true then 'filtered_out'
         end as fault
       from ${input}
       left join products p on p.account_id = ${list.account_id} and p.code = input.code
