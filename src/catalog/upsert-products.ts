@@ -7,7 +7,7 @@ import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { keepColumns } from './columns.ts'
 import { type ProductRow, readProductRows } from './product-rows.ts'
-import { rowKey } from './row-key.ts'
+import { extensionKey, rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
@@ -68,6 +68,11 @@ const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] 
 const productColumns: InputColumn<ProductRow & { position: number }>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
   { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
+  {
+    name: 'extension_key',
+    type: 'text',
+    value: ({ extensions }) => extensionKey(extensions),
+  },
   { name: 'costs', type: 'numeric[]', value: ({ costs }) => arrayLiteral(costs) },
   { name: 'active', type: 'boolean', value: ({ active }) => active },
   { name: 'position', type: 'integer', value: ({ position }) => position },
@@ -91,19 +96,19 @@ async function upsertProductRows(
   )
   const { rows: products } = await sql<UpsertedProduct>`
     with input as materialized (
-      select code, extensions, costs, active, position from ${input}
+      select code, extensions, extension_key, costs, active, position from ${input}
     ), upserted as (
-      insert into products as present (account_id, code, extensions, costs, active)
-      select ${account}, code, extensions, costs, active from input order by code, extensions
-      on conflict (account_id, code, extensions) do update set
+      insert into products as present (account_id, code, extensions, extension_key, costs, active)
+      select ${account}, code, extensions, extension_key, costs, active from input order by code, extension_key
+      on conflict (account_id, code, extension_key) do update set
         active = coalesce(excluded.active, present.active),
         costs = coalesce((
           select array_agg(coalesce(given, kept) order by ordinal)
           from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
         ), '{}')
-      returning id, code, extensions, xmax = 0 as created
+      returning id, code, extension_key, xmax = 0 as created
     )
-    select upserted.id, upserted.created from input join upserted using (code, extensions) order by position`.execute(
+    select upserted.id, upserted.created from input join upserted using (code, extension_key) order by position`.execute(
     trx,
   )
   return products

@@ -10,7 +10,7 @@ import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { addDraftRows, analyzeRows, type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { inputExtensions, keyColumns } from './key-input.ts'
+import { keyColumns } from './key-input.ts'
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
@@ -66,7 +66,7 @@ async function findAllowedProducts(
   errors: RowErrors,
 ): Promise<Found> {
   const filters = compileFilters(list.product_filters as ProductFilters, columns)
-  const input = await inputRows(trx, keyColumns(columns.extensions.length), keyed)
+  const input = await inputRows(trx, keyColumns, keyed)
   const { rows } = await sql<Found>`
     with candidates as materialized (
       select input.position, p.id, case
@@ -76,7 +76,7 @@ async function findAllowedProducts(
         end as fault
       from ${input}
       left join products p on p.account_id = ${list.account_id} and p.code = input.code
-        and p.extensions = ${inputExtensions(columns.extensions.length)}
+        and p.extension_key = input.extension_key
       left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
     ), products as (
       select id, min(position) as position from candidates where id is not null group by id

@@ -6,7 +6,7 @@ import { analyzeLoaded } from '../database/statistics.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { daysInChunk, type PriceChunk, type PricedRow } from './cells.ts'
-import { inputExtensions, keyColumns } from './key-input.ts'
+import { keyColumns } from './key-input.ts'
 
 /** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
@@ -17,25 +17,23 @@ export async function findPublishedRows(
   list: PriceList,
   keys: { code: string; extensions: string[] }[],
 ): Promise<RowIds> {
-  const extensions = keys[0]?.extensions.length ?? 0
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
-  const input = await inputRows(trx, keyColumns(extensions), positioned)
+  const input = await inputRows(trx, keyColumns, positioned)
   const { rows } = await sql<{ ids: RowIds | null }>`
     select array_agg(r.id order by position) as ids
     from ${input}
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     left join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
-      and r.extensions = ${inputExtensions(extensions)} and ${isPublished}`.execute(trx)
+      and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
   return rows[0]?.ids ?? []
 }
 
 /** Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. */
 export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RowIds> {
-  const extensions = rows[0]?.extensions.length ?? 0
   const input = await inputRows(
     trx,
-    [...keyColumns(extensions), ...list.price_dimensions.map(priceColumn)],
+    [...keyColumns, ...list.price_dimensions.map(priceColumn)],
     rows.map(({ code, extensions, chunks }, position) => {
       const prices = chunks.get('')?.prices ?? []
       return { code, extensions, position, prices }
@@ -51,7 +49,7 @@ export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): P
       from ${input}, price_lists l
       where l.account_id = ${list.account_id} and l.id = ${list.id}
         and r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
-        and r.extensions = ${inputExtensions(extensions)} and ${isPublished}
+        and r.extension_key = input.extension_key and ${isPublished}
       returning r.id, input.position
     )
     select array_agg(id) as ids, array_agg(position) as positions from updated`.execute(trx)
