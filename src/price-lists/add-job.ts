@@ -2,14 +2,8 @@ import { inAccount } from '../database/in-account.ts'
 import { type Attempt, inAttempt, type JobRow, setRowIds } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/work.ts'
-import {
-  addDraftRows,
-  addNewDraftRows,
-  analyzeRows,
-  chunkRows,
-  isEmpty,
-  publish,
-} from './publication.ts'
+import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
+import { chunkRows, publish } from './publication.ts'
 import { lockPriceList } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */

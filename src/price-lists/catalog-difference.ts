@@ -3,7 +3,8 @@ import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { addDraftRows, analyzeRows, chunkRows, removeDraftRows } from './publication.ts'
+import { addDraftRows, analyzeRows } from './draft-rows.ts'
+import { chunkRows, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /** Products to add or rows to remove, few enough for one transaction. */
