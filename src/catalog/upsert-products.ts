@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { keepColumns } from './columns.ts'
@@ -49,17 +50,33 @@ async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): 
   }
   const given = [...byCode].filter(([, attributes]) => attributes.some((text) => text !== null))
   if (given.length === 0) return
+  const input = await inputRows(trx, attributeColumns, given)
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
-    select ${account}, code, attributes::text[]
-    from unnest(${given.map(([code]) => code)}::text[], ${given.map(([, texts]) => arrayLiteral(texts))}::text[])
-      as input (code, attributes)
-    order by code
+    select ${account}, code, attributes from ${input} order by code
     on conflict (account_id, code) do update set attributes = (
       select array_agg(coalesce(given, kept) order by ordinal)
       from unnest(excluded.attributes, present.attributes) with ordinality as merged (given, kept, ordinal)
     )`.execute(trx)
 }
+
+const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] = [
+  { name: 'code', type: 'text', value: ([code]) => code },
+  { name: 'attributes', type: 'text[]', value: ([, texts]) => arrayLiteral(texts) },
+]
+
+const productColumns: InputColumn<ProductRow & { position: number }>[] = [
+  { name: 'code', type: 'text', value: ({ code }) => code },
+  { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
+  {
+    name: 'extension_key',
+    type: 'text',
+    value: ({ extensions }) => extensionKey(extensions),
+  },
+  { name: 'costs', type: 'numeric[]', value: ({ costs }) => arrayLiteral(costs) },
+  { name: 'active', type: 'boolean', value: ({ active }) => active },
+  { name: 'position', type: 'integer', value: ({ position }) => position },
+]
 
 interface UpsertedProduct {
   id: number
@@ -72,17 +89,14 @@ async function upsertProductRows(
   account: number,
   rows: ProductRow[],
 ): Promise<UpsertedProduct[]> {
-  const columns = [
-    sql`${rows.map(({ code }) => code)}::text[]`,
-    sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
-    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
-    sql`${rows.map(({ costs }) => arrayLiteral(costs))}::text[]`,
-    sql`${rows.map(({ active }) => active)}::boolean[]`,
-  ]
+  const input = await inputRows(
+    trx,
+    productColumns,
+    rows.map((row, position) => ({ ...row, position })),
+  )
   const { rows: products } = await sql<UpsertedProduct>`
     with input as materialized (
-      select code, extensions::text[] as extensions, extension_key, costs::numeric[] as costs, active, position
-      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, extension_key, costs, active, position)
+      select code, extensions, extension_key, costs, active, position from ${input}
     ), upserted as (
       insert into products as present (account_id, code, extensions, extension_key, costs, active)
       select ${account}, code, extensions, extension_key, costs, active from input order by code, extension_key
