@@ -104,6 +104,7 @@ export interface Jobs {
   created_at: Generated<Date>;
   error: Generated<number>;
   errors: Generated<Json>;
+  faults: Generated<number>;
   finished: Generated<number>;
   finished_at: Date | null;
   id: Generated<number>;

@@ -91,6 +91,18 @@ export async function setRowIds(
     .execute()
 }
 
+/** Counts a fault of the job; answers how many there were. */
+export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
+  const { faults } = await trx
+    .updateTable('jobs')
+    .set({ faults: sql`faults + 1` })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .returning('faults')
+    .executeTakeFirstOrThrow()
+  return faults
+}
+
 function lost(): never {
   throw new AttemptLost('the job has ended or another worker has taken it up')
 }
