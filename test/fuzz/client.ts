@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { expectConformant, findOperation, type TestResponse } from '../helpers/conformant.ts'
 import type { Dump } from '../helpers/dump.ts'
@@ -6,8 +5,21 @@ import { bodyFaults } from './contract-faults.ts'
 import type { Tally } from './tally.ts'
 import { type Call, expectEqual, Mismatch } from './world.ts'
 
+/** A request as the service gets it. */
+export interface Request {
+  method: string
+  url: string
+  headers: Record<string, string>
+  payload?: string | Buffer
+}
+
+/** Takes a request to the service and answers its answer. */
+export type Deliver = (
+  request: Request,
+) => Promise<{ statusCode: number; headers: TestResponse['headers']; body: string }>
+
 export interface ClientOptions {
-  app: FastifyInstance
+  deliver: Deliver
   dump: Dump
   tally: Tally
   account: number
@@ -39,7 +51,7 @@ export class Client {
   async send(call: Call): Promise<TestResponse> {
     const { tally } = this.#options
     const before = call.isUnsettled ? undefined : (this.#state ?? (await this.#readState()))
-    const answer = await this.#inject(call)
+    const answer = await this.#deliver(call)
     this.trace.push(`${JSON.stringify(call)}\n  -> ${answer.status} ${JSON.stringify(answer.body)}`)
     if (this.trace.length > 400) this.trace.shift()
     const { method, path, body, raw } = call
@@ -60,11 +72,11 @@ export class Client {
     return this.#state
   }
 
-  async #inject({ method, path, body, raw, headers }: Call): Promise<TestResponse> {
-    const { app, token } = this.#options
+  async #deliver({ method, path, body, raw, headers }: Call): Promise<TestResponse> {
+    const { deliver, token } = this.#options
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-    const response = await app.inject({
-      ...{ method: method as 'GET', url: path },
+    const response = await deliver({
+      ...{ method, url: path },
       headers: {
         authorization: `jwt ${token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -74,7 +86,7 @@ export class Client {
     })
     const isJson = String(response.headers['content-type']).includes('json')
     const { statusCode: status, headers: given } = response
-    return { status, headers: given, body: isJson ? response.json() : response.body }
+    return { status, headers: given, body: isJson ? JSON.parse(response.body) : response.body }
   }
 }
 
@@ -82,7 +94,11 @@ export class Client {
 function checkBody({ method, path, body }: Call, answer: TestResponse): void {
   const faults = bodyFaults(method, path, JSON.parse(JSON.stringify(body)))
   if (faults.length === 0 || [401, 403, 406, 415].includes(answer.status)) return
-  expectEqual(answer.status, 400, `${method} ${path}: an invalid body (${faults.join(', ').slice(0, 300)})`)
+  expectEqual(
+    answer.status,
+    400,
+    `${method} ${path}: an invalid body (${faults.join(', ').slice(0, 300)})`,
+  )
   const named = (answer.body.errors ?? []).map(({ pointer }: { pointer: string }) => pointer)
   const missing = faults.filter((pointer) => !named.includes(pointer))
   expectEqual(missing, [], `${method} ${path}: places that are not named`)

@@ -12,7 +12,15 @@ export type Schema = any
 function bodyPointer(method: string, path: string): string | undefined {
   const operation = findOperation(method, path)
   if (!operation?.hasBody) return undefined
-  const parts = ['paths', operation.path, method.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema']
+  const parts = [
+    'paths',
+    operation.path,
+    method.toLowerCase(),
+    'requestBody',
+    'content',
+    'application/json',
+    'schema',
+  ]
   return `/${parts.map((part) => encodeURIComponent(segment(part))).join('/')}`
 }
 
@@ -33,18 +41,26 @@ export function bodyFaults(method: string, path: string, body: unknown): string[
 export function resolved(schema: Schema): Schema {
   if (!schema?.$ref) return schema
   const { $ref, ...beside } = schema
-  const target = $ref.slice(2).split('/').reduce((node: Schema, key: string) => node[key], contract)
+  const target = $ref
+    .slice(2)
+    .split('/')
+    .reduce((node: Schema, key: string) => node[key], contract)
   return { ...resolved(target), ...beside }
 }
 
 /** The schema of an operation's body. */
 export function bodySchema(method: string, path: string): Schema {
   const operation = findOperation(method, path)
-  return contract.paths[operation?.path ?? ''][method.toLowerCase()].requestBody?.content['application/json'].schema
+  return contract.paths[operation?.path ?? ''][method.toLowerCase()].requestBody?.content[
+    'application/json'
+  ].schema
 }
 
 /** The parameters of an operation. */
-export function parametersOf(method: string, path: string): { name: string; in: string; schema: Schema }[] {
+export function parametersOf(
+  method: string,
+  path: string,
+): { name: string; in: string; schema: Schema }[] {
   const item = contract.paths[findOperation(method, path)?.path ?? ''] ?? {}
   const own = [...(item.parameters ?? []), ...(item[method.toLowerCase()]?.parameters ?? [])]
   return own.map((parameter: Schema) => {

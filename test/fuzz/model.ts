@@ -1,4 +1,4 @@
-import { canonical, type ColumnType, type Value } from './values.ts'
+import type { ColumnType, Value } from './values.ts'
 
 /** What one account holds, kept in memory by rules written a second time from the contract. */
 export interface Model {

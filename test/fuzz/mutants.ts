@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { chance, type Draw, oneOf } from './draw.ts'
 import { bodyFaults, parametersOf } from './contract-faults.ts'
+import { chance, type Draw, oneOf } from './draw.ts'
 import type { Call, Plan } from './world.ts'
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
@@ -12,7 +12,22 @@ interface Place {
 
 /** Values that stand where others belong. */
 const strange = fc.constantFrom<Json>(
-  ...[null, true, false, 0, -1, 1.5, 0.1234567, 1e21, '', '5', '2026-02-30', 'x'.repeat(256), [], {}],
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    0.1234567,
+    1e21,
+    '',
+    '5',
+    '2026-02-30',
+    'x'.repeat(256),
+    [],
+    {},
+  ],
   ...[[null], { a: 1 }, ['x', 'x'], -0.000001, '2026-01-01T25:00', 'NaN', '１２'],
 )
 
@@ -81,8 +96,12 @@ export function refusedHeaders(draw: Draw, call: Call): Plan {
   const cases: [Record<string, string>, number, string][] = [
     [{ authorization: 'jwt a.b.c' }, 401, 'unauthorized'],
     [{ authorization: '' }, 401, 'unauthorized'],
-    ...(hasBody ? ([[{ 'content-type': 'text/csv' }, 415, 'unsupported-media-type']] as typeof cases) : []),
-    ...(hasBody ? ([[{ 'content-encoding': 'gzip' }, 415, 'unsupported-media-type']] as typeof cases) : []),
+    ...(hasBody
+      ? ([[{ 'content-type': 'text/csv' }, 415, 'unsupported-media-type']] as typeof cases)
+      : []),
+    ...(hasBody
+      ? ([[{ 'content-encoding': 'gzip' }, 415, 'unsupported-media-type']] as typeof cases)
+      : []),
   ]
   const [headers, status, type] = oneOf(draw, cases)
   return { call: { ...call, headers: { ...call.headers, ...headers } }, status, type }
@@ -102,9 +121,15 @@ export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
   )
   if (parameters.length === 0) return undefined
   const { name, in: place, schema } = oneOf(draw, parameters)
-  const value = encodeURIComponent(oneOf(draw, faultyTexts(schema).filter((text) => place === 'query' || text !== '')))
+  const value = encodeURIComponent(
+    oneOf(
+      draw,
+      faultyTexts(schema).filter((text) => place === 'query' || text !== ''),
+    ),
+  )
   const [base = ''] = call.path.split('?')
-  const path = place === 'query' ? `${base}?${name}=${value}` : base.replace(/\/\d+(?=\/|$)/, `/${value}`)
+  const path =
+    place === 'query' ? `${base}?${name}=${value}` : base.replace(/\/\d+(?=\/|$)/, `/${value}`)
   const pointer = `#/${place}/${name}`
   return { call: { ...call, path }, status: 400, type: 'invalid-request', pointer }
 }

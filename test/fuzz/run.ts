@@ -30,11 +30,15 @@ const seed = values.seed === undefined ? randomBytes(3).readUIntBE(0, 3) : Numbe
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-fuzz-'))
 const postgres = await startEmbeddedPostgres(dataDir, ['fsync=off', 'synchronous_commit=off'])
 const secret = randomBytes(32).toString('base64')
-const service = await startService(readConfig({ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' }))
+const service = await startService(
+  readConfig({ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' }),
+)
 const target = await openTarget(service, postgres.url, new TextEncoder().encode(secret))
 
 console.log(`seed ${seed}`)
-const isGood = values.planted ? await huntPlanted(target, { runs, seed, only: values.only }) : await report(target)
+const isGood = values.planted
+  ? await huntPlanted(target, { runs, seed, only: values.only })
+  : await report(target)
 await target.close()
 await service.close()
 await postgres.stop()
@@ -48,9 +52,17 @@ async function report(target: Target): Promise<boolean> {
     if (tally.total - shown < 2000) return
     shown = tally.total
     const rate = Math.round((tally.total / (performance.now() - start)) * 1000)
-    console.log(`${tally.total} inputs in ${sessions} accounts, ${rate} a second, ${failures.length} failures`)
+    console.log(
+      `${tally.total} inputs in ${sessions} accounts, ${rate} a second, ${failures.length} failures`,
+    )
   }
-  const { tally, sessions, failures } = await fuzz(target, { runs, seed, only: values.only, failuresMax: 5, onProgress })
+  const { tally, sessions, failures } = await fuzz(target, {
+    runs,
+    seed,
+    only: values.only,
+    failuresMax: 5,
+    onProgress,
+  })
   console.log(`\n${tally.table()}\n\n${tally.total} inputs in ${sessions} accounts, seed ${seed}`)
   for (const failure of failures) {
     console.log(`\nFAILED with --seed ${failure.seed}: ${failure.error.message}`)

@@ -19,8 +19,12 @@ export function hintsOf(model: Model): Hints {
     attributes_config: ['code', ...model.pools.keys()],
     transaction_id: [...model.sales.keys()],
   }
-  const columns = Object.fromEntries([...model.pools].map(([name, pool]) => [`column ${name}`, pool]))
-  const all = new Map(Object.entries({ ...known, ...columns }).filter(([, pool]) => pool.length > 0))
+  const columns = Object.fromEntries(
+    [...model.pools].map(([name, pool]) => [`column ${name}`, pool]),
+  )
+  const all = new Map(
+    Object.entries({ ...known, ...columns }).filter(([, pool]) => pool.length > 0),
+  )
   return (field) => {
     const pool = all.get(field)
     return pool && fc.constantFrom(...pool)
@@ -28,13 +32,20 @@ export function hintsOf(model: Model): Hints {
 }
 
 /** Bodies that a schema of the contract allows. */
-export function bodiesOf(schema: Schema, hints: Hints, columns: string[], field = ''): fc.Arbitrary<unknown> {
+export function bodiesOf(
+  schema: Schema,
+  hints: Hints,
+  columns: string[],
+  field = '',
+): fc.Arbitrary<unknown> {
   const given = resolved(schema)
   const { type, enum: values, oneOf } = given
   if (values) return fc.constantFrom(...values)
   if (oneOf) return fc.oneof(...oneOf.map((one: Schema) => bodiesOf(one, hints, columns, field)))
   if (Array.isArray(type))
-    return fc.oneof(...type.map((one: string) => bodiesOf({ ...given, type: one }, hints, columns, field)))
+    return fc.oneof(
+      ...type.map((one: string) => bodiesOf({ ...given, type: one }, hints, columns, field)),
+    )
   if (type === 'array') return arrayOf(given, hints, columns, field)
   if (type === 'object') return objectOf(given, hints, columns)
   const plain = scalarOf(given)
@@ -42,12 +53,27 @@ export function bodiesOf(schema: Schema, hints: Hints, columns: string[], field 
   return hint ? fc.oneof({ weight: 6, arbitrary: hint }, { weight: 1, arbitrary: plain }) : plain
 }
 
-function scalarOf({ type, format, minimum, maximum, minLength, pattern }: Schema): fc.Arbitrary<unknown> {
+function scalarOf({
+  type,
+  format,
+  minimum,
+  maximum,
+  minLength,
+  pattern,
+}: Schema): fc.Arbitrary<unknown> {
   if (format === 'date') return day
-  if (format === 'timestamp') return fc.oneof(day, day.map((date) => `${date}T12:00:00.5+01:00`).filter((one) => one < '9999-12-31' && one > '0001-01-02'))
-  if (format === 'decimal' || format === 'money-text') return money.map(String).filter((one) => !one.includes('e'))
+  if (format === 'timestamp')
+    return fc.oneof(
+      day,
+      day
+        .map((date) => `${date}T12:00:00.5+01:00`)
+        .filter((one) => one < '9999-12-31' && one > '0001-01-02'),
+    )
+  if (format === 'decimal' || format === 'money-text')
+    return money.map(String).filter((one) => !one.includes('e'))
   if (type === 'number') return money
-  if (type === 'integer') return fc.integer({ min: minimum ?? 0, max: Math.min(maximum ?? 1000, 2 ** 31) })
+  if (type === 'integer')
+    return fc.integer({ min: minimum ?? 0, max: Math.min(maximum ?? 1000, 2 ** 31) })
   if (type === 'boolean') return fc.boolean()
   if (type === 'null') return fc.constant(null)
   if (pattern) return fc.constantFrom('EUR', 'GBP')
@@ -55,10 +81,17 @@ function scalarOf({ type, format, minimum, maximum, minLength, pattern }: Schema
   return fc.oneof(text, money, fc.boolean())
 }
 
-function arrayOf(schema: Schema, hints: Hints, columns: string[], field: string): fc.Arbitrary<unknown[]> {
+function arrayOf(
+  schema: Schema,
+  hints: Hints,
+  columns: string[],
+  field: string,
+): fc.Arbitrary<unknown[]> {
   const items = bodiesOf(schema.items ?? {}, hints, columns, field)
   const bounds = { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 3, 3) }
-  return schema.uniqueItems ? fc.uniqueArray(items, { ...bounds, selector: (one) => JSON.stringify(one) }) : fc.array(items, bounds)
+  return schema.uniqueItems
+    ? fc.uniqueArray(items, { ...bounds, selector: (one) => JSON.stringify(one) })
+    : fc.array(items, bounds)
 }
 
 /** Open objects get the account's columns; those that are maps get names of their own. */
@@ -73,7 +106,9 @@ function objectOf(schema: Schema, hints: Hints, columns: string[]): fc.Arbitrary
   const names = isMap ? mapNames(schema, columns) : columns
   if (names.length === 0) return fixed
   const extra = fc.record(
-    Object.fromEntries(names.map((name) => [name, valueFor(additionalProperties, hints, columns, name)])),
+    Object.fromEntries(
+      names.map((name) => [name, valueFor(additionalProperties, hints, columns, name)]),
+    ),
     isMap ? { requiredKeys: minProperties > 0 ? names.slice(0, 1) : [] } : {},
   )
   return fc.tuple(fixed, extra).map(([one, other]) => ({ ...other, ...one }))
@@ -84,7 +119,12 @@ function mapNames({ propertyNames }: Schema, columns: string[]): string[] {
   return [...columns, 'product_code'].slice(0, 2)
 }
 
-function valueFor(schema: Schema, hints: Hints, columns: string[], name: string): fc.Arbitrary<unknown> {
+function valueFor(
+  schema: Schema,
+  hints: Hints,
+  columns: string[],
+  name: string,
+): fc.Arbitrary<unknown> {
   const isAny = schema === true || (schema.type === undefined && schema.$ref === undefined)
   const held = hints(`column ${name}`) as fc.Arbitrary<Value> | undefined
   return isAny ? (held ?? text) : bodiesOf(schema, hints, columns, name)

@@ -3,7 +3,7 @@ import { operations } from '../../src/http/contract.ts'
 import { concretePath } from '../helpers/operations.ts'
 import { bodySchema } from './contract-faults.ts'
 import { chance, type Draw, oneOf } from './draw.ts'
-import { emptyModel, type Product } from './model.ts'
+import type { Product } from './model.ts'
 import { invalidBody, invalidParameter, refusedHeaders, unreadableBody } from './mutants.ts'
 import { anyKey, productPlan } from './operations/catalog.ts'
 import { firstSchema } from './operations/catalog-schema.ts'
@@ -13,7 +13,7 @@ import { isLarge, jobPlan, syncJobPlan } from './operations/jobs.ts'
 import { listPlan } from './operations/price-lists.ts'
 import { addPlan, candidates } from './operations/rows.ts'
 import { bodiesOf, hintsOf } from './schema-arbitrary.ts'
-import { valueOf } from './values.ts'
+import { valuesOf } from './values.ts'
 import { expectPlanned, type FuzzOperation, type Plan, type World } from './world.ts'
 
 /** Requests of one session that the model follows, and after them those made from the contract's schemas alone. */
@@ -23,11 +23,15 @@ const unfollowed = 12
 /** The life of one account: it is set up, worked with, and at last given any body that the contract allows. */
 export async function runSession(world: World, only?: string): Promise<void> {
   await setUp(world)
-  const isBusy = only === undefined ? chance(world.draw, 4) : /job/i.test(only) && chance(world.draw, 50)
+  const isBusy =
+    only === undefined ? chance(world.draw, 4) : /job/i.test(only) && chance(world.draw, 50)
   if (isBusy) await workInBackground(world)
   for (let step = 0; step < followed; step++) await perform(world, stepOf(world, only))
-  const bodies = operations.filter(({ id, hasBody }) => hasBody && id !== 'login' && (!only || id === only))
-  for (let step = 0; step < unfollowed && bodies.length > 0; step++) await sendAnyBody(world, oneOf(world.draw, bodies))
+  const bodies = operations.filter(
+    ({ id, hasBody }) => hasBody && id !== 'login' && (!only || id === only),
+  )
+  for (let step = 0; step < unfollowed && bodies.length > 0; step++)
+    await sendAnyBody(world, oneOf(world.draw, bodies))
 }
 
 /** Sends what is planned; the answer must be the planned one, and the model takes it over. */
@@ -39,7 +43,9 @@ async function perform(world: World, plan: Plan): Promise<void> {
 
 async function setUp(world: World): Promise<void> {
   const { draw, model } = world
-  model.codes = draw(fc.uniqueArray(valueOf.string as fc.Arbitrary<string>, { minLength: 4, maxLength: 6 }))
+  model.codes = draw(
+    fc.uniqueArray(valuesOf.string as fc.Arbitrary<string>, { minLength: 4, maxLength: 6 }),
+  )
   await perform(world, firstSchema(world))
   await perform(world, productPlan(Array.from({ length: 4 }, () => plainProduct(world))))
   await perform(world, listPlan(world))
@@ -71,10 +77,15 @@ async function workInBackground(world: World): Promise<void> {
 
 function stepOf(world: World, only: string | undefined): Plan {
   const { draw, model } = world
-  const ready = fuzzOperations.filter(({ isReady, id }) => (isReady?.(model) ?? true) && !needsJob(world, id))
+  const ready = fuzzOperations.filter(
+    ({ isReady, id }) => (isReady?.(model) ?? true) && !needsJob(world, id),
+  )
   const focused = ready.filter(({ id }) => id === only)
   const among = focused.length > 0 && chance(draw, 70) ? focused : ready
-  const weighted = among.map((operation) => ({ weight: Math.round(operation.weight * 10), arbitrary: fc.constant(operation) }))
+  const weighted = among.map((operation) => ({
+    weight: Math.round(operation.weight * 10),
+    arbitrary: fc.constant(operation),
+  }))
   return variantOf(world, draw(fc.oneof(...weighted)))
 }
 
@@ -90,7 +101,8 @@ function variantOf(world: World, operation: FuzzOperation): Plan {
   if (kind < 68) return operation.valid(world)
   if (kind < 82 && operation.faulty) return operation.faulty(world)
   const { call } = operation.valid(world)
-  if (operation.id.startsWith('read') && /health|openapi/.test(call.path)) return operation.valid(world)
+  if (operation.id.startsWith('read') && /health|openapi/.test(call.path))
+    return operation.valid(world)
   if (kind < 86 && operation.id !== 'login') return refusedHeaders(draw, call)
   const plan = call.body === undefined ? invalidParameter(draw, call) : brokenBody(draw, kind, call)
   return plan ?? operation.valid(world)
@@ -101,11 +113,19 @@ function brokenBody(draw: Draw, kind: number, call: Plan['call']): Plan | undefi
 }
 
 /** Any answer will do that the contract documents: the checks that hold for all of them are the client's. */
-async function sendAnyBody(world: World, { method, path }: { method: string; path: string }): Promise<void> {
+async function sendAnyBody(
+  world: World,
+  { method, path }: { method: string; path: string },
+): Promise<void> {
   const { draw, model, send } = world
   const columns = [...model.columns.extensions, ...model.columns.attributes].map(({ name }) => name)
   const arbitrary = bodiesOf(bodySchema(method, path), hintsOf(model), columns)
   const own = model.agreements[0]?.id
   const target = own === undefined ? concretePath(path) : path.replace('{id}', String(own))
-  await send({ method, path: target, body: draw(arbitrary), isUnsettled: model.jobs.length > 0 } as Plan['call'])
+  await send({
+    method,
+    path: target,
+    body: draw(arbitrary),
+    isUnsettled: model.jobs.length > 0,
+  } as Plan['call'])
 }

@@ -3,7 +3,7 @@ import { createAccount } from '../../src/accounts/create-account.ts'
 import { signToken } from '../../src/accounts/token.ts'
 import type { Service } from '../../src/service.ts'
 import { type Dump, openDump } from '../helpers/dump.ts'
-import { Client } from './client.ts'
+import { Client, type Deliver } from './client.ts'
 import { drawing } from './draw.ts'
 import { emptyModel } from './model.ts'
 import { runSession } from './session.ts'
@@ -12,10 +12,14 @@ import type { Foreign, World } from './world.ts'
 
 /** A service to be fuzzed, its database and the accounts that all sessions share. */
 export interface Target {
-  app: Service['app']
+  deliver: Deliver
   dump: Dump
   foreign: Foreign
   user: World['user']
+  /** Connects as the owner. */
+  owner: pg.Pool
+  /** Of the account that no session has. */
+  foreignToken: string
   newAccount: () => Promise<{ account: number; token: string }>
   close: () => Promise<void>
 }
@@ -58,10 +62,21 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Findin
   return findings
 }
 
-async function session(target: Target, tally: Tally, seed: number, only?: string): Promise<Failure | undefined> {
-  const { app, dump, foreign, user } = target
-  const client = new Client({ app, dump, tally, ...(await target.newAccount()) })
-  const world: World = { draw: drawing(seed), model: emptyModel(), foreign, user, send: (call) => client.send(call) }
+async function session(
+  target: Target,
+  tally: Tally,
+  seed: number,
+  only?: string,
+): Promise<Failure | undefined> {
+  const { deliver, dump, foreign, user } = target
+  const client = new Client({ deliver, dump, tally, ...(await target.newAccount()) })
+  const world: World = {
+    draw: drawing(seed),
+    model: emptyModel(),
+    foreign,
+    user,
+    send: (call) => client.send(call),
+  }
   try {
     await runSession(world, only)
     return undefined
@@ -71,26 +86,34 @@ async function session(target: Target, tally: Tally, seed: number, only?: string
 }
 
 /** Opens what the sessions share; `url` connects as the owner of the service's database. */
-export async function openTarget({ app }: Service, url: string, secret: Uint8Array): Promise<Target> {
-  const owner = new pg.Client({ connectionString: url })
-  await owner.connect()
+export async function openTarget(
+  { app }: Service,
+  url: string,
+  secret: Uint8Array,
+): Promise<Target> {
+  const owner = new pg.Pool({ connectionString: url, max: 2 })
   const dump = await openDump(url)
   let accounts = 0
   const newAccount = async () => {
     const name = `fuzz ${process.pid} ${Date.now()} ${accounts++}`
-    const { rows } = await owner.query('insert into accounts (name) values ($1) returning id', [name])
+    const { rows } = await owner.query('insert into accounts (name) values ($1) returning id', [
+      name,
+    ])
     const account = Number(rows[0].id)
     return { account, token: await signToken(secret, { id: 1, account }) }
   }
   const cost = { N: 2 ** 10, r: 8, p: 1 }
   const user = { email: `fuzz@${Date.now()}.example`, password: 'correct horse' }
   await createAccount(url, { account: `users ${Date.now()}`, ...user, cost })
-  const foreign = await populate(app, (await newAccount()).token)
+  const { token: foreignToken } = await newAccount()
+  const foreign = await populate(app, foreignToken)
+  const deliver: Deliver = ({ method, ...request }) =>
+    app.inject({ method: method as 'GET', ...request })
   const close = async () => {
     await dump.close()
     await owner.end()
   }
-  return { app, dump, foreign, user, newAccount, close }
+  return { deliver, dump, foreign, foreignToken, user, owner, newAccount, close }
 }
 
 /** One of everything in an account that no session has. */
@@ -102,11 +125,22 @@ async function populate(app: Service['app'], token: string): Promise<Foreign> {
   const codes = Array.from({ length: 101 }, (_, index) => ({ code: `F${index}` }))
   const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
   await call('POST', '/api/v1/product_catalog/bulk_create_or_update/', codes)
-  const [list] = await call('POST', '/api/v1/price_list/bulk_create/', [{ name: 'of another account', ...year }])
-  const job = await call('POST', '/api/v1/prices/bulk_add_products/', { name: list.name, payload: codes })
+  const [list] = await call('POST', '/api/v1/price_list/bulk_create/', [
+    { name: 'of another account', ...year },
+  ])
+  const job = await call('POST', '/api/v1/prices/bulk_add_products/', {
+    name: list.name,
+    payload: codes,
+  })
   const promotion = { name: 'P', kind: 'amount', value: 1, ...year }
   const { created } = await call('POST', '/api/v1/promotions/bulk_create_or_update/', [promotion])
-  const agreement = { name: 'A', client_code: 'C', price_list_code: 'L', price_line: { a: 1 }, prices: { a: 1 } }
+  const agreement = {
+    name: 'A',
+    client_code: 'C',
+    price_list_code: 'L',
+    price_line: { a: 1 },
+    prices: { a: 1 },
+  }
   await call('POST', '/api/v1/agreement/bulk_create_or_update', [agreement])
   const { results } = await call('GET', '/api/v1/agreement/')
   return { list, agreement: results[0].id, promotion: created[0], job: job.id }

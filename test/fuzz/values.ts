@@ -6,7 +6,10 @@ export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
 
 /** Any character but NUL; well-formed. */
 const character = fc
-  .oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.constantFrom(...'abcAB01 _-'))
+  .oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.constantFrom(...'abcAB01 _-'),
+  )
   .map((text) => (text === '\0' ? '\u0001' : text))
 
 /** Codes and names: 1 to 255 characters of any script, texts that parsers stumble over, and the longest. */
@@ -62,7 +65,7 @@ const signed = fc.tuple(money, fc.boolean()).map(([value, negative]) => {
 })
 
 /** Values of a column of each type. */
-export const valueOf: Record<ColumnType, fc.Arbitrary<Value>> = {
+export const valuesOf: Record<ColumnType, fc.Arbitrary<Value>> = {
   string: text,
   integer: fc.oneof(
     fc.integer({ min: -10, max: 100 }),
@@ -74,7 +77,7 @@ export const valueOf: Record<ColumnType, fc.Arbitrary<Value>> = {
 }
 
 /** A value that no column of the type takes, and the code of the fault. */
-export const faultyValueOf: Record<ColumnType, fc.Arbitrary<[value: unknown, code: string]>> = {
+export const faultyValuesOf: Record<ColumnType, fc.Arbitrary<[value: unknown, code: string]>> = {
   string: fc.constantFrom([5, 'type'], ['', 'length'], ['y'.repeat(256), 'length'], [true, 'type']),
   integer: fc.constantFrom(['1', 'type'], [1.5, 'type'], [false, 'type'], [2 ** 53, 'type']),
   number: fc.constantFrom(['1', 'type'], [0.1234567, 'format'], [true, 'type'], [[1], 'type']),

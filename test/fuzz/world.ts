@@ -69,11 +69,19 @@ export function expectEqual(actual: unknown, expected: unknown, what: string): v
 }
 
 /** Throws unless an answer is as the plan says. */
-export function expectPlanned({ call, status, type, faults, pointer }: Plan, answer: TestResponse): void {
+export function expectPlanned(
+  { call, status, type, faults, pointer }: Plan,
+  answer: TestResponse,
+): void {
   const name = `${call.method} ${call.path}`
-  expectEqual(answer.status, status, `${name}: status (${JSON.stringify(answer.body).slice(0, 500)})`)
+  expectEqual(
+    answer.status,
+    status,
+    `${name}: status (${JSON.stringify(answer.body).slice(0, 500)})`,
+  )
   if (type !== undefined) expectEqual(answer.body.type, type, `${name}: type`)
-  if (pointer !== undefined) expectEqual(answer.body.errors?.[0]?.pointer, pointer, `${name}: pointer`)
+  if (pointer !== undefined)
+    expectEqual(answer.body.errors?.[0]?.pointer, pointer, `${name}: pointer`)
   if (faults === undefined) return
   const named = (answer.body.errors ?? []).map((error: Record<string, string>) => [
     error.pointer,
@@ -86,9 +94,14 @@ export function expectPlanned({ call, status, type, faults, pointer }: Plan, ans
 const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
 /** A path with those query parameters that have a value. */
-export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
+export function withQuery(
+  path: string,
+  query: Record<string, string | number | undefined>,
+): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')
+  const text = given
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&')
   return text === '' ? path : `${path}?${text}`
 }
 

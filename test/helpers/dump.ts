@@ -8,9 +8,8 @@ export interface Dump {
 
 /** Reads all tables with an account as the owner, rows in an order of their own. */
 export async function openDump(url: string): Promise<Dump> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const { rows: tables } = await client.query<{ name: string }>(
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  const { rows: tables } = await pool.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by 1`,
   )
@@ -23,9 +22,9 @@ export async function openDump(url: string): Promise<Dump> {
     from (${parts.join(' union all ')}) as tables`
   return {
     async hashOf(account) {
-      const { rows } = await client.query({ name: 'dump', text, values: [account] })
+      const { rows } = await pool.query({ name: 'dump', text, values: [account] })
       return rows[0].hash
     },
-    close: () => client.end(),
+    close: () => pool.end(),
   }
 }

@@ -9,7 +9,12 @@ type Fields = Record<string, unknown>
 
 /** A text that is equal for agreements with the same key. */
 function keyOf({ name, client_code, price_list_code, price_line }: Fields): string {
-  return JSON.stringify([name, client_code, price_list_code, Object.entries(price_line as object).sort()])
+  return JSON.stringify([
+    name,
+    client_code,
+    price_list_code,
+    Object.entries(price_line as object).sort(),
+  ])
 }
 
 const priceNames = ['retail', 'constructor', '1', 'a/b~c']
@@ -21,14 +26,19 @@ function somePrices(draw: Draw): Fields {
   return Object.fromEntries(
     names.map((name) => [
       name,
-      chance(draw, 60) ? draw(money) : Object.fromEntries(draw(ofDay).map((date) => [date, draw(money)])),
+      chance(draw, 60)
+        ? draw(money)
+        : Object.fromEntries(draw(ofDay).map((date) => [date, draw(money)])),
     ]),
   )
 }
 
 function agreementInput({ draw }: World): Fields {
   const value = fc.oneof(text, money, fc.boolean())
-  const line = someOf(draw, lineKeys, 1, 2).map((key) => [key, chance(draw, 70) ? 'A' : draw(value)])
+  const line = someOf(draw, lineKeys, 1, 2).map((key) => [
+    key,
+    chance(draw, 70) ? 'A' : draw(value),
+  ])
   return {
     name: oneOf(draw, ['frame', 'Frame', 'früh']),
     client_code: oneOf(draw, ['1', '01']),
@@ -39,7 +49,9 @@ function agreementInput({ draw }: World): Fields {
 }
 
 function upsertPlan(world: World): Plan & { rows: Fields[] } {
-  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 3 })) }, () => agreementInput(world))
+  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 3 })) }, () =>
+    agreementInput(world),
+  )
   const rows = [...new Map(inputs.map((input) => [keyOf(input), input])).values()]
   return {
     call: { method: 'POST', path: '/api/v1/agreement/bulk_create_or_update', body: rows },
@@ -51,7 +63,8 @@ function upsertPlan(world: World): Plan & { rows: Fields[] } {
       const ids = new Map(page.results.map((one: Fields) => [keyOf(one), one.id]))
       for (const row of rows) {
         const present = model.agreements.find(({ fields }) => keyOf(fields) === keyOf(row))
-        if (!present) model.agreements.push({ id: ids.get(keyOf(row)) as number, version: 1, fields: row })
+        if (!present)
+          model.agreements.push({ id: ids.get(keyOf(row)) as number, version: 1, fields: row })
         else if (!isSame(present.fields.prices, row.prices)) {
           present.fields = row
           present.version++
@@ -94,10 +107,19 @@ function patchPlan(world: World): Plan {
     ...(chance(draw, 20) && { price_line: { [oneOf(draw, lineKeys)]: draw(text) } }),
   }
   const merged = merge(agreement.fields, patch) as Fields
-  const isTaken = model.agreements.some((other) => other !== agreement && keyOf(other.fields) === keyOf(merged))
-  const etag = chance(draw, 40) ? { 'if-match': oneOf(draw, [`"${agreement.version}"`, '*', `"0", "${agreement.version}"`]) } : {}
+  const isTaken = model.agreements.some(
+    (other) => other !== agreement && keyOf(other.fields) === keyOf(merged),
+  )
+  const etag = chance(draw, 40)
+    ? { 'if-match': oneOf(draw, [`"${agreement.version}"`, '*', `"0", "${agreement.version}"`]) }
+    : {}
   const type = chance(draw, 20) ? { 'content-type': 'application/merge-patch+json' } : {}
-  const call = { method: 'PATCH', path: `/api/v1/agreement/${agreement.id}`, body: patch, headers: { ...etag, ...type } }
+  const call = {
+    method: 'PATCH',
+    path: `/api/v1/agreement/${agreement.id}`,
+    body: patch,
+    headers: { ...etag, ...type },
+  }
   if (isTaken) return { call, status: 409, type: 'agreement-exists' }
   return {
     call,
@@ -113,13 +135,25 @@ function patchPlan(world: World): Plan {
 
 function faultyPatch({ draw, model, foreign }: World): Plan {
   const { id, version, fields } = oneOf(draw, model.agreements)
-  const call = (body: Fields, headers = {}) => ({ method: 'PATCH', path: `/api/v1/agreement/${id}`, body, headers })
+  const call = (body: Fields, headers = {}) => ({
+    method: 'PATCH',
+    path: `/api/v1/agreement/${id}`,
+    body,
+    headers,
+  })
   const emptied = Object.fromEntries(Object.keys(fields.prices as object).map((key) => [key, null]))
   return oneOf(draw, [
-    (): Plan => ({ ...absentPlan('PATCH', `/api/v1/agreement/${absentId(draw, foreign.agreement)}`), call: { ...call({}), path: `/api/v1/agreement/${absentId(draw, foreign.agreement)}` } }),
+    (): Plan => ({
+      ...absentPlan('PATCH', `/api/v1/agreement/${absentId(draw, foreign.agreement)}`),
+      call: { ...call({}), path: `/api/v1/agreement/${absentId(draw, foreign.agreement)}` },
+    }),
     (): Plan => ({ call: call({ name: null }), status: 400, faults: [['/name', 'required']] }),
     (): Plan => ({ call: call({ prices: emptied }), status: 400, faults: [['/prices', 'length']] }),
-    (): Plan => ({ call: call({ client_code: 'other' }, { 'if-match': `"${version + 1}"` }), status: 412, type: 'precondition-failed' }),
+    (): Plan => ({
+      call: call({ client_code: 'other' }, { 'if-match': `"${version + 1}"` }),
+      status: 412,
+      type: 'precondition-failed',
+    }),
   ])()
 }
 
@@ -165,7 +199,8 @@ export const agreementOperations: FuzzOperation[] = [
         },
       }
     },
-    faulty: ({ draw, foreign }) => absentPlan('GET', `/api/v1/agreement/${absentId(draw, foreign.agreement)}`),
+    faulty: ({ draw, foreign }) =>
+      absentPlan('GET', `/api/v1/agreement/${absentId(draw, foreign.agreement)}`),
   },
   {
     id: 'updateAgreement',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { hostileTexts } from '../../helpers/hostile.ts'
 import { chance, type Draw, oneOf, someOf } from '../draw.ts'
 import type { Column, Columns, Model } from '../model.ts'
-import { canonical, type ColumnType, freshName, type Value, valueOf } from '../values.ts'
+import { type ColumnType, canonical, freshName, type Value, valuesOf } from '../values.ts'
 import { expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
 
 type Schema = Record<'attributes' | 'extensions' | 'costs', Record<string, unknown>[]>
@@ -13,7 +13,9 @@ const types: ColumnType[] = ['string', 'integer', 'number', 'boolean', 'date']
 export function firstSchema({ draw, model }: World): Plan {
   const names = someOf(draw, hostileTexts, 6, 6)
   const columns = (count: number) =>
-    Array.from({ length: draw(fc.nat({ max: count })) }, () => newColumn(draw, model, names.pop() ?? ''))
+    Array.from({ length: draw(fc.nat({ max: count })) }, () =>
+      newColumn(draw, model, names.pop() ?? ''),
+    )
   const extensions = columns(2)
   const costs = Array.from({ length: draw(fc.nat({ max: 2 })) }, () => ({ name: names.pop() }))
   return schemaPlan({ attributes: columns(2), extensions, costs: costs as { name: string }[] })
@@ -21,7 +23,9 @@ export function firstSchema({ draw, model }: World): Plan {
 
 function newColumn(draw: Draw, model: Model, name: string): Record<string, unknown> {
   const type = oneOf(draw, types)
-  const pool = draw(fc.uniqueArray(valueOf[type], { minLength: 2, maxLength: 4, selector: canonical }))
+  const pool = draw(
+    fc.uniqueArray(valuesOf[type], { minLength: 2, maxLength: 4, selector: canonical }),
+  )
   model.pools.set(name, pool)
   return { name, type, ...(chance(draw, 20) && { values: pool }) }
 }
@@ -55,7 +59,9 @@ function lettered(before: Columns, body: Schema): Columns {
       return known ?? { ...column, letter: 'BCDEFGHIJKLMNOPQRSTUVWXYZ'[count++] }
     }),
   )
-  return Object.fromEntries(kinds.map((kind, index) => [kind, letters[index]])) as unknown as Columns
+  return Object.fromEntries(
+    kinds.map((kind, index) => [kind, letters[index]]),
+  ) as unknown as Columns
 }
 
 function appended({ draw, model }: World): Plan {
@@ -77,16 +83,28 @@ function faulty({ draw, model }: World): Plan {
     faults: [[pointer, code]],
   })
   const conflict = (): Plan => ({ ...schemaPlan(body), status: 409, type: 'schema-in-use' })
-  const cases = [
-    () => attribute(oneOf(draw, ['code', 'price', 'margin', 'id'])) && refused(`/attributes/${at}/name`, 'not_allowed'),
+  const cases: (() => unknown)[] = [
+    () =>
+      attribute(oneOf(draw, ['code', 'price', 'margin', 'id'])) &&
+      refused(`/attributes/${at}/name`, 'not_allowed'),
     () => attribute(draw(freshName), [1, 1.5]) && refused(`/attributes/${at}/values/1`, 'type'),
     () => body.extensions.push({ name: draw(freshName), type: 'string' }) && conflict(),
   ]
   const [first] = body.attributes
   if (first) {
-    cases.push(() => body.costs.push({ name: first.name }) && refused(`/costs/${body.costs.length - 1}/name`, 'duplicate_row'))
+    cases.push(
+      () =>
+        body.costs.push({ name: first.name }) &&
+        refused(`/costs/${body.costs.length - 1}/name`, 'duplicate_row'),
+    )
     cases.push(() => body.attributes.shift() && conflict())
-    cases.push(() => Object.assign(first, { type: first.type === 'date' ? 'boolean' : 'date', values: undefined }) && conflict())
+    cases.push(
+      () =>
+        Object.assign(first, {
+          type: first.type === 'date' ? 'boolean' : 'date',
+          values: undefined,
+        }) && conflict(),
+    )
   }
   return oneOf(draw, cases)() as Plan
 }

@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { chance, type Draw, oneOf, someOf } from '../draw.ts'
-import { type Model, type Product, type ProductKey } from '../model.ts'
-import { canonical, faultyValueOf, money, type Value } from '../values.ts'
-import { expectEqual, type FuzzOperation, Mismatch, type Plan, segment, type World } from '../world.ts'
+import type { Model, Product, ProductKey } from '../model.ts'
+import { canonical, faultyValuesOf, money, type Value } from '../values.ts'
+import {
+  expectEqual,
+  type FuzzOperation,
+  Mismatch,
+  type Plan,
+  segment,
+  type World,
+} from '../world.ts'
 import { pagePlan } from './pages.ts'
 
 /** A text that is equal for equal products. */
@@ -45,7 +52,13 @@ function productRows(world: World): Record<string, unknown>[] {
     const costs = someOf(draw, model.columns.costs).map(({ name }) => [name, draw(money)])
     const given = Object.fromEntries(someOf(draw, Object.entries(attributes)))
     const active = chance(draw, 20) ? { active: chance(draw, 40) } : {}
-    const row = { code: key.code, ...key.extensions, ...given, ...Object.fromEntries(costs), ...active }
+    const row = {
+      code: key.code,
+      ...key.extensions,
+      ...given,
+      ...Object.fromEntries(costs),
+      ...active,
+    }
     rows.set(keyOf(model, key), row)
     return row
   })
@@ -98,7 +111,8 @@ function putProduct(model: Model, key: string, row: Record<string, unknown>, id:
   const present = model.products.get(key)
   const { code, extensions } = keyIn(model, row)
   const costs = { ...present?.costs }
-  for (const { name } of model.columns.costs) if (Object.hasOwn(row, name)) costs[name] = row[name] as number
+  for (const { name } of model.columns.costs)
+    if (Object.hasOwn(row, name)) costs[name] = row[name] as number
   const active = (row.active as boolean | undefined) ?? present?.active ?? true
   model.products.set(key, { id, code, extensions, costs, active })
   const attributes = model.attributes.get(code) ?? new Map<string, Value>()
@@ -115,18 +129,23 @@ function shown(model: Model, { id, code, extensions, costs, active }: Product): 
 
 function faultyProducts(world: World): Plan {
   const { draw, model } = world
-  const rows = [...new Map(productRows(world).map((row) => [keyOf(model, keyIn(model, row)), row])).values()]
+  const rows = [
+    ...new Map(productRows(world).map((row) => [keyOf(model, keyIn(model, row)), row])).values(),
+  ]
   const at = draw(fc.nat({ max: rows.length - 1 }))
   const row = rows[at] as Record<string, unknown>
   const columns = [...model.columns.attributes, ...model.columns.extensions]
   const faults: (() => [string, string])[] = [
-    () => [Object.defineProperty(row, 'no~such/key', { value: 1, enumerable: true }) && 'no~0such~1key', 'unknown_key'],
+    () => [
+      Object.defineProperty(row, 'no~such/key', { value: 1, enumerable: true }) && 'no~0such~1key',
+      'unknown_key',
+    ],
     ...model.columns.extensions.map(({ name }) => (): [string, string] => {
       delete row[name]
       return [segment(name), 'required']
     }),
     ...columns.map(({ name, type }) => (): [string, string] => {
-      const [value, code] = draw(faultyValueOf[type])
+      const [value, code] = draw(faultyValuesOf[type])
       row[name] = value
       return [segment(name), code]
     }),
@@ -147,7 +166,12 @@ const listProducts: FuzzOperation = {
     const all = [...model.products.values()]
       .filter((product) => code === undefined || product.code === code)
       .sort((a, b) => a.id - b.id)
-    return pagePlan(draw, '/api/v1/product_catalog/', { code }, all.map((one) => shown(model, one)))
+    return pagePlan(
+      draw,
+      '/api/v1/product_catalog/',
+      { code },
+      all.map((one) => shown(model, one)),
+    )
   },
 }
 

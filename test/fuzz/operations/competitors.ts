@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { chance, oneOf, someOf } from '../draw.ts'
 import type { CompetitorSchema, Model } from '../model.ts'
-import { canonical, type ColumnType, day, money, text, type Value } from '../values.ts'
+import { type ColumnType, canonical, day, money, text, type Value } from '../values.ts'
 import { expectEqual, type FuzzOperation, type Plan, segment, type World } from '../world.ts'
 import { pagePlan } from './pages.ts'
 
@@ -16,15 +16,23 @@ export function competitorSchemaPlan({ draw, model }: World): Plan {
   const names = ['code', ...columns.map(({ name }) => name)]
   const present = model.competitors
   const isKept = present !== undefined && (present.entries.size > 0 || chance(draw, 70))
-  const attributes_config = isKept ? present.dimensions.map(({ name }) => name) : someOf(draw, names, 1)
+  const attributes_config = isKept
+    ? present.dimensions.map(({ name }) => name)
+    : someOf(draw, names, 1)
   const is_dated = isKept ? present.isDated : chance(draw, 50)
   return {
-    call: { method: 'POST', path, body: { attributes_config, ...((is_dated || chance(draw, 50)) && { is_dated }) } },
+    call: {
+      method: 'POST',
+      path,
+      body: { attributes_config, ...((is_dated || chance(draw, 50)) && { is_dated }) },
+    },
     status: 201,
     check: ({ body }) => {
       if (!isKept) {
         const code = { name: 'code', type: 'string' as ColumnType }
-        const dimensions = attributes_config.map((name) => columns.find((one) => one.name === name) ?? code)
+        const dimensions = attributes_config.map(
+          (name) => columns.find((one) => one.name === name) ?? code,
+        )
         model.competitors = { dimensions, isDated: is_dated, entries: new Map() }
       }
       expectEqual(body.input, { dimensions: attributes_config }, 'competitor schema')
@@ -36,23 +44,38 @@ export function competitorSchemaPlan({ draw, model }: World): Plan {
 
 /** Entries without a time of their own have the time of the call: then only that it is no earlier day can be said. */
 function expectNewest(model: Model, answered: string): void {
-  const days = [...(model.competitors?.entries.values() ?? [])].map(({ latest_update }) => latest_update)
+  const days = [...(model.competitors?.entries.values() ?? [])].map(
+    ({ latest_update }) => latest_update,
+  )
   if (days.length === 0 || days.includes(undefined)) return
   const newest = days.map(String).sort().at(-1)?.slice(0, 10)
   expectEqual(answered, newest, 'day of the newest entry')
 }
 
-const textOf = (value: Value): string => (typeof value === 'number' ? canonical(value) : String(value))
+const textOf = (value: Value): string =>
+  typeof value === 'number' ? canonical(value) : String(value)
 
-function entryRow(world: World, { dimensions, isDated }: CompetitorSchema): { sent: Entry; hash: string; read: Entry } {
+function entryRow(
+  world: World,
+  { dimensions, isDated }: CompetitorSchema,
+): { sent: Entry; hash: string; read: Entry } {
   const { draw, model } = world
-  const values = dimensions.map(({ name }) => oneOf(draw, name === 'code' ? model.codes : (model.pools.get(name) ?? [])))
-  const columns = Object.fromEntries(dimensions.map(({ name }, index) => [name, textOf(values[index] as Value)]))
+  const values = dimensions.map(({ name }) =>
+    oneOf(draw, name === 'code' ? model.codes : (model.pools.get(name) ?? [])),
+  )
+  const columns = Object.fromEntries(
+    dimensions.map(({ name }, index) => [name, textOf(values[index] as Value)]),
+  )
   const departure = isDated && chance(draw, 60) ? draw(day) : undefined
   const update = chance(draw, 70) ? draw(day) : undefined
   const name = chance(draw, 60) ? oneOf(draw, ['Rival', 'rival', 'Ríval & Co']) : draw(text)
   const key = [...values, name, departure ?? null]
-  const fields = { ...columns, competitor_name: name, competitor_price: draw(money), ...(departure && { departure_date: departure }) }
+  const fields = {
+    ...columns,
+    competitor_name: name,
+    competitor_price: draw(money),
+    ...(departure && { departure_date: departure }),
+  }
   return {
     sent: { ...fields, ...(update && { latest_update: update }) },
     hash: createHash('sha256').update(JSON.stringify(key)).digest('hex'),
@@ -61,7 +84,9 @@ function entryRow(world: World, { dimensions, isDated }: CompetitorSchema): { se
 }
 
 function entriesPlan(world: World, schema: CompetitorSchema): Plan & { rows: Entry[] } {
-  const drawn = Array.from({ length: world.draw(fc.integer({ min: 1, max: 4 })) }, () => entryRow(world, schema))
+  const drawn = Array.from({ length: world.draw(fc.integer({ min: 1, max: 4 })) }, () =>
+    entryRow(world, schema),
+  )
   const entries = [...new Map(drawn.map((entry) => [entry.hash, entry])).values()]
   const rows = entries.map(({ sent }) => sent)
   return {
@@ -85,14 +110,26 @@ function faulty(world: World): Plan {
   const at = draw(fc.nat({ max: rows.length - 1 }))
   const row = rows[at] as Entry
   const column = oneOf(draw, schema.dimensions)
-  const wrong: Record<ColumnType, string> = { string: '', integer: '1.0', number: '1e3', boolean: 'TRUE', date: '2026-02-30' }
+  const wrong: Record<ColumnType, string> = {
+    string: '',
+    integer: '1.0',
+    number: '1e3',
+    boolean: 'TRUE',
+    date: '2026-02-30',
+  }
   // An empty code breaks the contract's own rule for codes.
   const code = column.type === 'string' ? 'length' : 'format'
   const changes: [object, string, string][] = [
     [{ 'no/such': 'x' }, 'no~1such', 'unknown_key'],
     [{ [column.name]: wrong[column.type] }, segment(column.name), code],
     [{ [column.name]: undefined }, segment(column.name), 'required'],
-    ...(schema.isDated ? [] : ([[{ departure_date: '2026-01-01' }, 'departure_date', 'not_allowed']] as [object, string, string][])),
+    ...(schema.isDated
+      ? []
+      : ([[{ departure_date: '2026-01-01' }, 'departure_date', 'not_allowed']] as [
+          object,
+          string,
+          string,
+        ][])),
   ]
   const [change, field, fault] = oneOf(draw, changes)
   Object.assign(row, change)
@@ -126,7 +163,11 @@ export const competitorOperations: FuzzOperation[] = [
       status: 200,
       check: ({ body }) => {
         const { dimensions, isDated } = model.competitors as CompetitorSchema
-        expectEqual(body.input, { dimensions: dimensions.map(({ name }) => name) }, 'competitor schema')
+        expectEqual(
+          body.input,
+          { dimensions: dimensions.map(({ name }) => name) },
+          'competitor schema',
+        )
         expectEqual(body.is_dated, isDated, 'is_dated')
         expectNewest(model, body.output.latest_update)
       },
@@ -149,7 +190,9 @@ export const competitorOperations: FuzzOperation[] = [
       const code = chance(draw, 20) ? oneOf(draw, model.codes) : undefined
       const isCoded = model.competitors?.dimensions.some(({ name }) => name === 'code')
       const found = all
-        .filter((entry) => competitor_name === undefined || entry.competitor_name === competitor_name)
+        .filter(
+          (entry) => competitor_name === undefined || entry.competitor_name === competitor_name,
+        )
         .filter((entry) => code === undefined || (isCoded && entry.code === code))
       // Ids are not answered by the load, whose rows are written in the order of their hashes: whole pages are compared as sets.
       const plan = pagePlan(draw, '/api/v1/competitor_prices/', { competitor_name, code }, [])
@@ -162,7 +205,11 @@ export const competitorOperations: FuzzOperation[] = [
         status: 200,
         check: ({ body }) => {
           const order = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
-          const sorted = (some: Entry[]) => some.map(({ hash, ...rest }) => withoutTime({ hash, ...rest })).map((one) => Object.fromEntries(Object.entries(one).sort())).sort(order)
+          const sorted = (some: Entry[]) =>
+            some
+              .map(({ hash, ...rest }) => withoutTime({ hash, ...rest }))
+              .map((one) => Object.fromEntries(Object.entries(one).sort()))
+              .sort(order)
           expectEqual(sorted(body.results), sorted(found), 'competitor prices')
           expectEqual(body.count, found.length, 'count of competitor prices')
         },

@@ -21,19 +21,35 @@ interface Attribute {
   value: unknown
 }
 
-function attributesPlan(world: World, list: PriceList): Plan & { payload: Record<string, unknown>[] } {
+function attributesPlan(
+  world: World,
+  list: PriceList,
+): Plan & { payload: Record<string, unknown>[] } {
   const { draw, model } = world
   const rows = someOf(draw, [...list.rows.values()], 1, 3)
   const given = rows.flatMap((row): Attribute[] => {
-    const chosen = someOf(draw, [...names, draw(text)].filter((name) => name !== '__proto__'), 1, 2)
-    return [...new Set(chosen)].map((name) => ({ key: keyOf(model, row), name, value: draw(value) }))
+    const chosen = someOf(
+      draw,
+      [...names, draw(text)].filter((name) => name !== '__proto__'),
+      1,
+      2,
+    )
+    return [...new Set(chosen)].map((name) => ({
+      key: keyOf(model, row),
+      name,
+      value: draw(value),
+    }))
   })
   const payload = given.map(({ key, name, value }) => ({
     ...spreadKey(draw, list.rows.get(key) ?? { code: '', extensions: {} }),
     ...{ dynamic_attribute_name: name, dynamic_attribute_value: value },
   }))
   const check = ({ body }: { body: unknown }) => {
-    expectEqual(body, rows.map(({ pk }) => pk), 'ids of rows with attributes')
+    expectEqual(
+      body,
+      rows.map(({ pk }) => pk),
+      'ids of rows with attributes',
+    )
     for (const { key, name, value } of given)
       Object.assign(list.rows.get(key)?.dynamic ?? {}, { [name]: value })
   }
@@ -53,12 +69,21 @@ function faulty(world: World): Plan {
     return { ...plan, status: 400, faults: [[`/payload/${at}/${field}`, code]] } as Plan
   }
   const other = { price_list_id: foreign.list.id, payload }
-  const conflicting = { price_list_id: oneOf(draw, withRows(model)).id, price_list_name: 'no such list', payload }
+  const conflicting = {
+    price_list_id: oneOf(draw, withRows(model)).id,
+    price_list_name: 'no such list',
+    payload,
+  }
   return oneOf(draw, [
     refused({ code: 'nobody has this' }, 'code', 'row_not_in_list'),
     refused({ dynamic_attribute_name: '__proto__' }, 'dynamic_attribute_name', 'not_allowed'),
     refused({ dynamic_attribute_value: 'é'.repeat(2048) }, 'dynamic_attribute_value', 'length'),
-    (): Plan => ({ ...plan, call: { ...plan.call, body: other }, status: 404, type: 'price-list-not-found' }),
+    (): Plan => ({
+      ...plan,
+      call: { ...plan.call, body: other },
+      status: 404,
+      type: 'price-list-not-found',
+    }),
     (): Plan => ({
       ...{ ...plan, call: { ...plan.call, body: conflicting }, status: 400 },
       faults: [['/price_list_id', 'conflicting_keys']],

@@ -23,14 +23,18 @@ interface Wanted {
 
 function wantedRow(world: World, list: PriceList): Wanted {
   const { draw, model } = world
-  const key = chance(draw, 70) && list.rows.size > 0 ? oneOf(draw, [...list.rows.values()]) : anyKey(world)
+  const key =
+    chance(draw, 70) && list.rows.size > 0 ? oneOf(draw, [...list.rows.values()]) : anyKey(world)
   const isNamed = chance(draw, 70)
   const extensions = Object.fromEntries(someOf(draw, Object.entries(key.extensions)))
   const attributes = isNamed && chance(draw, 80) ? {} : someAttributes(world, key.code)
   const nested = chance(draw, 20)
   const dimension = oneOf(draw, list.dimensions)
   const date = someDay(draw, list)
-  const promotion = chance(draw, 15) && model.promotions.size > 0 ? oneOf(draw, [...model.promotions.keys()]) : undefined
+  const promotion =
+    chance(draw, 15) && model.promotions.size > 0
+      ? oneOf(draw, [...model.promotions.keys()])
+      : undefined
   const row = {
     ...(isNamed && { code: key.code }),
     ...(nested ? { extensions } : extensions),
@@ -51,7 +55,11 @@ function someAttributes({ draw, model }: World, code: string): Record<string, Va
 function isWanted(model: Model, { code, extensions, attributes }: Wanted, row: Row): boolean {
   if (code !== undefined && row.code !== code) return false
   const filters = { ...extensions, ...(code === undefined && attributes) }
-  return allows(model, Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, [value]])), row)
+  return allows(
+    model,
+    Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, [value]])),
+    row,
+  )
 }
 
 /** By code, then by extensions: numbers as numbers, everything else as text. */
@@ -77,7 +85,13 @@ export function promoted({ kind, value }: Promotion, price: number): number {
   return amount > off ? rounded([amount - off, 1_000_000n]) : 0
 }
 
-function covering(model: Model, list: PriceList, wanted: Wanted, row: Row, date: string): Promotion[] {
+function covering(
+  model: Model,
+  list: PriceList,
+  wanted: Wanted,
+  row: Row,
+  date: string,
+): Promotion[] {
   return [...model.promotions.values()]
     .filter((one) => wanted.promotion === undefined || one.name === wanted.promotion)
     .filter((one) => one.valid_from <= date && date <= one.valid_to)
@@ -87,7 +101,14 @@ function covering(model: Model, list: PriceList, wanted: Wanted, row: Row, date:
     .sort((a, b) => compareTexts(a.name, b.name))
 }
 
-function resultOf(model: Model, list: PriceList, wanted: Wanted, row: Row, date: string, include: string[]) {
+function resultOf(
+  model: Model,
+  list: PriceList,
+  wanted: Wanted,
+  row: Row,
+  date: string,
+  include: string[],
+) {
   const price = priceOf(row, wanted.dimension, wanted.date)
   const promotions = covering(model, list, wanted, row, date).map((one) => ({
     name: one.name,
@@ -110,12 +131,19 @@ function resultOf(model: Model, list: PriceList, wanted: Wanted, row: Row, date:
 
 function readPlan(world: World, list: PriceList): Plan & { payload: Record<string, unknown>[] } {
   const { draw, model } = world
-  const wanted = Array.from({ length: draw(fc.integer({ min: 1, max: 3 })) }, () => wantedRow(world, list))
+  const wanted = Array.from({ length: draw(fc.integer({ min: 1, max: 3 })) }, () =>
+    wantedRow(world, list),
+  )
   const date = chance(draw, 80) ? promotionDay(world) : undefined
   const include = someOf(draw, ['base_price', 'margin', 'dynamic_attributes'])
   const payload = wanted.map(({ row }) => row)
   const named = chance(draw, 50) ? { price_list_id: list.id } : { price_list_name: list.name }
-  const body = { ...named, payload, ...(date && { promotion_date: date }), ...(include.length > 0 && { include }) }
+  const body = {
+    ...named,
+    payload,
+    ...(date && { promotion_date: date }),
+    ...(include.length > 0 && { include }),
+  }
   const check = ({ body: answer }: { body: unknown }) => {
     const at = date ?? new Date().toISOString().slice(0, 10)
     const expected = wanted.flatMap((one) =>
@@ -126,7 +154,12 @@ function readPlan(world: World, list: PriceList): Plan & { payload: Record<strin
     )
     expectEqual(answer, expected, `prices of ${list.name}`)
   }
-  return { call: { method: 'POST', path: '/api/v1/prices/get_prices/', body }, status: 201, check, payload }
+  return {
+    call: { method: 'POST', path: '/api/v1/prices/get_prices/', body },
+    status: 201,
+    check,
+    payload,
+  }
 }
 
 function faulty(world: World): Plan {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chance, oneOf } from '../draw.ts'
 import type { Job, Model, PriceList, Product } from '../model.ts'
 import { expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
+import { absentId, absentPlan, pagePlan } from './pages.ts'
 import { addPlan, candidates, takeAdded } from './rows.ts'
 import { takeSynced } from './sync.ts'
-import { absentId, absentPlan, pagePlan } from './pages.ts'
 
 /** Above this many products the work runs as a job. */
 const atOnceMax = 100
@@ -18,7 +18,12 @@ async function ended({ send }: World, id: number): Promise<Job> {
 }
 
 /** Adds many products to a list, and follows the job or cancels it. */
-export function jobPlan(world: World, list: PriceList, products: Product[], isCancelled: boolean): Plan {
+export function jobPlan(
+  world: World,
+  list: PriceList,
+  products: Product[],
+  isCancelled: boolean,
+): Plan {
   const plan = addPlan(world, list, products)
   const check: Plan['check'] = async ({ body }, { model, send }) => {
     expectEqual(body.progress?.total, products.length, 'products of the job')
@@ -69,7 +74,12 @@ export const jobOperations: FuzzOperation[] = [
       const all = model.jobs
         .filter((job) => status === undefined || job.status === status)
         .map(({ result: _, errors: __, ...summary }: Job & { errors?: unknown }) => summary)
-      return pagePlan(draw, '/api/v1/jobs/', { status }, all.sort((a, b) => a.id - b.id))
+      return pagePlan(
+        draw,
+        '/api/v1/jobs/',
+        { status },
+        all.sort((a, b) => a.id - b.id),
+      )
     },
   },
   {
@@ -91,8 +101,16 @@ export const jobOperations: FuzzOperation[] = [
       const job = oneOf(draw, model.jobs)
       const path = `/api/v1/jobs/${job.id}/events/`
       const check = ({ body }: { body: unknown }) =>
-        expectEqual(body, `event: end\ndata: ${JSON.stringify(job)}\n\n`, 'events of a job that has ended')
-      return { call: { method: 'GET', path, headers: { accept: 'text/event-stream' } }, status: 200, check }
+        expectEqual(
+          body,
+          `event: end\ndata: ${JSON.stringify(job)}\n\n`,
+          'events of a job that has ended',
+        )
+      return {
+        call: { method: 'GET', path, headers: { accept: 'text/event-stream' } },
+        status: 200,
+        check,
+      }
     },
     faulty: (world) => absentPlan('GET', `${foreignJob(world)}events/`),
   },

@@ -19,7 +19,11 @@ export function pagePlan(
     const results = body.results.map(normalize)
     expectEqual({ count: body.count, results }, expected, `page of ${path}`)
   }
-  return { call: { method: 'GET', path: withQuery(path, { offset, limit, ...filters }) }, status: 200, check }
+  return {
+    call: { method: 'GET', path: withQuery(path, { offset, limit, ...filters }) },
+    status: 200,
+    check,
+  }
 }
 
 /** The other account's id, or one that nobody has. */

@@ -14,7 +14,9 @@ export function someFilters({ draw, model }: World): Filters {
     ...columns.map(({ name }): [string, Value[]] => [name, model.pools.get(name) ?? []]),
   ]
   const chosen = someOf(draw, pools, 1, 2)
-  return Object.fromEntries(chosen.map(([name, pool]) => [name, someOf(draw, pool, chance(draw, 90) ? 1 : 0)]))
+  return Object.fromEntries(
+    chosen.map(([name, pool]) => [name, someOf(draw, pool, chance(draw, 90) ? 1 : 0)]),
+  )
 }
 
 /** Millionths of an amount, exactly. */
@@ -28,7 +30,9 @@ function formulaFor({ draw, model }: World): { text?: string; shown: string; mar
   const names = costs.map(({ name, letter }) => [letter, `"${name.replaceAll('"', '""')}"`])
   const given = (price: number, amounts: Record<string, number>) => ({
     price: millionths(price),
-    costs: costs.map(({ name }) => (Object.hasOwn(amounts, name) ? millionths(amounts[name] as number) : null)),
+    costs: costs.map(({ name }) =>
+      Object.hasOwn(amounts, name) ? millionths(amounts[name] as number) : null,
+    ),
   })
   const drawn = costs.length > 0 && chance(draw, 60) ? draw(formulas(names)) : undefined
   if (drawn && drawn.text.length < 80) {
@@ -42,7 +46,10 @@ function formulaFor({ draw, model }: World): { text?: string; shown: string; mar
   return { shown: `= (Price - ${sum}) / Price * 100`, margin: defaultMargin(given) }
 }
 
-type Given = (price: number, amounts: Record<string, number>) => { price: bigint; costs: (bigint | null)[] }
+type Given = (
+  price: number,
+  amounts: Record<string, number>,
+) => { price: bigint; costs: (bigint | null)[] }
 
 /** (Price - costs) / Price * 100 */
 function defaultMargin(given: Given): Margin {
@@ -62,7 +69,9 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
   const isCalendar = chance(draw, 30)
   const validFrom = draw(day) < '9990' ? draw(day) : '2026-01-01'
   const valid_from = validFrom < '9990' ? validFrom : '2024-02-29'
-  const dimensions = chance(draw, 50) ? draw(fc.uniqueArray(text, { minLength: 1, maxLength: 3 })) : undefined
+  const dimensions = chance(draw, 50)
+    ? draw(fc.uniqueArray(text, { minLength: 1, maxLength: 3 }))
+    : undefined
   const filters = chance(draw, 30) ? someFilters(world) : undefined
   const row = {
     name: draw(freshName),
@@ -79,7 +88,13 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     ...{ ...row, margin_formula: formula.shown },
   }
   const list = {
-    ...{ name: row.name, settings, dimensions: dimensions ?? ['price'], isCalendar, validFrom: valid_from },
+    ...{
+      name: row.name,
+      settings,
+      dimensions: dimensions ?? ['price'],
+      isCalendar,
+      validFrom: valid_from,
+    },
     ...{ filters: filters ?? {}, margin: formula.margin, isPublished: false, rows: new Map() },
   }
   return { row, list }
@@ -87,13 +102,19 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
 
 /** Creates lists. */
 export function listPlan(world: World): Plan & { call: { body: Record<string, unknown>[] } } {
-  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 2 })) }, () => listInput(world))
+  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 2 })) }, () =>
+    listInput(world),
+  )
   const body = inputs.map(({ row }) => row)
   return {
     call: { method: 'POST', path: '/api/v1/price_list/bulk_create/', body },
     status: 201,
     check: ({ body: answer }, { model }) => {
-      expectEqual(answer.map(({ name }: { name: string }) => name), body.map(({ name }) => name), 'names of lists')
+      expectEqual(
+        answer.map(({ name }: { name: string }) => name),
+        body.map(({ name }) => name),
+        'names of lists',
+      )
       for (const [index, { list }] of inputs.entries())
         model.lists.set(list.name, { ...list, id: answer[index].id })
     },
@@ -114,9 +135,23 @@ function faultyLists(world: World): Plan {
   const code = draw(fc.constantFrom<[unknown, string]>([5, 'type'], ['', 'length']))
   return oneOf(draw, [
     () => refused({ valid_to: dayAfter(String(row.valid_from), -1) }, 'valid_to', 'range'),
-    () => refused({ product_filters: { 'no/column': [1] } }, 'product_filters/no~1column', 'unknown_column'),
+    () =>
+      refused(
+        { product_filters: { 'no/column': [1] } },
+        'product_filters/no~1column',
+        'unknown_column',
+      ),
     () => refused({ product_filters: { code: ['A', code[0]] } }, 'product_filters/code/1', code[1]),
-    () => refused({ margin_formula: draw(fc.constantFrom('=', 'Price', '=Price+', '=1 1', '=ZZ', '=(1', '=a()', '=1;')) }, 'margin_formula', 'formula'),
+    () =>
+      refused(
+        {
+          margin_formula: draw(
+            fc.constantFrom('=', 'Price', '=Price+', '=1 1', '=ZZ', '=(1', '=a()', '=1;'),
+          ),
+        },
+        'margin_formula',
+        'formula',
+      ),
     (): Plan => {
       row.name = taken.name
       return { ...plan, status: 409, type: 'name-taken' }
@@ -139,7 +174,8 @@ function withoutTime({ published_at: _, ...list }: Record<string, unknown>): unk
 
 const isReady = ({ lists }: Model) => lists.size > 0
 const byId = (a: { id: number }, b: { id: number }) => a.id - b.id
-const foreignList = ({ draw, foreign }: World) => `/api/v1/price_list/${absentId(draw, foreign.list.id)}`
+const foreignList = ({ draw, foreign }: World) =>
+  `/api/v1/price_list/${absentId(draw, foreign.list.id)}`
 
 /** Price lists, without their rows. */
 export const listOperations: FuzzOperation[] = [
@@ -151,7 +187,9 @@ export const listOperations: FuzzOperation[] = [
     valid: ({ draw, model, foreign }) => {
       const names = [...model.lists.keys(), foreign.list.name]
       const name = chance(draw, 40) ? oneOf(draw, names) : undefined
-      const all = [...model.lists.values()].filter((list) => name === undefined || list.name === name)
+      const all = [...model.lists.values()].filter(
+        (list) => name === undefined || list.name === name,
+      )
       return pagePlan(draw, '/api/v1/price_list/', { name }, all.sort(byId).map(shown), withoutTime)
     },
   },
@@ -179,4 +217,3 @@ export const listOperations: FuzzOperation[] = [
     faulty: (world) => absentPlan('DELETE', foreignList(world), 'price-list-not-found'),
   },
 ]
-

@@ -10,7 +10,10 @@ type Input = Omit<Promotion, 'id'>
 
 /** A day on which promotions are likely to be valid, or any. */
 export function promotionDay({ draw, model }: World): string {
-  const edges = [...model.promotions.values()].flatMap(({ valid_from, valid_to }) => [valid_from, valid_to])
+  const edges = [...model.promotions.values()].flatMap(({ valid_from, valid_to }) => [
+    valid_from,
+    valid_to,
+  ])
   return chance(draw, 70) && edges.length > 0 ? oneOf(draw, edges) : draw(day)
 }
 
@@ -18,24 +21,31 @@ function promotionInput(world: World): Input {
   const { draw, model } = world
   const names = [...model.promotions.keys()]
   const kind = oneOf(draw, ['percentage', 'amount', 'fixed_price'])
-  const percentage = fc.integer({ min: 0, max: 100_000_000 }).map((millionth) => millionth / 1_000_000)
+  const percentage = fc
+    .integer({ min: 0, max: 100_000_000 })
+    .map((millionth) => millionth / 1_000_000)
   const edge = draw(fc.oneof(fc.constant('2026-01-01'), day))
   const valid_from = edge < '9990' ? edge : '2024-02-29'
   const dimensions = [...model.lists.values()].flatMap((list) => list.dimensions)
   return {
     name: chance(draw, 30) && names.length > 0 ? oneOf(draw, names) : draw(freshName),
     kind,
-    value: kind === 'percentage' ? draw(fc.oneof(percentage, fc.constantFrom(0, 100, 50))) : draw(money),
+    value:
+      kind === 'percentage' ? draw(fc.oneof(percentage, fc.constantFrom(0, 100, 50))) : draw(money),
     valid_from,
     valid_to: dayAfter(valid_from, draw(fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 900 })))),
     ...(chance(draw, 30) && { price_lists: someOf(draw, [...model.lists.keys()], 1, 2) }),
     ...(chance(draw, 30) && { product_filters: someFilters(world) }),
-    ...(chance(draw, 30) && { price_dimensions: [...new Set([...someOf(draw, dimensions, 1, 2), draw(text)])] }),
+    ...(chance(draw, 30) && {
+      price_dimensions: [...new Set([...someOf(draw, dimensions, 1, 2), draw(text)])],
+    }),
   }
 }
 
 function promotionsPlan(world: World): Plan & { rows: Input[] } {
-  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 3 })) }, () => promotionInput(world))
+  const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 3 })) }, () =>
+    promotionInput(world),
+  )
   const rows = [...new Map(inputs.map((input) => [input.name, input])).values()]
   return {
     call: { method: 'POST', path: '/api/v1/promotions/bulk_create_or_update/', body: rows },
@@ -72,7 +82,13 @@ function faulty(world: World): Plan {
 
 /** Promotions. */
 export const promotionOperations: FuzzOperation[] = [
-  { id: 'upsertPromotions', weight: 4, isReady: ({ lists }) => lists.size > 0, valid: promotionsPlan, faulty },
+  {
+    id: 'upsertPromotions',
+    weight: 4,
+    isReady: ({ lists }) => lists.size > 0,
+    valid: promotionsPlan,
+    faulty,
+  },
   {
     id: 'listPromotions',
     weight: 3,

@@ -7,7 +7,8 @@ import { keyOf, spreadKey } from './catalog.ts'
 import { allows } from './filters.ts'
 import { absentId, absentPlan, pagePlan } from './pages.ts'
 
-export const published = (model: Model) => [...model.lists.values()].filter((list) => list.isPublished)
+export const published = (model: Model) =>
+  [...model.lists.values()].filter((list) => list.isPublished)
 export const withRows = (model: Model) => published(model).filter(({ rows }) => rows.size > 0)
 
 /** The products that could be added to a list. */
@@ -31,7 +32,12 @@ export function takeAdded(model: Model, list: PriceList, products: Product[], id
 }
 
 /** A new row, at price 0. */
-export function putRow(list: PriceList, key: string, { id, code, extensions }: Product, pk: number): void {
+export function putRow(
+  list: PriceList,
+  key: string,
+  { id, code, extensions }: Product,
+  pk: number,
+): void {
   if ([...list.rows.values()].some((row) => row.pk === pk)) throw new Mismatch(`row id ${pk} twice`)
   const row: Row = { pk, productId: id, code, extensions, prices: new Map(), dynamic: {} }
   list.rows.set(key, row)
@@ -71,7 +77,9 @@ function faultyAdd(world: World): Plan {
   const list = oneOf(draw, [...model.lists.values()])
   const plan = addPlan(world, list, [])
   const payload = (plan.call.body as { payload: unknown[] }).payload
-  const outside = [...model.products.values()].filter((product) => !candidates(model, list).includes(product))
+  const outside = [...model.products.values()].filter(
+    (product) => !candidates(model, list).includes(product),
+  )
   const product = chance(draw, 60) && outside.length > 0 ? oneOf(draw, outside) : undefined
   if (!product) {
     const [sample] = model.products.values()
@@ -92,7 +100,9 @@ function shown(model: Model, list: PriceList, row: Row, isDraft: boolean, date?:
   return {
     ...key,
     prices: Object.fromEntries(byDimension),
-    margin: Object.fromEntries(byDimension.map(([name, price]) => [name, list.margin(price, costs)])),
+    margin: Object.fromEntries(
+      byDimension.map(([name, price]) => [name, list.margin(price, costs)]),
+    ),
     dynamic_attributes: row.dynamic,
   }
 }
@@ -102,7 +112,10 @@ export function costsOf(model: Model, row: Row): Record<string, number> {
   return model.products.get(keyOf(model, row))?.costs ?? {}
 }
 
-function setPricesPlan({ draw, model }: World, list: PriceList): Plan & { payload: Record<string, unknown>[] } {
+function setPricesPlan(
+  { draw }: World,
+  list: PriceList,
+): Plan & { payload: Record<string, unknown>[] } {
   const rows = someOf(draw, [...list.rows.values()], 1, 4)
   const cells = rows.flatMap((row) =>
     someOf(draw, list.dimensions, 1).map((dimension) => ({
@@ -116,7 +129,11 @@ function setPricesPlan({ draw, model }: World, list: PriceList): Plan & { payloa
     ...{ price, ...(date !== undefined && { date }) },
   }))
   const check = ({ body }: { body: unknown }) => {
-    expectEqual(body, rows.map(({ pk }) => pk), 'ids of priced rows')
+    expectEqual(
+      body,
+      rows.map(({ pk }) => pk),
+      'ids of priced rows',
+    )
     for (const { row, dimension, date, price } of cells) {
       const prices = row.prices.get(dimension) ?? new Map<string, number>()
       row.prices.set(dimension, prices.set(date ?? '', price))
@@ -134,7 +151,12 @@ function faultyPrices(world: World): Plan {
   const at = draw(fc.nat({ max: payload.length - 1 }))
   const row = payload[at] as Record<string, unknown>
   const date = list.isCalendar
-    ? draw(fc.constantFrom<[string | undefined, string]>([dayAfter(list.validFrom, 365), 'date_outside_calendar'], [undefined, 'required']))
+    ? draw(
+        fc.constantFrom<[string | undefined, string]>(
+          [dayAfter(list.validFrom, 365), 'date_outside_calendar'],
+          [undefined, 'required'],
+        ),
+      )
     : (['2026-01-01', 'not_allowed'] as const)
   const changes: [object, string, string][] = [
     [{ code: 'nobody has this' }, 'code', 'row_not_in_list'],
@@ -180,7 +202,11 @@ export const rowOperations: FuzzOperation[] = [
       return pagePlan(draw, `/api/v1/price_list/${list.id}/rows`, { version, date }, all)
     },
     faulty: ({ draw, foreign }) =>
-      absentPlan('GET', `/api/v1/price_list/${absentId(draw, foreign.list.id)}/rows`, 'price-list-not-found'),
+      absentPlan(
+        'GET',
+        `/api/v1/price_list/${absentId(draw, foreign.list.id)}/rows`,
+        'price-list-not-found',
+      ),
   },
 ]
 

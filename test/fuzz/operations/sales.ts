@@ -12,7 +12,11 @@ interface Written {
 }
 
 const decimal: fc.Arbitrary<Written> = fc
-  .tuple(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 6 }), fc.constantFrom('', '-', '+', '00'))
+  .tuple(
+    fc.integer({ min: 0, max: 999_999_999 }),
+    fc.integer({ min: 0, max: 6 }),
+    fc.constantFrom('', '-', '+', '00'),
+  )
   .map(([digits, scale, sign]) => {
     const padded = String(digits).padStart(scale + 1, '0')
     const whole = padded.slice(0, padded.length - scale)
@@ -70,7 +74,9 @@ function saleRow({ draw, model }: World): { sent: Row; read: Row } {
 }
 
 function salesPlan(world: World): Plan & { rows: Row[] } {
-  const drawn = Array.from({ length: world.draw(fc.integer({ min: 1, max: 4 })) }, () => saleRow(world))
+  const drawn = Array.from({ length: world.draw(fc.integer({ min: 1, max: 4 })) }, () =>
+    saleRow(world),
+  )
   const sales = [...new Map(drawn.map((sale) => [sale.sent.transaction_id, sale])).values()]
   const rows = sales.map(({ sent }) => sent)
   return {
@@ -113,7 +119,9 @@ export const salesOperations: FuzzOperation[] = [
       const all = held
         .filter(({ sale }) => code === undefined || sale.code === code)
         .filter((sale) => from === undefined || (dayOf(sale) ?? '') >= from)
-        .filter((sale) => to === undefined || (dayOf(sale) !== undefined && (dayOf(sale) ?? '') <= to))
+        .filter(
+          (sale) => to === undefined || (dayOf(sale) !== undefined && (dayOf(sale) ?? '') <= to),
+        )
       const shown = all.map(({ id, sale }) => ({ id, ...sale }))
       return pagePlan(draw, '/api/v1/sales_history/', { code, from, to }, shown)
     },

@@ -16,7 +16,11 @@ export const serviceOperations: FuzzOperation[] = [
       },
     }),
     faulty: ({ draw }) => ({
-      call: { method: 'POST', path: '/login/', body: { email: draw(freshName), password: 'wrong' } },
+      call: {
+        method: 'POST',
+        path: '/login/',
+        body: { email: draw(freshName), password: 'wrong' },
+      },
       ...{ status: 401, type: 'unauthorized' },
     }),
   },
