@@ -97,7 +97,7 @@ function salesPlan(world: World): Plan & { rows: Row[] } {
 function faulty(world: World): Plan {
   const { rows, ...plan } = salesPlan(world)
   const [first] = rows
-  rows.push({ ...(first as Row), quantity: `${Number(first?.quantity) + 1}` })
+  rows.push({ ...(first as Row), quantity: first?.quantity === '1' ? '2' : '1' })
   return { ...plan, status: 400, faults: [[`/${rows.length - 1}`, 'duplicate_row']] }
 }
 
