@@ -61,8 +61,9 @@ export class Client {
     if (answer.status >= 500) throw new Mismatch(`${method} ${path}: answered ${answer.status}`)
     expectConformant(strict, method, path, answer)
     if (body !== undefined && raw === undefined) checkBody(call, answer)
-    this.#state = answer.status >= 400 || method === 'GET' ? before : undefined
-    if (answer.status >= 400 && before !== undefined)
+    const isRead = method === 'GET' || call.isRepeated
+    this.#state = answer.status >= 400 || isRead ? before : undefined
+    if ((answer.status >= 400 || call.isRepeated) && before !== undefined)
       expectEqual(await this.#readState(), before, `${method} ${path}: state after a refusal`)
     return answer
   }

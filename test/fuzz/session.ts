@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { operations } from '../../src/http/contract.ts'
+import { findOperation, type TestResponse } from '../helpers/conformant.ts'
 import { concretePath } from '../helpers/operations.ts'
 import { bodySchema } from './contract-faults.ts'
 import { chance, type Draw, oneOf } from './draw.ts'
@@ -14,7 +15,14 @@ import { listPlan } from './operations/price-lists.ts'
 import { addPlan, candidates } from './operations/rows.ts'
 import { bodiesOf, hintsOf } from './schema-arbitrary.ts'
 import { valuesOf } from './values.ts'
-import { expectPlanned, type FuzzOperation, type Plan, type World } from './world.ts'
+import {
+  type Call,
+  expectEqual,
+  expectPlanned,
+  type FuzzOperation,
+  type Plan,
+  type World,
+} from './world.ts'
 
 /** Requests of one session that the model follows, and after them those made from the contract's schemas alone. */
 const followed = 60
@@ -36,9 +44,38 @@ export async function runSession(world: World, only?: string): Promise<void> {
 
 /** Sends what is planned; the answer must be the planned one, and the model takes it over. */
 async function perform(world: World, plan: Plan): Promise<void> {
-  const answer = await world.send(plan.call)
+  const { draw, model } = world
+  const call = { ...plan.call, path: anySlash(draw, plan.call.path) }
+  const isRepeated = model.jobs.length === 0 && isWritingPost(call) && chance(draw, 8)
+  if (isRepeated) call.headers = { 'idempotency-key': draw(freshKey), ...call.headers }
+  const answer = await world.send(call)
   expectPlanned(plan, answer)
-  if (answer.status < 300) await plan.check?.(answer, world)
+  if (answer.status >= 300) return
+  await plan.check?.(answer, world)
+  if (isRepeated) await repeat(world, call, answer)
+}
+
+const freshKey = fc.integer({ min: 0, max: 2 ** 31 - 1 }).map(String)
+
+/** The same request with the same key is answered alike and does nothing; with another body it is refused. */
+async function repeat({ send }: World, call: Call, first: TestResponse): Promise<void> {
+  const { status, body, headers } = await send({ ...call, isRepeated: true })
+  expectEqual({ status, body }, { status: first.status, body: first.body }, `${call.path} repeated`)
+  expectEqual(headers['idempotent-replayed'], 'true', `${call.path} repeated: its mark`)
+  const other = await send({ ...call, raw: ` ${JSON.stringify(call.body)}` })
+  expectEqual(other.status, 422, `${call.path}: the key with another body`)
+}
+
+function isWritingPost({ method, path, raw }: Call): boolean {
+  return method === 'POST' && raw === undefined && findOperation(method, path)?.scope === 'write'
+}
+
+/** Every path has two forms. */
+function anySlash(draw: Draw, path: string): string {
+  if (!path.startsWith('/api/') || chance(draw, 80)) return path
+  const [base = '', query] = path.split('?')
+  const other = base.endsWith('/') ? base.slice(0, -1) : `${base}/`
+  return query === undefined ? other : `${other}?${query}`
 }
 
 async function setUp(world: World): Promise<void> {

@@ -14,6 +14,8 @@ export interface Call {
   headers?: Record<string, string>
   /** A job may change the account meanwhile. */
   isUnsettled?: true
+  /** Was sent before, with the same Idempotency-Key: nothing may change. */
+  isRepeated?: true
 }
 
 /** Ids of another account, which must answer like ids that nobody has. */

@@ -125,6 +125,10 @@ export const requestBugs: PlantedBug[] = [
       ? { ...request, headers: { ...request.headers, authorization: `jwt ${foreignToken}` } }
       : request,
   ),
+  requestBug('a repeated request is done again', 'upsertSales', ({ headers, ...request }) => {
+    const { 'idempotency-key': _, ...others } = headers
+    return { ...request, headers: others }
+  }),
   requestBug('offset counts from 1', 'listSales', (request) => ({
     ...request,
     url: request.url.replace(/offset=([1-9]\d*)/, (_, offset) => `offset=${offset - 1}`),
