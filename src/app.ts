@@ -18,6 +18,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For answers that are sent while they are read. */
+  sendingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -28,6 +30,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  sendingDb,
   healthDb,
   isStopping,
   ...context
@@ -64,7 +67,7 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
-  await registerContract(app, { db, readingDb, context, service, config }, authenticate)
+  await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
   return app
 }
 

@@ -6,7 +6,7 @@ import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { keepColumns } from './columns.ts'
 import { type ProductRow, readProductRows } from './product-rows.ts'
-import { rowKey } from './row-key.ts'
+import { extensionKey, rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
@@ -75,25 +75,26 @@ async function upsertProductRows(
   const columns = [
     sql`${rows.map(({ code }) => code)}::text[]`,
     sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
+    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
     sql`${rows.map(({ costs }) => arrayLiteral(costs))}::text[]`,
     sql`${rows.map(({ active }) => active)}::boolean[]`,
   ]
   const { rows: products } = await sql<UpsertedProduct>`
     with input as materialized (
-      select code, extensions::text[] as extensions, costs::numeric[] as costs, active, position
-      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, costs, active, position)
+      select code, extensions::text[] as extensions, extension_key, costs::numeric[] as costs, active, position
+      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, extension_key, costs, active, position)
     ), upserted as (
-      insert into products as present (account_id, code, extensions, costs, active)
-      select ${account}, code, extensions, costs, active from input order by code, extensions
-      on conflict (account_id, code, extensions) do update set
+      insert into products as present (account_id, code, extensions, extension_key, costs, active)
+      select ${account}, code, extensions, extension_key, costs, active from input order by code, extension_key
+      on conflict (account_id, code, extension_key) do update set
         active = coalesce(excluded.active, present.active),
         costs = coalesce((
           select array_agg(coalesce(given, kept) order by ordinal)
           from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
         ), '{}')
-      returning id, code, extensions, xmax = 0 as created
+      returning id, code, extension_key, xmax = 0 as created
     )
-    select upserted.id, upserted.created from input join upserted using (code, extensions) order by position`.execute(
+    select upserted.id, upserted.created from input join upserted using (code, extension_key) order by position`.execute(
     trx,
   )
   return products

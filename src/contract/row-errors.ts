@@ -34,6 +34,11 @@ export class RowErrors {
     this.#byRow.set(row, errors)
   }
 
+  /** Errors so far. */
+  get count(): number {
+    return this.#count
+  }
+
   /** Whether the row has an error so far. */
   has(row: number): boolean {
     return this.#byRow.has(row)
@@ -47,9 +52,13 @@ export class RowErrors {
 
   /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
   reject(): void {
-    if (this.#count === 0) return
+    if (this.#count > 0) throw this.problem()
+  }
+
+  /** The answer to a request with these errors. */
+  problem(): Problem {
     const errors = [...this.#byRow].sort(([a], [b]) => a - b).flatMap(([, rowErrors]) => rowErrors)
-    throw invalidRequest(errors)
+    return invalidRequest(errors)
   }
 }
 

@@ -24,6 +24,7 @@ import { compileBody } from './validation.ts'
 export interface OperationServices {
   db: Database
   readingDb: Database
+  sendingDb: Database
   context: Context
   service: ServiceHandlers
   config: Config
@@ -81,6 +82,7 @@ async function runHandler(
       ...{ account, body, params, query, errors },
       ifMatch: request.headers['if-match'],
       inAccount: transactions(services, operation, request),
+      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
     },
     services.context,
   )
