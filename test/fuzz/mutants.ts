@@ -41,7 +41,7 @@ function placesIn(node: Json, found: Place[] = []): Place[] {
   return found
 }
 
-/** A change of one place: another value, a missing key, an unknown key. */
+/** A change of one place: a missing key, an unknown key, null, the value as a text, another value. */
 function change(draw: Draw, body: Json): Json {
   const copy = structuredClone(body)
   const places = placesIn(copy)
@@ -50,6 +50,8 @@ function change(draw: Draw, body: Json): Json {
   const kind = draw(fc.nat({ max: 9 }))
   if (kind === 0 && !Array.isArray(holder)) delete holder[key]
   else if (kind === 1 && !Array.isArray(holder)) holder['no~such/key'] = 1
+  else if (kind <= 3) holder[key] = null
+  else if (kind === 4) holder[key] = String(holder[key])
   else holder[key] = draw(strange)
   return copy
 }

@@ -26,7 +26,7 @@ export const requestBugs: PlantedBug[] = [
     'a price in a string is a number',
     'updatePrices',
     eachRow((row) => {
-      if (row.price === '5') row.price = 5
+      if (/^\d+(\.\d+)?$/.test(String(row.price))) row.price = Number(row.price)
     }),
   ),
   bodyBug(
