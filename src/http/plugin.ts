@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
+import { createAdmission } from './admission.ts'
 import type { Authenticate, Caller } from './authentication.ts'
 import { type Operation, operations, readContract, routeUrl } from './contract.ts'
 import { hashBody } from './idempotency.ts'
@@ -35,12 +36,16 @@ export async function registerContract(
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
-  app.addHook('onRequest', async (request) => {
+  const admission = createAdmission(app, services.config)
+  app.addHook('onRequest', async (request, reply) => {
     rejectNoHost(request)
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
+    const { operation } = request.routeOptions.config
+    const isOfService = operation === undefined || operation.id in services.service
+    if (!isOfService) admission.admit(operation, request, reply)
   })
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
@@ -61,7 +66,8 @@ export async function registerContract(
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {
     specification: contractOfRequests(),
-    operationResolver: (id: string) => operationRoute(findOperation(id), services) as RouteOptions,
+    operationResolver: (id: string) =>
+      operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
   rejectOtherMethods(app)
 }
