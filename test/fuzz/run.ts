@@ -8,7 +8,8 @@ import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { startService } from '../../src/service.ts'
 import { huntPlanted } from './planted/hunt.ts'
-import { type Findings, fuzz, openTarget, type Target } from './sessions.ts'
+import { type Failure, type Findings, fuzz, openTarget, type Target } from './sessions.ts'
+import { Mismatch } from './world.ts'
 
 /**
  * Sends made-up requests to the service and compares it with a model of it: `npm run test:fuzz -- --runs 100000`.
@@ -48,7 +49,10 @@ process.exit(isGood ? 0 : 1)
 async function report(target: Target): Promise<boolean> {
   const start = performance.now()
   let shown = 0
+  let told = 0
   const onProgress = ({ tally, sessions, failures }: Findings) => {
+    for (const failure of failures.slice(told)) tell(failure)
+    told = failures.length
     if (tally.total - shown < 2000) return
     shown = tally.total
     const rate = Math.round((tally.total / (performance.now() - start)) * 1000)
@@ -64,12 +68,14 @@ async function report(target: Target): Promise<boolean> {
     onProgress,
   })
   console.log(`\n${tally.table()}\n\n${tally.total} inputs in ${sessions} accounts, seed ${seed}`)
-  for (const failure of failures) {
-    console.log(`\nFAILED with --seed ${failure.seed}: ${failure.error.message}`)
-    if (failure.error.name !== 'Error') console.log(failure.error.stack)
-    console.log(failure.trace.slice(-3).join('\n').slice(0, 4000))
-  }
   const poor = tally.poor(values.only)
   if (poor.length > 0) console.log(`\nless than 30 % were answered 2xx: ${poor.join(', ')}`)
   return failures.length === 0 && poor.length === 0
+}
+
+/** The failure with the last requests of its account; the seed repeats it. */
+function tell({ seed, error, trace }: Failure): void {
+  console.log(`\nFAILED with --seed ${seed}: ${error.message}`)
+  if (!(error instanceof Mismatch)) console.log(error.stack)
+  console.log(trace.slice(-3).join('\n').slice(0, 4000))
 }
