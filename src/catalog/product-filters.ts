@@ -41,9 +41,12 @@ export function rejectFaultyFilters(
   }
 }
 
-/** The conditions of checked filters. A column that the catalog no longer has matches nothing. */
+/**
+ * The conditions of checked filters, in the order of the columns: that of the keys depends on their names, and so would
+ * the statement. A column that the catalog no longer has matches nothing.
+ */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
-  return Object.entries(filters).map(([name, values]) => {
+  const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
     const texts = [...new Set(values.map(canonicalText))]
     if (name === 'code') return { kind: 'code', ordinal: 0, texts }
     const column = findFilterColumn(columns, name)
@@ -53,6 +56,11 @@ export function compileFilters(filters: ProductFilters, columns: Columns): Filte
       texts: column ? texts : [],
     }
   })
+  return conditions.sort(byColumn)
+}
+
+function byColumn(a: FilterCondition, b: FilterCondition): number {
+  return a.kind === b.kind ? a.ordinal - b.ordinal : a.kind < b.kind ? -1 : 1
 }
 
 /**
