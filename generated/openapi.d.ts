@@ -3127,6 +3127,13 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["PriceRow"][];
+                    /**
+                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions
+                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""One pound off"",""value"":1.55}]"
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"One pound off","value":1.55}]} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];

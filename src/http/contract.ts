@@ -17,6 +17,8 @@ export interface Operation {
   mediaTypes: string[]
   /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
   answers: string[] | undefined
+  /** The media types of files among its successful answers. */
+  fileAnswers: string[]
 }
 
 /** The media types of files: rows of any number. */
@@ -67,6 +69,9 @@ function readOperation(path: string, method: string, operation: Document): Opera
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     answers: readAnswers(operation, status),
+    fileAnswers: Object.keys(operation.responses[status ?? '']?.content ?? {}).filter((type) =>
+      fileTypes.includes(type),
+    ),
   }
 }
 

@@ -15,11 +15,12 @@ import { Problem } from '../contract/problem.ts'
 import { inAccount, onceInAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
-import { fileTypes, isWritingPost, type Operation } from './contract.ts'
+import { isWritingPost, type Operation } from './contract.ts'
 import { exports } from './exports.ts'
 import { answerExport } from './files/answer-export.ts'
 import { answerFeed, feedResultType } from './files/answer-feed.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
+import { rowsAsFile } from './files/rows-as-file.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
@@ -84,9 +85,10 @@ async function runHandler(
   const { handler, operation, findFaults } = implementation
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
-  const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? [])
-  if (fileTypes.includes(mediaType ?? '') && operation.id in exports)
-    return giveFile(mediaType as string, operation, services, request, reply)
+  const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? []) ?? ''
+  const isFile = operation.fileAnswers.includes(mediaType)
+  if (isFile && operation.id in exports)
+    return giveFile(mediaType, operation, services, request, reply)
   const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
@@ -98,6 +100,8 @@ async function runHandler(
     },
     services.context,
   )
+  if (isFile)
+    return sendStream(rowsAsFile(result, request.body, mediaType), operation.status, reply)
   if (result instanceof Stream) return sendStream(result, operation.status, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
