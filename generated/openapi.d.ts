@@ -250,6 +250,9 @@ export interface paths {
          *     `Location` names where to follow it, and the new rows appear all at one moment. Jobs of one list run in the
          *     order they were accepted; a call on a list with a job under way waits briefly for it, else answers 503.
          *
+         *     A file above 100 products is answered with the job too. Columns of exported prices are skipped, so that one file can
+         *     add products and then set their prices.
+         *
          *     The list is named by `price_list_name` or by `name`. Works only for lists made through this interface (409
          *     `price-list-not-managed`).
          */
@@ -2819,7 +2822,12 @@ export interface operations {
     };
     addProducts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
@@ -2853,6 +2861,14 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["AddProductsInput"];
+                /**
+                 * @example code,country
+                 *     85123A,United Kingdom
+                 *     85123A,France
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"United Kingdom"} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -2865,9 +2881,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 2,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -132,7 +132,9 @@ async function takeFile(
   })
   if (result instanceof Stream) return sendStream(result, 400, reply)
   const { body, headers } = result
-  return reply.code(operation.status).headers(headers).type(feedResultType).send(body)
+  // A job that will do the work is answered like that of a JSON body.
+  const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
+  return reply.code(operation.status).headers(headers).type(type).send(body)
 }
 
 async function giveFile(

@@ -13,9 +13,9 @@ import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/q
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
-const atOnceMax = 100
+export const atOnceMax = 100
 
-const fixedKeys = new Set(['code', 'extensions'])
+export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
 export const addProducts: Handler<'addProducts'> = (
@@ -48,7 +48,8 @@ export const addProducts: Handler<'addProducts'> = (
     }),
   )
 
-interface Candidate {
+/** What the catalog says of a product that is to be added; all null: it has none. */
+export interface Candidate {
   id: number | null
   active: boolean | null
   allowed: boolean | null
@@ -82,7 +83,8 @@ async function findAllowedProducts(
   return candidates.flatMap(({ id }) => id ?? [])
 }
 
-function findFault({
+/** Why a product cannot be added; undefined: it can. */
+export function findFault({
   id,
   active,
   allowed,

@@ -11,8 +11,8 @@ import { rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
   extensionColumns,
-  findFeedList,
   findMissingRows,
+  findPublishedFeedList,
   joinPublished,
   keyColumns,
 } from './staged-rows.ts'
@@ -20,7 +20,7 @@ import { cellOf, fixedKeys } from './update-prices.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) => {
-  const list = await findFeedList(trx, account, query)
+  const list = await findPublishedFeedList(trx, account, query)
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },

@@ -35,6 +35,16 @@ export async function findFeedList(
   rejectUnnamed(query)
   const list = await findNamedList(query, (by) => findPriceList(trx, account, by))
   rejectUnmanaged(list)
+  return list
+}
+
+/** The published list that a file is for. */
+export async function findPublishedFeedList(
+  trx: Trx,
+  account: number,
+  query: ListQuery = {},
+): Promise<PriceList> {
+  const list = await findFeedList(trx, account, query)
   rejectUnpublished(list)
   return list
 }
