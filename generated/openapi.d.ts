@@ -99,7 +99,8 @@ export interface paths {
          *     that give one code different values are an error. A product that is not `active` matches no price list filter
          *     and cannot be added to a list.
          *
-         *     Code and text extensions of a row together take at most 2,400 bytes in UTF-8 (`length`).
+         *     Code and extensions of a row, the extensions written as a JSON array of texts, take at most 2,600 bytes in UTF-8
+         *     together (`length`).
          */
         post: operations["upsertProducts"];
         delete?: never;

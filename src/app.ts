@@ -20,6 +20,8 @@ export interface AppServices extends Context {
   readingDb: Database
   /** For requests that bring or take a file. */
   filesDb: Database
+  /** For answers that are sent while they are read. */
+  sendingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -31,6 +33,7 @@ export async function buildApp({
   db,
   readingDb,
   filesDb,
+  sendingDb,
   healthDb,
   isStopping,
   ...context
@@ -68,7 +71,8 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
-  await registerContract(app, { db, readingDb, filesDb, context, service, config }, authenticate)
+  const databases = { db, readingDb, sendingDb, filesDb }
+  await registerContract(app, { ...databases, context, service, config }, authenticate)
   return app
 }
 

@@ -39,7 +39,13 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
     ...{ config, limits: config.limits, boss },
-    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health, filesDb: pools.files },
+    ...{
+      db: pools.writes,
+      readingDb: pools.reads,
+      sendingDb: pools.sending,
+      filesDb: pools.files,
+      healthDb: pools.health,
+    },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
@@ -73,17 +79,24 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 function openPools(
   url: string,
   onError: (error: Error) => void,
-): Record<'reads' | 'writes' | 'files' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
       ...{ name, onError, connectionsMax: 4, client: CopyingClient },
+      // A process that is paused in a transaction gives up its locks before its jobs are taken up elsewhere.
+      idleTimeoutMs: 10_000,
       ...{ acquireTimeoutMs: 2500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
       ...options,
     })
   return {
     reads: open('reads', { client: ReadingClient }),
     writes: open('writes', {}),
-    files: open('files', { statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 }),
+    // As long as a client takes to fetch a million rows.
+    sending: open('sending', { statementTimeoutMs: 600_000 }),
+    // Ten million rows come and go at the pace of a client, which may pause.
+    files: open('files', {
+      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000, idleTimeoutMs: 120_000 },
+    }),
     jobs: open('jobs', { statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 }),
     health: open('health', { connectionsMax: 1, statementTimeoutMs: 2000 }),
   }

@@ -3,6 +3,7 @@ import pg from 'pg'
 /**
  * A client for transactions that only read. It sends `begin` together with the `set local` that follows it, and neither
  * waits for those nor for `commit`: a read takes one round trip instead of four. A failed one fails the next statement.
+ * All statements of a transaction see the same: what was there when the first of them began.
  * Statements are prepared: their texts are few, and parsing one takes as long as reading a price.
  */
 export class ReadingClient extends pg.Client {
@@ -15,7 +16,7 @@ export class ReadingClient extends pg.Client {
     const [text, values] = args
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local'))
-      return this.#send(`begin read only; ${text}`)
+      return this.#send(`begin isolation level repeatable read, read only; ${text}`)
     if (text === 'commit' || text === 'rollback') return this.#send(text)
     if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
       return super.query({ name: nameOf(text), text, values })

@@ -33,6 +33,7 @@ export interface OperationServices {
   readingDb: Database
   /** For files, which take as long as their client does. */
   filesDb: Database
+  sendingDb: Database
   context: Context
   service: ServiceHandlers
   config: Config
@@ -97,6 +98,7 @@ async function runHandler(
       ...{ account, body, params, query, errors },
       ifMatch: request.headers['if-match'],
       inAccount: transactions(services, operation, request),
+      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
     },
     services.context,
   )
@@ -129,6 +131,9 @@ async function takeFile(
     query: request.query as object,
     accept: request.headers.accept,
     inAccount: storing(bound, operation, request, () => bytes.digest()),
+  }).catch(async (refusal) => {
+    if (!(await bytes.discard())) reply.header('connection', 'close')
+    throw refusal
   })
   if (result instanceof Stream) return sendStream(result, 400, reply)
   const { body, headers } = result

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
-import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
+import { extensionKey, type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { ErrorCode, RowErrors } from '../contract/row-errors.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -69,10 +68,10 @@ async function findAllowedProducts(
     select p.id, coalesce(p.active, true) as active, ${filters} as allowed
     from unnest(
       ${distinct.map(({ code }) => code)}::text[],
-      ${distinct.map(({ extensions }) => arrayLiteral(extensions))}::text[]
-    ) with ordinality as input (code, extensions, position)
+      ${distinct.map(({ extensions }) => extensionKey(extensions))}::text[]
+    ) with ordinality as input (code, extension_key, position)
     left join products p on p.account_id = ${list.account_id} and p.code = input.code
-      and p.extensions = input.extensions::text[]
+      and p.extension_key = input.extension_key
     left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
     order by input.position`.execute(trx)
   const byKey = new Map(distinct.map((row, index) => [rowKey(row), candidates[index] as Candidate]))

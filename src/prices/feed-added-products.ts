@@ -23,7 +23,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (trx, { account, que
   const columns = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(columns.extensions), ignored, input: keyColumns },
-    key: ['code', 'extensions'],
+    key: ['code', 'extension_key'],
     read: (rows: readonly Schemas['AddProductsRow'][], errors) =>
       readRowKeys(rows, columns.extensions, fixedKeys, errors).map((row) => ({
         row,
@@ -46,7 +46,7 @@ async function findUnaddable(
     select * from (
       select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} as allowed
       from pg_temp.feed f
-      left join products p on p.account_id = ${account_id} and p.code = f.code and p.extensions = f.extensions
+      left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
       left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
     ) as candidates
     where id is null or not active or not allowed order by position`.execute(trx)
@@ -65,9 +65,9 @@ async function addStaged(
   const { rows } = await sql<{ id: number; is_new: boolean }>`
     select p.id, r.id is null as is_new
     from pg_temp.feed f
-    join products p on p.account_id = ${account} and p.code = f.code and p.extensions = f.extensions
+    join products p on p.account_id = ${account} and p.code = f.code and p.extension_key = f.extension_key
     left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
-      and r.code = f.code and r.extensions = f.extensions and r.removed_version is null
+      and r.code = f.code and r.extension_key = f.extension_key and r.removed_version is null
     order by f.position`.execute(trx)
   const productIds = rows.map((row) => row.id)
   const total = rows.length

@@ -31,7 +31,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
-    key: ['code', 'extensions', 'name'],
+    key: ['code', 'extension_key', 'name'],
     read: (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAttribute(row, position, errors)

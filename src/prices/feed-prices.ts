@@ -24,7 +24,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) 
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
-    key: ['code', 'extensions', 'dimension', 'date'],
+    key: ['code', 'extension_key', 'dimension', 'date'],
     read: (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAddress(list, row, position, errors)
@@ -74,7 +74,7 @@ async function writeDays(trx: Trx, list: PriceList): Promise<number> {
   ) as input`
   await mergeMonths(trx, list, input)
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select distinct code, extensions from pg_temp.feed) as named`.execute(
+    select count(*) as count from (select distinct code, extension_key from pg_temp.feed) as named`.execute(
     trx,
   )
   return rows[0]?.count ?? 0
