@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { nextTurn } from '../next-turn.ts'
 
 /** Lines of COPY text, given as the one parameter of a COPY statement. */
 export class CopySource {

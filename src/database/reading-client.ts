@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
 
 /**
@@ -7,6 +8,8 @@ import pg from 'pg'
  * Statements are prepared: their texts are few, and parsing one takes as long as reading a price.
  */
 export class ReadingClient extends pg.Client {
+  #isCorked = false
+
   constructor(config: pg.ClientConfig) {
     super({ ...config, pipeline: true })
   }
@@ -14,6 +17,7 @@ export class ReadingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
   override query(...args: any[]): any {
     const [text, values] = args
+    this.#writeTogether()
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local'))
       return this.#send(`begin isolation level repeatable read, read only; ${text}`)
@@ -22,6 +26,18 @@ export class ReadingClient extends pg.Client {
       return super.query({ name: nameOf(text), text, values })
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (super.query as any)(...args)
+  }
+
+  /** What is sent before the event loop turns is one write: each would take as long as reading a price. */
+  #writeTogether(): void {
+    if (this.#isCorked) return
+    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+    this.#isCorked = true
+    stream.cork()
+    setImmediate(() => {
+      this.#isCorked = false
+      stream.uncork()
+    })
   }
 
   #send(text: string): Promise<{ command: string; rows: never[] }> {

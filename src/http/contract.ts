@@ -24,6 +24,11 @@ export interface Operation {
 /** The media types of files: rows of any number. */
 export const fileTypes = ['text/csv', 'application/x-ndjson']
 
+/** Whether a Content-Type is that of a file. */
+export function isFile(contentType = ''): boolean {
+  return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
+}
+
 /** What of a JSON Schema says what a row may look like, its references resolved. */
 export interface RowSchema {
   type?: string | string[]

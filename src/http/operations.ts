@@ -15,14 +15,17 @@ import { Problem } from '../contract/problem.ts'
 import { inAccount, onceInAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
+import type { Admission } from './admission.ts'
 import { isWritingPost, type Operation } from './contract.ts'
 import { exports } from './exports.ts'
+import type { FairQueue } from './fair-queue.ts'
 import { answerExport } from './files/answer-export.ts'
 import { answerFeed, feedResultType } from './files/answer-feed.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
 import { rowsAsFile } from './files/rows-as-file.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
+import { clientGone } from './overloaded.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
@@ -43,6 +46,7 @@ export interface OperationServices {
 export function operationRoute(
   operation: Operation,
   services: OperationServices,
+  { queueOf }: Admission,
 ): Partial<RouteOptions> {
   const config = { operation }
   if (operation.id in services.service) {
@@ -51,12 +55,16 @@ export function operationRoute(
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
   const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []
-  const implementation = { handler, operation, findFaults }
+  const implementation = { handler, operation, findFaults, queue: queueOf(operation) }
   return {
     config,
     preValidation: async (request) =>
       rejectBody(request, operation, services.config.limits.rowsMax),
-    handler: (request, reply) => runHandler(implementation, services, request, reply),
+    handler: (request, reply) => {
+      if (reply.raw.destroyed) throw clientGone()
+      const run = () => runHandler(implementation, services, request, reply)
+      return request.heldBody?.during(run) ?? run()
+    },
   } as Partial<RouteOptions>
 }
 
@@ -75,6 +83,8 @@ interface Implementation {
   handler: Handler<OperationId>
   operation: Operation
   findFaults: FindFaults
+  /** For its turns at the database. */
+  queue: FairQueue
 }
 
 async function runHandler(
@@ -83,7 +93,7 @@ async function runHandler(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { handler, operation, findFaults } = implementation
+  const { handler, operation, findFaults, queue } = implementation
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
   const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? []) ?? ''
@@ -93,11 +103,14 @@ async function runHandler(
   const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
+  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const inTurn: InAccount = (work) =>
+    queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
   const result = await handler(
     {
       ...{ account, body, params, query, errors },
       ifMatch: request.headers['if-match'],
-      inAccount: transactions(services, operation, request),
+      inAccount: storing(inTurn, operation, request, async () => bodyHash),
       inAccountSending: (work) => inAccount(services.sendingDb, account, work),
     },
     services.context,
@@ -157,29 +170,20 @@ async function giveFile(
   return sendStream(stream, status, reply)
 }
 
-/** Transactions bound to the caller's account; with an Idempotency-Key they store the answer of a writing POST. */
-function transactions(
-  { db, readingDb }: OperationServices,
-  operation: Operation,
-  request: FastifyRequest,
-): InAccount {
-  const account = request.caller?.account ?? 0
-  const database = operation.scope === 'read' ? readingDb : db
-  const bound: InAccount = (work) => inAccount(database, account, work)
-  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
-  return storing(bound, operation, request, async () => bodyHash)
+function databaseOf({ scope }: Operation, { db, readingDb }: OperationServices): Database {
+  return scope === 'read' ? readingDb : db
 }
 
+/** With an Idempotency-Key, the transactions of a writing POST store its answer. */
 function storing(
   bound: InAccount,
   operation: Operation,
   request: FastifyRequest,
   bodyHash: () => Promise<Buffer>,
 ): InAccount {
-  const account = request.caller?.account ?? 0
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
-  const subject = request.caller?.subject ?? ''
+  const { account = 0, subject = '' } = request.caller ?? {}
   const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
   return storingAnswer(bound, { account, subject, key, path, bodyHash })
 }

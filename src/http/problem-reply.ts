@@ -14,7 +14,8 @@ import { parameterError } from './validation.ts'
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request)
   const { status } = problemTypes[problem.type]
-  if (status >= 500)
+  // When there is too much to do, writing an error for each refusal is more of it.
+  if (status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
   reply
     .code(status)

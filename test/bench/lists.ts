@@ -157,7 +157,7 @@ function publishMeasure(rows: number): Measure {
 function openJobs({ databaseUrl }: BenchService): Database {
   return openDatabase(databaseUrl, {
     ...{ name: 'bench', connectionsMax: 1, client: CopyingClient, acquireTimeoutMs: 2500 },
-    ...{ lockTimeoutMs: 60_000, statementTimeoutMs: 300_000, idleTimeoutMs: 10_000 },
+    ...{ lockTimeoutMs: 60_000, statementTimeoutMs: 300_000 },
     // The bench ends by stopping Postgres under this connection.
     onError: () => undefined,
   })

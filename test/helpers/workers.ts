@@ -14,12 +14,7 @@ import { select } from './sql.ts'
 export function openJobsDatabase(t: Test, { url }: TestService): Database {
   const db = openDatabase(url, {
     ...{ client: CopyingClient, name: 'test jobs', connectionsMax: 3, onError: () => undefined },
-    ...{
-      acquireTimeoutMs: 5000,
-      statementTimeoutMs: 60_000,
-      lockTimeoutMs: 60_000,
-      idleTimeoutMs: 10_000,
-    },
+    ...{ acquireTimeoutMs: 5000, statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 },
   })
   t.teardown(() => db.destroy())
   return db
