@@ -111,6 +111,7 @@ export interface Jobs {
   price_list_id: number;
   product_ids: ArrayType<number> | null;
   result: Json | null;
+  row_ids: ArrayType<number> | null;
   status: Generated<string>;
   total: number;
 }

@@ -56,14 +56,16 @@ export function compileFilters(filters: ProductFilters, columns: Columns): Filte
 }
 
 /**
- * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow. Names and
- * values are bound; the text depends on the number and kind of the conditions only.
+ * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow, else
+ * false or null (the planner makes the left join an inner one when it may). Names and values are bound; the text depends
+ * on the number and kind of the conditions only.
  */
 export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
   const parts = conditions.map(({ kind, ordinal, texts }) => {
     if (kind === 'code') return sql<boolean>`p.code = any(${texts}::text[])`
-    const values = kind === 'attribute' ? sql`a.attributes` : sql`p.extensions`
-    return sql<boolean>`coalesce(${values}[${ordinal}::integer] = any(${texts}::text[]), false)`
+    const place = sql`[${ordinal}::integer]`
+    if (kind === 'extension') return sql<boolean>`p.extensions${place} = any(${texts}::text[])`
+    return sql<boolean>`(a.code is not null and a.attributes${place} = any(${texts}::text[]))`
   })
   return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`
 }

@@ -74,6 +74,23 @@ export async function setFinished(trx: Trx, job: CurrentJob, finished: number): 
     .execute()
 }
 
+/** Notes the rows of the products from `from` on, with the progress. A chunk that is done again notes them again. */
+export async function setRowIds(
+  trx: Trx,
+  job: CurrentJob,
+  { from, rowIds, finished }: { from: number; rowIds: string; finished: number },
+): Promise<void> {
+  await trx
+    .updateTable('jobs')
+    .set({
+      row_ids: sql`row_ids[:${from}::integer] || ${rowIds}::bigint[]`,
+      finished: sql`greatest(finished, ${finished}::integer)`,
+    })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .execute()
+}
+
 function lost(): never {
   throw new AttemptLost('the job has ended or another worker has taken it up')
 }
