@@ -74,7 +74,13 @@ async function addStaged(
   )
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
   if (total > atOnceMax)
-    return enqueueJob(trx, boss, { account, priceListId: id, kind: 'add-products', total, productIds })
+    return enqueueJob(trx, boss, {
+      account,
+      priceListId: id,
+      kind: 'add-products',
+      total,
+      productIds,
+    })
   if ((await findOldestJob(trx, account, id)) !== undefined)
     throw unavailable('Jobs work on this price list; try again when they are done.', 2)
   if (total > 0) {

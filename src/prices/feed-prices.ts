@@ -56,7 +56,13 @@ function cellOf(
   { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
 ): Cell {
   // -0 is 0: written alike, and no other price for the same cell.
-  return { code, extensions, price: row.price + 0, dimension: dimensionIndex(list, row), date: row.date }
+  return {
+    code,
+    extensions,
+    price: row.price + 0,
+    dimension: dimensionIndex(list, row),
+    date: row.date,
+  }
 }
 
 const cellColumns: InputColumn<Cell>[] = [
@@ -99,13 +105,10 @@ async function writeDays(trx: Trx, list: PriceList): Promise<number> {
 }
 
 /** Sets the prices of `input` (id, prices by dimension, null where a price stays). Answers how many rows changed. */
-async function mergePrices(
-  trx: Trx,
-  list: PriceList,
-  input: RawBuilder<unknown>,
-): Promise<number> {
+async function mergePrices(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<number> {
   const merged = list.price_dimensions.map(
-    (_, index) => sql`coalesce(input.prices[${sql.lit(index + 1)}], r.prices[${sql.lit(index + 1)}])`,
+    (_, index) =>
+      sql`coalesce(input.prices[${sql.lit(index + 1)}], r.prices[${sql.lit(index + 1)}])`,
   )
   const { numAffectedRows } = await sql`
     update price_list_rows r set prices = array[${sql.join(merged)}]
