@@ -18,6 +18,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For requests that bring or take a file. */
+  filesDb: Database
   /** For answers that are sent while they are read. */
   sendingDb: Database
   /** For the readiness check alone. */
@@ -34,6 +36,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  filesDb,
   sendingDb,
   healthDb,
   isStopping,
@@ -53,7 +56,8 @@ export async function buildApp({
     }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
-    requestTimeout: config.load.arrivalMs,
+    // A file takes as long as it goes on; the other bodies have their time from the hook for all requests.
+    requestTimeout: fileArrivalMs,
     connectionTimeout: config.load.arrivalMs + 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
@@ -73,6 +77,9 @@ export async function buildApp({
   const { metricsToken } = config
   const { metrics } = telemetry
   const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
-  await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
+  const databases = { db, readingDb, sendingDb, filesDb }
+  await registerContract(app, { ...databases, context, service, config }, authenticate)
   return app
 }
+
+const fileArrivalMs = 3_600_000

@@ -60,6 +60,7 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
       db: pools.writes,
       readingDb: pools.reads,
       sendingDb: pools.sending,
+      filesDb: pools.files,
       healthDb: pools.health,
     },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
@@ -108,7 +109,7 @@ function openPools(
   url: string,
   connectionsMax: number,
   listeners: Pick<PoolOptions, 'onError' | 'onStatement'>,
-): Record<'reads' | 'writes' | 'sending' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
       ...{ name, ...listeners, connectionsMax, client: CopyingClient },
@@ -121,6 +122,11 @@ function openPools(
     writes: open('writes', {}),
     // As long as a client takes to fetch a million rows.
     sending: open('sending', { connectionsMax: 4, statementTimeoutMs: 600_000 }),
+    // Ten million rows come and go at the pace of a client, which may pause.
+    files: open('files', {
+      ...{ connectionsMax: 4, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
+      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 },
+    }),
     jobs: open('jobs', {
       ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
       ...{ statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 },

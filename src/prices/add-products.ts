@@ -15,9 +15,9 @@ import { keyColumns } from './key-input.ts'
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
-const atOnceMax = 100
+export const atOnceMax = 100
 
-const fixedKeys = new Set(['code', 'extensions'])
+export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
 export const addProducts: Handler<'addProducts'> = (
@@ -93,7 +93,8 @@ async function findAllowedProducts(
   return found
 }
 
-const faultMessages: Record<Fault, string> = {
+/** What is wrong with a product that cannot be added. */
+export const faultMessages: Record<Fault, string> = {
   unknown_product: 'this code with these extensions is not in the catalog',
   inactive_product: 'this product is not active',
   filtered_out: "the list's product_filters exclude this product",

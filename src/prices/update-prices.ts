@@ -8,7 +8,7 @@ import { groupByRow, type PricedRow, positionsOf } from './cells.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { findPublishedRows, type RowIds, setCalendarPrices, setPrices } from './write-prices.ts'
 
-const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
+export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
 /** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
 export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, inAccount }) =>
