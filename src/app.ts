@@ -19,6 +19,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For requests that bring or take a file. */
+  filesDb: Database
   /** For answers that are sent while they are read. */
   sendingDb: Database
   /** For the readiness check alone. */
@@ -35,6 +37,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  filesDb,
   sendingDb,
   healthDb,
   isStopping,
@@ -54,7 +57,8 @@ export async function buildApp({
     }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
-    requestTimeout: config.load.arrivalMs,
+    // A file takes as long as it goes on; the other bodies have their time from the hook for all requests.
+    requestTimeout: fileArrivalMs,
     connectionTimeout: config.load.arrivalMs + 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
@@ -74,7 +78,10 @@ export async function buildApp({
   const { metricsToken } = config
   const { metrics } = telemetry
   const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
-  await registerContract(app, { db, readingDb, sendingDb, context, service, config }, authenticate)
+  const databases = { db, readingDb, sendingDb, filesDb }
+  await registerContract(app, { ...databases, context, service, config }, authenticate)
   if (config.role !== 'worker') registerPage(app)
   return app
 }
+
+const fileArrivalMs = 3_600_000

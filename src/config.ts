@@ -6,6 +6,8 @@ export interface Config {
   readonly host: string
   /** A PostgreSQL to use; undefined: the embedded one, with its data in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** How long the start waits for a database that is away. */
+  readonly databaseWaitSeconds: number
   readonly dataDir: string
   /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which keeps its own. */
   readonly jwtSecret: string | undefined
@@ -52,6 +54,10 @@ export interface Limits {
   readonly rowsMax: number
   /** Rows that one read may expand to. */
   readonly readRowsMax: number
+  /** A CSV or NDJSON file, decoded. */
+  readonly feedBytesMax: number
+  /** Rows in one CSV or NDJSON file. */
+  readonly feedRowsMax: number
 }
 
 /** What this process does: answer requests, run jobs, or both. */
@@ -86,6 +92,7 @@ export function readConfig(environment: Environment): Config {
     port: integer('PORT', 3000, 0, 65535),
     host: env('HOST') ?? '127.0.0.1',
     databaseUrl: databaseUrl(env, faults),
+    databaseWaitSeconds: integer('DATABASE_WAIT_SECONDS', 30, 0, 3600),
     dataDir: resolve(env('DATA_DIR') ?? '.data'),
     jwtSecret: jwtSecret(env, faults),
     jwks: jwks(env, faults),
@@ -97,6 +104,8 @@ export function readConfig(environment: Environment): Config {
       bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
       rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
       readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
+      feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
+      feedRowsMax: integer('FEED_ROWS_MAX', 10_000_000, 1, 100_000_000),
     }),
     load: loadLimits(integer),
   }

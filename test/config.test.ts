@@ -35,6 +35,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     port: 3000,
     host: '127.0.0.1',
     databaseUrl: undefined,
+    databaseWaitSeconds: 30,
     dataDir: resolve('.data'),
     jwtSecret: undefined,
     jwks: undefined,
@@ -42,7 +43,10 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     metricsToken: undefined,
     collector: undefined,
     role: 'all',
-    limits: { bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+    limits: {
+      ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+      ...{ feedBytesMax: 4096 * 1024 * 1024, feedRowsMax: 10_000_000 },
+    },
     load: {
       bodiesInFlightBytesMax: 256 * 1024 * 1024,
       databaseConnections: 4,
@@ -72,6 +76,8 @@ t.test('an empty value is as good as none', async (t) => {
     'BODY_LIMIT_MB',
     'ROWS_MAX',
     'READ_ROWS_MAX',
+    'FEED_LIMIT_MB',
+    'FEED_ROWS_MAX',
     ...loadNames,
     'JWT_JWKS_URL',
     'JWT_ISSUER',
@@ -97,12 +103,15 @@ t.test('each setting is read', async (t) => {
     BODY_LIMIT_MB: '1',
     ROWS_MAX: '2',
     READ_ROWS_MAX: '3',
+    FEED_LIMIT_MB: '4',
+    FEED_ROWS_MAX: '5',
     ...Object.fromEntries(loadNames.map((name, index) => [name, String(index + 4)])),
   })
   t.strictSame(config, {
     port: 0,
     host: '0.0.0.0',
     databaseUrl: database,
+    databaseWaitSeconds: 30,
     dataDir: '/var/data',
     jwtSecret: secret,
     jwks: {
@@ -114,7 +123,10 @@ t.test('each setting is read', async (t) => {
     metricsToken: 'm'.repeat(16),
     collector: new URL('http://collector:4318'),
     role: 'worker',
-    limits: { bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+    limits: {
+      ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+      ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5 },
+    },
     load: {
       bodiesInFlightBytesMax: 4 * 1024 * 1024,
       databaseConnections: 5,
@@ -142,6 +154,8 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['BODY_LIMIT_MB', ['0', '1025', '-1', 'x', '1.5'], /BODY_LIMIT_MB must be .* from 1 to 1024/],
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
+    ['FEED_LIMIT_MB', ['0', '65537', 'x'], /FEED_LIMIT_MB must be .* from 1 to 65536/],
+    ['FEED_ROWS_MAX', ['0', '100000001', 'x'], /FEED_ROWS_MAX must be .* from 1 to 100000000/],
     ['BODIES_IN_FLIGHT_MB', ['0', '65537'], /BODIES_IN_FLIGHT_MB must be .* from 1 to 65536/],
     ['DATABASE_CONNECTIONS', ['0', '1001'], /DATABASE_CONNECTIONS must be .* from 1 to 1000,/],
     ['ACCOUNT_WRITES', ['0', '1001'], /ACCOUNT_WRITES must be .* from 1 to 1000,/],

@@ -104,7 +104,11 @@ t.test('a database that cannot be reached ends the start plainly', async (t) => 
   for (const [url, expected] of faults) {
     for (const file of ['src/server.ts', 'src/cli/account-create.ts']) {
       const args = file.includes('cli') ? ['--account', 'A', '--email', 'z@example.com'] : []
-      const { code, stderr } = await runFile(file, args, { ...settings, DATABASE_URL: url })
+      const { code, stderr } = await runFile(file, args, {
+        ...settings,
+        DATABASE_URL: url,
+        DATABASE_WAIT_SECONDS: '0',
+      })
       t.equal(code, 1)
       t.match(stderr, expected)
       t.notMatch(stderr, /\n {4}at /)

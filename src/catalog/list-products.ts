@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { columnEntries } from './column-value.ts'
@@ -32,6 +33,22 @@ function wantedProducts(account: number, filters: Filters | undefined): RawBuild
   const { code = null, code_prefix: prefix = null } = filters ?? {}
   return sql`account_id = ${account} and (${code}::text is null or code = ${code})
     and (${prefix}::text is null or code ^@ ${prefix})`
+}
+
+/** All catalog rows that the filters leave, in the order of their ids. */
+export const exportProducts: Export<'listProducts'> = async (trx, { account, query }) => {
+  const columns = await findColumns(trx, account)
+  const { extensions, attributes, costs } = columns
+  const names = [...extensions, ...attributes, ...costs].map(({ name }) => name)
+  return {
+    columns: ['extended_catalog_id', 'code', ...names, 'active'],
+    query: sql<StoredProduct>`
+      select p.id, p.code, extensions, costs, coalesce(active, true) as active, attributes
+      from (select * from products where ${wantedProducts(account, query)}) as p
+      left join product_attributes a on a.account_id = ${account} and a.code = p.code
+      order by p.id`,
+    rowsOf: (row: StoredProduct) => [productOf(row, columns)],
+  }
 }
 
 interface StoredProduct {

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type ControlledTransaction, sql } from 'kysely'
+import type { DB } from '../../generated/database.d.ts'
 import type { Database, Trx } from './pool.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
 const retriedStates = new Set(['40P01', '40001'])
 const attemptsMax = 4
+const noticedWaitMs = 200
+const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks and
@@ -15,18 +18,62 @@ export async function inAccount<T>(
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
+  return retrying(() => onceInAccount(db, account, work))
+}
+
+/** `inAccount` for work that cannot be done again from its beginning, like reading a file that arrives. */
+export async function onceInAccount<T>(
+  db: Database,
+  account: number,
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  const began = Date.now()
+  return db.transaction().execute(async (trx) => {
+    const waitedMs = Date.now() - began
+    await setAccount(trx, account)
+    if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
+    return await work(trx)
+  })
+}
+
+/** Begins a transaction that sees one moment of the account and only reads; the caller ends it. */
+export async function beginInAccount(
+  db: Database,
+  account: number,
+): Promise<ControlledTransaction<DB>> {
+  const trx = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute()
+  await setAccount(trx, account)
+  return trx
+}
+
+/** Runs the last part of a transaction, again from where it began when it meets a deadlock. */
+export async function retryingFromHere<T>(trx: Trx, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint here`.execute(trx)
+  return retrying(work, () => sql`rollback to savepoint here`.execute(trx))
+}
+
+async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(async (trx) => {
-        await setAccount(trx, account)
-        return await work(trx)
-      })
+      return await work()
     } catch (error) {
       const state = (error as { code?: string }).code ?? ''
       if (!retriedStates.has(state) || attempt === attemptsMax) throw error
+      await undo?.()
       await sleep(Math.random() * 20 * 2 ** attempt)
     }
   }
+}
+
+/** Who has waited for a connection waits less for locks: a caller's patience is one for both. */
+async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
+  await sql`
+    select set_config('lock_timeout', greatest(${lockWaitMinMs}, setting::integer - ${waitedMs}::integer)::text, true)
+    from pg_settings where name = 'lock_timeout'`.execute(trx)
 }
 
 /** SET LOCAL and not set_config(): a distributed database passes only the statement on to its shards. */

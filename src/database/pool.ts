@@ -10,6 +10,8 @@ export type Database = Kysely<DB>
 export type Trx = Transaction<DB>
 
 export interface PoolOptions {
+  /** How long a transaction may do nothing; 10 seconds when left out. */
+  idleTimeoutMs?: number
   /** Shown in pg_stat_activity. */
   name: string
   connectionsMax: number
@@ -58,7 +60,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
       // A process that is paused in a transaction gives up its locks before its jobs are taken up elsewhere.
-      idle_in_transaction_session_timeout: 10_000,
+      idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 10_000,
     }),
     application_name: `pricewell ${options.name}`,
     max: options.connectionsMax,

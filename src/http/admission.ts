@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { Arrivals } from './arrivals.ts'
 import { BodiesInFlight, type HeldBody } from './bodies-in-flight.ts'
-import type { Operation } from './contract.ts'
+import { isFile, type Operation } from './contract.ts'
 import { FairQueue } from './fair-queue.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { overloaded } from './overloaded.ts'
@@ -43,6 +43,8 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     if (loopDelay.isOver) throw overloaded('More requests come in than can be answered.')
     queueOf(operation).rejectFull(request.caller?.account ?? 0)
     if (request.caller) rate.count(request.caller.account)
+    // A file is not held: its rows go to the database as they arrive.
+    if (isFile(request.headers['content-type'])) return
     // One over the limit is refused before it is read, and so takes no memory.
     const length = bodyLength(request)
     if (length === undefined || length > limits.bodyBytesMax) return

@@ -61,7 +61,7 @@ export async function findJob(trx: Trx, account: number, id: number): Promise<Sc
     .selectFrom('jobs')
     .select([...summaryColumns, 'errors', listName(account).as('price_list_name')])
     // A result may be noted before what it tells is published.
-    .select((eb) => eb.case().when('status', '=', 'done').then(eb.ref('result')).end().as('result'))
+    .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
     .where('id', '=', id)
     .executeTakeFirst()
