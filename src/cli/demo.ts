@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import cliProgress from 'cli-progress'
 import closeWithGrace from 'close-with-grace'
 import { createAccount } from '../accounts/create-account.ts'
+import { createClient, isJob, type PricewellClient, type Schemas } from '../client/index.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
-import { type Client, createClient } from './client.ts'
 import { readShop, type Shop } from './online-retail.ts'
 
 const listCountries = ['United Kingdom', 'Germany', 'France', 'EIRE']
@@ -34,11 +33,9 @@ const user = await createAccount(server.url, {
   account: 'demo',
   email: `demo-${randomBytes(4).toString('hex')}@example.com`,
 })
-const { token } = await createClient(url).post('/login/', {
-  email: user.email,
-  password: user.password,
-})
-const client = createClient(url, token)
+const { email, password } = user
+const { data } = await createClient({ baseUrl: url }).POST('/login/', { body: { email, password } })
+const client = createClient({ baseUrl: url, token: data.token })
 
 const shop = readShop()
 console.log(
@@ -51,28 +48,32 @@ await load(client, shop)
 await showPrices(client)
 console.log(`\nDocumentation and a console: ${url}/docs`)
 console.log(
-  `Authorize there with:\n\njwt ${token}\n\nCtrl-C stops the service and deletes its data.`,
+  `Authorize there with:\n\njwt ${data.token}\n\nCtrl-C stops the service and deletes its data.`,
 )
 
 /** Everything through the HTTP interface, as a feed would. */
-async function load(client: Client, { products, prices, sales }: Shop): Promise<void> {
-  await client.post('/api/v1/product_catalog/schema/create_schema/', {
-    attributes: [{ name: 'description', type: 'string' }],
-    extensions: [{ name: 'country', type: 'string' }],
-  })
-  await client.post('/api/v1/price_list/bulk_create/', [
-    {
-      ...year,
-      name: 'Main countries',
-      price_dimensions: ['retail', 'wholesale'],
-      product_filters: { country: listCountries },
+async function load(client: PricewellClient, { products, prices, sales }: Shop): Promise<void> {
+  await client.POST('/api/v1/product_catalog/schema/create_schema/', {
+    body: {
+      attributes: [{ name: 'description', type: 'string' }],
+      extensions: [{ name: 'country', type: 'string' }],
     },
-    { ...year, name: 'Everything' },
-  ])
+  })
+  await client.POST('/api/v1/price_list/bulk_create/', {
+    body: [
+      {
+        ...year,
+        name: 'Main countries',
+        price_dimensions: ['retail', 'wholesale'],
+        product_filters: { country: listCountries },
+      },
+      { ...year, name: 'Everything' },
+    ],
+  })
   const inMain = <T extends Record<string, unknown>>(rows: T[]) =>
     rows.filter(({ country }) => listCountries.includes(String(country)))
   await inBatches('Catalog', products, (rows) =>
-    client.post('/api/v1/product_catalog/bulk_create_or_update/', rows),
+    client.POST('/api/v1/product_catalog/bulk_create_or_update/', { body: rows }),
   )
   await addProducts(client, 'Main countries', inMain(products))
   await addProducts(client, 'Everything', products)
@@ -88,35 +89,31 @@ async function load(client: Client, { products, prices, sales }: Shop): Promise<
     updatePrices(client, 'Everything', payload),
   )
   await inBatches('Sales', sales, (rows) =>
-    client.post('/api/v1/sales_history/bulk_create_or_update', rows),
+    client.POST('/api/v1/sales_history/bulk_create_or_update', { body: rows }),
   )
 }
 
 function updatePrices(
-  client: Client,
+  client: PricewellClient,
   price_list_name: string,
-  payload: unknown[],
+  payload: Schemas['UpdatePricesRow'][],
 ): Promise<unknown> {
-  return client.post('/api/v1/prices/bulk_update_prices/', { price_list_name, payload })
+  return client.POST('/api/v1/prices/bulk_update_prices/', { body: { price_list_name, payload } })
 }
 
 /** Above 100 products the service answers a job; its progress is followed to the end. */
 async function addProducts(
-  client: Client,
+  client: PricewellClient,
   list: string,
   products: Shop['products'],
 ): Promise<void> {
   const payload = products.map(({ code, country }) => ({ code, country }))
-  const job = await client.post('/api/v1/prices/bulk_add_products/', {
-    price_list_name: list,
-    payload,
+  const { data: job } = await client.POST('/api/v1/prices/bulk_add_products/', {
+    body: { price_list_name: list, payload },
   })
+  if (!isJob(job)) return
   const bar = progressBar(`Job: products of ${list}`, job.progress.total)
-  for (let state = job; state.status === 'progress'; ) {
-    await sleep(50)
-    state = await client.get(`/api/v1/jobs/${job.id}/`)
-    bar.update(state.progress.finished)
-  }
+  await client.waitForJob(job.id, { onProgress: ({ finished }) => bar.update(finished) })
   bar.stop()
 }
 
@@ -144,9 +141,11 @@ function progressBar(label: string, total: number): cliProgress.SingleBar {
   return bar
 }
 
-async function showPrices(client: Client): Promise<void> {
-  const read = (payload: object[]) =>
-    client.post('/api/v1/prices/get_prices/', { price_list_name: 'Main countries', payload })
+async function showPrices(client: PricewellClient): Promise<void> {
+  const read = async (payload: Schemas['GetPricesRow'][]) => {
+    const body = { price_list_name: 'Main countries', payload }
+    return (await client.POST('/api/v1/prices/get_prices/', { body })).data
+  }
   const exact = await read([
     { code: '22423', country: 'United Kingdom', price_dimension: 'retail' },
   ])
