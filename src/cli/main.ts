@@ -1,5 +1,7 @@
 import { addAccount } from './commands/account.ts'
+import { addExport } from './commands/export.ts'
 import { addJobs } from './commands/jobs.ts'
+import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
 import { addPrices } from './commands/prices.ts'
 import { addServe } from './commands/serve.ts'
@@ -11,7 +13,11 @@ import { createProgram } from './program.ts'
 process.stdout.on('error', () => process.exit())
 
 const program = createProgram()
-for (const add of [addLogin, addJobs, addWait, addPrices, addAccount, addServe]) add(program)
+for (const add of [
+  ...[addLogin, addLoad, addExport, addPrices],
+  ...[addJobs, addWait, addAccount, addServe],
+])
+  add(program)
 try {
   await program.parseAsync()
 } catch (fault) {

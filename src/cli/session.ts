@@ -15,10 +15,10 @@ export function serviceUrl(given?: string): string {
 /** A client in the name of PRICEWELL_TOKEN, of PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or of the login at this service. */
 export function openClient(
   { url }: { url?: string | undefined },
-  retries?: number,
+  settings: Pick<ClientOptions, 'retries' | 'fetch'> = {},
 ): PricewellClient {
   const baseUrl = serviceUrl(url)
-  return createClient({ baseUrl, ...identity(baseUrl), ...(retries && { retries }) })
+  return createClient({ baseUrl, ...identity(baseUrl), ...settings })
 }
 
 /** A saved token goes only to the service that gave it. */

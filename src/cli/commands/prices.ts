@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
-import { UsageFault } from '../faults.ts'
+import { readCast } from '../extensions.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../table.ts'
@@ -59,21 +59,14 @@ async function inputRows(
     : [dated]
 }
 
-/** Extensions as the catalog types them: an integer is a number in a body. */
 async function castExtensions(
-  { GET }: PricewellClient,
+  client: PricewellClient,
   given: Record<string, string>,
 ): Promise<Row> {
-  if (Object.keys(given).length === 0) return {}
-  const { extensions } = (await GET('/api/v1/product_catalog/schema/')).data
-  const cast = ([name, value]: [string, string]): [string, unknown] => {
-    const column = extensions.find((extension) => extension.name === name)
-    const known = extensions.map((extension) => extension.name).join(', ') || 'none'
-    if (!column) throw new UsageFault(`There is no extension "${name}"; there are: ${known}.`)
-    if (column.type === 'boolean') return [name, value === 'true']
-    return [name, column.type === 'integer' || column.type === 'number' ? Number(value) : value]
-  }
-  return Object.fromEntries(Object.entries(given).map(cast))
+  const entries = Object.entries(given)
+  if (entries.length === 0) return {}
+  const cast = await readCast(client)
+  return Object.fromEntries(entries.map(([name, text]) => [name, cast(name, text)]))
 }
 
 /** The code and the extensions, what else was asked for, and the prices. */
