@@ -18,6 +18,8 @@ export interface AppServices extends Context {
   db: Database
   /** For requests that only read. */
   readingDb: Database
+  /** For requests that bring or take a file. */
+  filesDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
@@ -28,6 +30,7 @@ export async function buildApp({
   config,
   db,
   readingDb,
+  filesDb,
   healthDb,
   isStopping,
   ...context
@@ -42,7 +45,8 @@ export async function buildApp({
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
-    requestTimeout: 120_000,
+    // A file may take as long as it goes on; other bodies have their own limit of time.
+    requestTimeout: 3_600_000,
     connectionTimeout: 150_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
@@ -64,7 +68,7 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
-  await registerContract(app, { db, readingDb, context, service, config }, authenticate)
+  await registerContract(app, { db, readingDb, filesDb, context, service, config }, authenticate)
   return app
 }
 

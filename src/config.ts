@@ -24,6 +24,10 @@ export interface Limits {
   readonly rowsMax: number
   /** Rows that one read may expand to. */
   readonly readRowsMax: number
+  /** A CSV or NDJSON file, decoded. */
+  readonly feedBytesMax: number
+  /** Rows in one CSV or NDJSON file. */
+  readonly feedRowsMax: number
 }
 
 /** What this process does: answer requests, run jobs, or both. */
@@ -67,6 +71,8 @@ export function readConfig(environment: Environment): Config {
       bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
       rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
       readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
+      feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
+      feedRowsMax: integer('FEED_ROWS_MAX', 10_000_000, 1, 100_000_000),
     }),
   }
   if (faults.length > 0) throw new ConfigError(`Cannot start:\n- ${faults.join('\n- ')}`)

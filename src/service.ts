@@ -39,7 +39,7 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
     ...{ config, limits: config.limits, boss },
-    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health },
+    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health, filesDb: pools.files },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
@@ -73,7 +73,7 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 function openPools(
   url: string,
   onError: (error: Error) => void,
-): Record<'reads' | 'writes' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'files' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
       ...{ name, onError, connectionsMax: 4, client: CopyingClient },
@@ -83,6 +83,7 @@ function openPools(
   return {
     reads: open('reads', { client: ReadingClient }),
     writes: open('writes', {}),
+    files: open('files', { statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 }),
     jobs: open('jobs', { statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 }),
     health: open('health', { connectionsMax: 1, statementTimeoutMs: 2000 }),
   }

@@ -65,6 +65,8 @@ t.test('each setting is read', async (t) => {
     BODY_LIMIT_MB: '1',
     ROWS_MAX: '2',
     READ_ROWS_MAX: '3',
+    FEED_LIMIT_MB: '4',
+    FEED_ROWS_MAX: '5',
   })
   t.strictSame(config, {
     port: 0,
@@ -79,7 +81,10 @@ t.test('each setting is read', async (t) => {
     },
     logLevel: 'debug',
     role: 'worker',
-    limits: { bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+    limits: {
+      ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+      ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5 },
+    },
   })
   t.ok(Object.isFrozen(config) && Object.isFrozen(config.limits), 'nobody changes it')
 })
@@ -94,6 +99,8 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['BODY_LIMIT_MB', ['0', '1025', '-1', 'x', '1.5'], /BODY_LIMIT_MB must be .* from 1 to 1024/],
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
+    ['FEED_LIMIT_MB', ['0', '65537', 'x'], /FEED_LIMIT_MB must be .* from 1 to 65536/],
+    ['FEED_ROWS_MAX', ['0', '100000001', 'x'], /FEED_ROWS_MAX must be .* from 1 to 100000000/],
     ['LOG_LEVEL', ['loud', 'INFO', 'constructor'], /LOG_LEVEL must be one of trace, debug/],
     ['ROLE', ['boss', 'API', 'all,api'], /ROLE must be one of all, api, worker/],
   ]

@@ -1,8 +1,9 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
+import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { agreementColumns, agreementOf } from './queries.ts'
+import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements in the order of their ids. */
 export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAccount }) =>
@@ -21,6 +22,15 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
       .execute()
     return { count, results: page.map(agreementOf) }
   })
+
+/** All agreements that the filters leave, in the order of their ids. */
+export const exportAgreements: Export<'listAgreements'> = async (trx, { account, query }) => ({
+  columns: ['id', 'name', 'client_code', 'price_list_code', 'price_line', 'prices'],
+  query: filter(trx.selectFrom('agreements').where('account_id', '=', account), query ?? {})
+    .select(agreementColumns)
+    .orderBy('id'),
+  rowsOf: (agreement: StoredAgreement) => [agreementOf(agreement)],
+})
 
 interface Filters {
   client_code?: string

@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
+import type { Feed } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -24,6 +25,19 @@ export const upsertAgreements: Handler<'upsertAgreements'> = ({
   })
 }
 
+/** Agreements from a file. */
+export const feedAgreements: Feed<'upsertAgreements'> = async (trx, { account }) => ({
+  ...{ columns: [], ignored: ['id'], input: agreementColumns, key: ['key'] },
+  read: (rows: readonly Schemas['AgreementInput'][], errors) => errors.sound(rows).map(withKey),
+  write: async ({ input, count }) => {
+    const { rows } = await sql<{ created: number }>`
+      with upserted as (${upsertFrom(account, input)})
+      select count(*) filter (where created) as created from upserted`.execute(trx)
+    const created = rows[0]?.created ?? 0
+    return { created, updated: count - created }
+  },
+})
+
 function withKey({
   row,
   position,
@@ -31,19 +45,25 @@ function withKey({
   return { row: { ...row, key: agreementKey(row) }, position }
 }
 
-/** Upserts rows that are sorted by key, in one statement; unchanged rows are not written and keep their version. */
+/** Upserts rows that are sorted by key, in one statement. */
 async function upsertAgreementRows(
   trx: Trx,
   account: number,
   agreements: KeyedAgreement[],
 ): Promise<void> {
   const input = await inputRows(trx, agreementColumns, agreements)
-  await sql`
+  await sql`${upsertFrom(account, input)}`.execute(trx)
+}
+
+/** Unchanged rows are not written and keep their version. */
+function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
     insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
     select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line::jsonb, prices::jsonb
     from ${input}
     on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
-    where present.prices is distinct from excluded.prices`.execute(trx)
+    where present.prices is distinct from excluded.prices
+    returning xmax = 0 as created`
 }
 
 const agreementColumns: InputColumn<KeyedAgreement>[] = [

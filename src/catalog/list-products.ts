@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { columnEntries } from './column-value.ts'
@@ -24,6 +25,24 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
       order by id`.execute(trx)
     return { count: counts[0]?.count ?? 0, results: rows.map((row) => productOf(row, columns)) }
   })
+
+/** All catalog rows, or those of a code, in the order of their ids. */
+export const exportProducts: Export<'listProducts'> = async (trx, { account, query }) => {
+  const code = query?.code ?? null
+  const columns = await findColumns(trx, account)
+  const { extensions, attributes, costs } = columns
+  const names = [...extensions, ...attributes, ...costs].map(({ name }) => name)
+  return {
+    columns: ['extended_catalog_id', 'code', ...names, 'active'],
+    query: sql<StoredProduct>`
+      select p.id, p.code, extensions, costs, coalesce(active, true) as active, attributes
+      from products p
+      left join product_attributes a on a.account_id = ${account} and a.code = p.code
+      where p.account_id = ${account} and (${code}::text is null or p.code = ${code})
+      order by p.id`,
+    rowsOf: (row: StoredProduct) => [productOf(row, columns)],
+  }
+}
 
 interface StoredProduct {
   id: number

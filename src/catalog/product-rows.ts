@@ -26,7 +26,18 @@ export interface ProductRow {
 
 /** Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. */
 export function readProductRows(
-  body: Schemas['ProductInput'][],
+  body: readonly Schemas['ProductInput'][],
+  columns: Columns,
+  errors: RowErrors,
+): { row: ProductRow; position: number }[] {
+  const read = readEachProduct(body, columns, errors)
+  rejectDifferingAttributes(read, columns, errors)
+  return read.filter(({ position }) => !errors.has(position))
+}
+
+/** Reads the sound rows, each by itself. */
+export function readEachProduct(
+  body: readonly Schemas['ProductInput'][],
   columns: Columns,
   errors: RowErrors,
 ): { row: ProductRow; position: number }[] {
@@ -43,11 +54,6 @@ export function readProductRows(
       row: { code: row.code, extensions, attributes, costs, active: row.active ?? null },
     }
   })
-  rejectDifferingAttributes(
-    rows.filter(({ position }) => !errors.has(position)),
-    columns,
-    errors,
-  )
   return rows.filter(({ position }) => !errors.has(position))
 }
 

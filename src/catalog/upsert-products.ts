@@ -1,11 +1,16 @@
-import { sql } from 'kysely'
+import { isDeepStrictEqual } from 'node:util'
+import { type RawBuilder, sql } from 'kysely'
 import { uniqueRows } from '../contract/duplicates.ts'
-import type { Handler } from '../contract/operation.ts'
+import type { Feed, FeedCounts } from '../contract/feed.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { unavailable } from '../contract/problem.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
+import type { StagedRows } from '../database/stage.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
-import { keepColumns } from './columns.ts'
-import { type ProductRow, readProductRows } from './product-rows.ts'
+import { type Columns, findColumns, keepColumns } from './columns.ts'
+import { attributesByCode, findDifferingAttributes, productColumns } from './product-feed.ts'
+import { type ProductRow, readEachProduct, readProductRows } from './product-rows.ts'
 import { rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
@@ -25,9 +30,7 @@ export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, error
       account,
       rows.map(({ row }) => row),
     )
-    const load = { column: 'account_id', value: account, rows: rows.length } as const
-    await analyzeLoaded(trx, { table: 'products', ...load })
-    await analyzeLoaded(trx, { table: 'product_attributes', ...load })
+    await analyzeProducts(trx, account, rows.length)
     const inPayloadOrder = rows
       .map(({ position }, index) => ({ position, ...(products[index] as UpsertedProduct) }))
       .sort((a, b) => a.position - b.position)
@@ -36,6 +39,37 @@ export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, error
       updated: inPayloadOrder.filter(({ created }) => !created).map(({ id }) => id),
     }
   })
+
+/** Products from a file. The columns are kept as they are at last, when all rows are there. */
+export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => {
+  const columns = await findColumns(trx, account)
+  return {
+    columns: columns.all.map((column) => ({ ...column, isRequired: column.kind === 'extension' })),
+    ...{ ignored: ['extended_catalog_id'], input: productColumns, key: ['code', 'extensions'] },
+    read: (rows: readonly Schemas['ProductInput'][], errors) =>
+      readEachProduct(rows, columns, errors),
+    findFaults: () => findDifferingAttributes(trx, columns),
+    write: async (staged) => {
+      if (!isDeepStrictEqual(await keepColumns(trx, account), columns))
+        throw unavailable('The columns changed while the file was read; send it again.')
+      return writeProducts(account, columns, staged)
+    },
+  }
+}
+
+async function writeProducts(
+  account: number,
+  { attributes }: Columns,
+  { trx, input, count }: StagedRows,
+): Promise<FeedCounts> {
+  if (attributes.length > 0) await mergeAttributes(trx, account, attributesByCode)
+  const { rows } = await sql<{ created: number }>`
+    with upserted as (${upsertFrom(account, input)})
+    select count(*) filter (where created) as created from upserted`.execute(trx)
+  await analyzeProducts(trx, account, count)
+  const created = rows[0]?.created ?? 0
+  return { created, updated: count - created }
+}
 
 /** Merges the attributes that are given into those of their codes. */
 async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): Promise<void> {
@@ -49,12 +83,17 @@ async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): 
   }
   const given = [...byCode].filter(([, attributes]) => attributes.some((text) => text !== null))
   if (given.length === 0) return
+  const input = sql`
+    unnest(${given.map(([code]) => code)}::text[], ${given.map(([, texts]) => arrayLiteral(texts))}::text[])
+      as input (code, attributes)`
+  await mergeAttributes(trx, account, input)
+}
+
+/** `input` has each code once. */
+async function mergeAttributes(trx: Trx, account: number, input: RawBuilder<unknown>) {
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
-    select ${account}, code, attributes::text[]
-    from unnest(${given.map(([code]) => code)}::text[], ${given.map(([, texts]) => arrayLiteral(texts))}::text[])
-      as input (code, attributes)
-    order by code
+    select ${account}, code, attributes::text[] from ${input} order by code
     on conflict (account_id, code) do update set attributes = (
       select array_agg(coalesce(given, kept) order by ordinal)
       from unnest(excluded.attributes, present.attributes) with ordinality as merged (given, kept, ordinal)
@@ -82,19 +121,29 @@ async function upsertProductRows(
     with input as materialized (
       select code, extensions::text[] as extensions, costs::numeric[] as costs, active, position
       from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, costs, active, position)
-    ), upserted as (
-      insert into products as present (account_id, code, extensions, costs, active)
-      select ${account}, code, extensions, costs, active from input order by code, extensions
-      on conflict (account_id, code, extensions) do update set
-        active = coalesce(excluded.active, present.active),
-        costs = coalesce((
-          select array_agg(coalesce(given, kept) order by ordinal)
-          from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
-        ), '{}')
-      returning id, code, extensions, xmax = 0 as created
-    )
+    ), upserted as (${upsertFrom(account, sql`input`)})
     select upserted.id, upserted.created from input join upserted using (code, extensions) order by position`.execute(
     trx,
   )
   return products
+}
+
+/** What a row leaves out stays as it was. */
+function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    insert into products as present (account_id, code, extensions, costs, active)
+    select ${account}, code, extensions, costs, active from ${input} order by code, extensions
+    on conflict (account_id, code, extensions) do update set
+      active = coalesce(excluded.active, present.active),
+      costs = coalesce((
+        select array_agg(coalesce(given, kept) order by ordinal)
+        from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
+      ), '{}')
+    returning id, code, extensions, xmax = 0 as created`
+}
+
+async function analyzeProducts(trx: Trx, account: number, rows: number): Promise<void> {
+  const load = { column: 'account_id', value: account, rows } as const
+  await analyzeLoaded(trx, { table: 'products', ...load })
+  await analyzeLoaded(trx, { table: 'product_attributes', ...load })
 }

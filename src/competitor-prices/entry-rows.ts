@@ -28,7 +28,7 @@ export interface EntryRow {
 
 /** Reads the sound rows of a payload against the schema; what is wrong with a row goes to `errors`. */
 export function readEntryRows(
-  body: Schemas['CompetitorPriceInput'][],
+  body: readonly Schemas['CompetitorPriceInput'][],
   { columns, is_dated }: CompetitorSchema,
   errors: RowErrors,
 ): Positioned<EntryRow>[] {

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
+import type { Trx } from '../database/pool.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices in the order of their ids. */
@@ -13,11 +15,7 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const { offset, limit } = pageOf(query)
     const { code, competitor_name: name } = query ?? {}
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
-    const entries = trx
-      .selectFrom('competitor_prices')
-      .where('account_id', '=', account)
-      .$if(code !== undefined, (entries) => entries.where('code', '=', code ?? ''))
-      .$if(name !== undefined, (entries) => entries.where('competitor_name', '=', name ?? ''))
+    const entries = filtered(trx, account, { code, competitor_name: name })
     const { count } = await entries
       .select(sql<number>`count(*)`.as('count'))
       .executeTakeFirstOrThrow()
@@ -30,6 +28,47 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
       .execute()
     return { count, results: page.map((entry) => entryOf(entry, columns)) }
   })
+
+/** All competitor prices that the filters leave, in the order of their ids; times to the microsecond. */
+export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
+  trx,
+  { account, query },
+) => {
+  const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
+  const names = columns.map(({ name }) => name)
+  const utc = sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+  return {
+    columns: [
+      ...['id', 'hash', ...names, 'competitor_name', 'departure_date', 'competitor_price'],
+      'latest_update',
+    ],
+    query: filtered(trx, account, query ?? {})
+      .select(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'])
+      .select([sql<string>`encode(hash, 'hex')`.as('hash'), utc.as('latest_update')])
+      .orderBy('id'),
+    rowsOf: ({ id, hash, dimensions, ...entry }: ExportedEntry) => {
+      const byName = names.map((name, index) => [name, dimensions[index]])
+      return [withoutAbsent({ ...{ id, hash }, ...Object.fromEntries(byName), ...entry })]
+    },
+  }
+}
+
+type ExportedEntry = Omit<StoredEntry, 'latest_update'> & { latest_update: string }
+
+function filtered(
+  trx: Trx,
+  account: number,
+  {
+    code,
+    competitor_name: name,
+  }: { code?: string | undefined; competitor_name?: string | undefined },
+) {
+  return trx
+    .selectFrom('competitor_prices')
+    .where('account_id', '=', account)
+    .$if(code !== undefined, (entries) => entries.where('code', '=', code ?? ''))
+    .$if(name !== undefined, (entries) => entries.where('competitor_name', '=', name ?? ''))
+}
 
 interface StoredEntry {
   id: number

@@ -1,11 +1,13 @@
-import { sql } from 'kysely'
+import { isDeepStrictEqual } from 'node:util'
+import { type RawBuilder, sql } from 'kysely'
 import { uniqueRows } from '../contract/duplicates.ts'
-import type { Handler } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
+import type { Feed } from '../contract/feed.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { Problem, unavailable } from '../contract/problem.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { type EntryRow, readEntryRows } from './entry-rows.ts'
-import { type CompetitorSchema, lockCompetitorSchema } from './queries.ts'
+import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 
 /** Creates or replaces competitor prices under the schema. Answers the hashes of both, in payload order. */
 export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
@@ -16,12 +18,7 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
 }) =>
   inAccount(async (trx) => {
     const schema = await lockCompetitorSchema(trx, account, 'for key share')
-    if (!schema) {
-      throw new Problem(
-        'no-competitor-schema',
-        'Make a competitor schema first: POST /api/v1/competitor_prices/schema/create_schema/.',
-      )
-    }
+    if (!schema) throw noSchema()
     const entries = uniqueRows(readEntryRows(body, schema, errors), errors, ({ hash }) => hash)
     errors.reject()
     const created = await upsertEntries(
@@ -37,20 +34,66 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
     }
   })
 
-/**
- * Upserts rows that are sorted by hash, in one statement; unchanged rows are not written. Answers those created. Each
- * column of the schema travels as a column of its own, which is a fifth faster than array literals.
- */
+/** Competitor prices from a file. The schema is locked at last, when all rows are there. */
+export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, { account }) => {
+  const schema = await findCompetitorSchema(trx, account)
+  if (!schema) throw noSchema()
+  const types = schema.columns.map(
+    ({ name }) => ({ name, type: 'string', isRequired: true }) as const,
+  )
+  return {
+    ...{ columns: types, ignored: ['id', 'hash'], input: inputColumns(schema), key: ['hash'] },
+    read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
+      readEntryRows(rows, schema, errors),
+    write: async ({ input, count }) => {
+      await rejectOtherSchema(trx, account, schema)
+      const { rows } = await sql<{ created: number }>`
+        with upserted as (${upsertFrom(account, schema, input)})
+        select count(*) filter (where created) as created from upserted`.execute(trx)
+      const created = rows[0]?.created ?? 0
+      return { created, updated: count - created }
+    },
+  }
+}
+
+function noSchema(): Problem {
+  return new Problem(
+    'no-competitor-schema',
+    'Make a competitor schema first: POST /api/v1/competitor_prices/schema/create_schema/.',
+  )
+}
+
+/** The rows were read by the schema as it was when they began to arrive. */
+async function rejectOtherSchema(trx: Trx, account: number, schema: CompetitorSchema) {
+  const present = await lockCompetitorSchema(trx, account, 'for key share')
+  if (!isDeepStrictEqual(present, schema))
+    throw unavailable('The schema changed while the file was read; send it again.')
+}
+
+/** Upserts rows that are sorted by hash, in one statement. Answers those created. */
 async function upsertEntries(
   trx: Trx,
   account: number,
-  { columns }: CompetitorSchema,
+  schema: CompetitorSchema,
   entries: EntryRow[],
 ): Promise<ReadonlySet<string>> {
+  const input = await inputRows(trx, inputColumns(schema), entries)
+  const { rows } = await sql<{
+    hash: string
+    created: boolean
+  }>`${upsertFrom(account, schema, input)}`.execute(trx)
+  return new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
+}
+
+/** Unchanged rows are not written. */
+function upsertFrom(
+  account: number,
+  { columns }: CompetitorSchema,
+  input: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const dimensions = columns.map((_, index) => sql.ref(`dimension_${index}`))
   const code = dimensions[columns.findIndex(({ name }) => name === 'code')] ?? sql`null::text`
-  const input = await inputRows(trx, [...entryColumns, ...columns.map(dimensionColumn)], entries)
-  const { rows } = await sql<{ hash: string; created: boolean }>`
+  return sql`
     insert into competitor_prices as present (account_id, hash, code, dimensions, competitor_name, departure_date,
       competitor_price, latest_update)
     select ${account}, decode(hash, 'hex'), ${code}, array[${sql.join(dimensions)}], competitor_name, departure_date,
@@ -60,8 +103,12 @@ async function upsertEntries(
       competitor_price = excluded.competitor_price, latest_update = excluded.latest_update
     where (present.competitor_price, present.latest_update)
       is distinct from (excluded.competitor_price, excluded.latest_update)
-    returning encode(hash, 'hex') as hash, xmax = 0 as created`.execute(trx)
-  return new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
+    returning encode(present.hash, 'hex') as hash, xmax = 0 as created`
+}
+
+/** Each column of the schema travels as a column of its own, which is a fifth faster than array literals. */
+function inputColumns({ columns }: CompetitorSchema): InputColumn<EntryRow>[] {
+  return [...entryColumns, ...columns.map(dimensionColumn)]
 }
 
 const entryColumns: InputColumn<EntryRow>[] = [

@@ -6,6 +6,7 @@ export type RequestError = components['schemas']['RequestError']
 /** Status and title of every problem type of the contract; a new type fails to compile until it stands here. */
 export const problemTypes = {
   'malformed-body': { status: 400, title: 'The body is not valid JSON' },
+  'malformed-file': { status: 400, title: 'The file cannot be read' },
   'invalid-request': { status: 400, title: 'The request does not match the contract' },
   'result-too-large': { status: 400, title: 'The read expands to too many rows' },
   unauthorized: { status: 401, title: 'No valid credentials' },

@@ -4,7 +4,7 @@ import { Problem, type RequestError } from './problem.ts'
 export type ErrorCode = components['schemas']['ErrorCode']
 
 /** Errors listed in one answer; all of them are counted. */
-const listedMax = 1000
+export const listedMax = 1000
 
 /**
  * Collects what is wrong with the rows of one payload, so that an answer names every bad row. It starts with the rows
@@ -45,21 +45,24 @@ export class RowErrors {
     return this.#count === 0 ? indexed : indexed.filter(({ position }) => !this.has(position))
   }
 
+  /** All errors in the order of the payload. */
+  all(): RequestError[] {
+    return [...this.#byRow].sort(([a], [b]) => a - b).flatMap(([, rowErrors]) => rowErrors)
+  }
+
   /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
   reject(): void {
-    if (this.#count === 0) return
-    const errors = [...this.#byRow].sort(([a], [b]) => a - b).flatMap(([, rowErrors]) => rowErrors)
-    throw invalidRequest(errors)
+    if (this.#count > 0) throw invalidRequest(this.all())
   }
 }
 
-/** The answer to a request with these errors, the first 1,000 of them listed. */
-export function invalidRequest(errors: RequestError[]): Problem {
-  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`
-  const listed = errors.length > listedMax ? `${count}, the first ${listedMax} are listed` : count
+/** The answer to a request with these errors (`total` when there are more), the first 1,000 of them listed. */
+export function invalidRequest(errors: RequestError[], total = errors.length): Problem {
+  const count = total === 1 ? '1 error' : `${total} errors`
+  const listed = total > listedMax ? `${count}, the first ${listedMax} are listed` : count
   return new Problem('invalid-request', `${listed}. Nothing was written.`, {
     errors: errors.slice(0, listedMax),
-    errorCount: errors.length,
+    errorCount: total,
   })
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type ControlledTransaction, sql } from 'kysely'
+import type { DB } from '../../generated/database.d.ts'
 import type { Database, Trx } from './pool.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
@@ -15,15 +16,49 @@ export async function inAccount<T>(
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
+  return retrying(() => onceInAccount(db, account, work))
+}
+
+/** `inAccount` for work that cannot be done again from its beginning, like reading a file that arrives. */
+export async function onceInAccount<T>(
+  db: Database,
+  account: number,
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    await setAccount(trx, account)
+    return await work(trx)
+  })
+}
+
+/** Begins a transaction that sees one moment of the account and only reads; the caller ends it. */
+export async function beginInAccount(
+  db: Database,
+  account: number,
+): Promise<ControlledTransaction<DB>> {
+  const trx = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute()
+  await setAccount(trx, account)
+  return trx
+}
+
+/** Runs the last part of a transaction, again from where it began when it meets a deadlock. */
+export async function retryingFromHere<T>(trx: Trx, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint here`.execute(trx)
+  return retrying(work, () => sql`rollback to savepoint here`.execute(trx))
+}
+
+async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(async (trx) => {
-        await setAccount(trx, account)
-        return await work(trx)
-      })
+      return await work()
     } catch (error) {
       const state = (error as { code?: string }).code ?? ''
       if (!retriedStates.has(state) || attempt === attemptsMax) throw error
+      await undo?.()
       await sleep(Math.random() * 20 * 2 ** attempt)
     }
   }

@@ -15,8 +15,20 @@ export interface Operation {
   hasBody: boolean
   /** Media types that the body may have. */
   mediaTypes: string[]
-  /** The media type of its answer, where the contract lets it be refused (406). */
-  mediaType: string | undefined
+  /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
+  answers: string[] | undefined
+}
+
+/** The media types of files: rows of any number. */
+export const fileTypes = ['text/csv', 'application/x-ndjson']
+
+/** What of a JSON Schema says what a row may look like, its references resolved. */
+export interface RowSchema {
+  type?: string | string[]
+  minLength?: number
+  required?: string[]
+  properties?: Record<string, RowSchema>
+  additionalProperties?: RowSchema | boolean
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
@@ -54,13 +66,52 @@ function readOperation(path: string, method: string, operation: Document): Opera
     scope: isOpen ? undefined : operation['x-scope'],
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
-    mediaType: readMediaType(operation, status),
+    answers: readAnswers(operation, status),
   }
 }
 
-function readMediaType(operation: Document, status: string | undefined): string | undefined {
+function readAnswers(operation: Document, status: string | undefined): string[] | undefined {
   if (!operation.responses['406']) return undefined
-  return Object.keys(operation.responses[status ?? '']?.content ?? {})[0] ?? 'application/json'
+  const ofSuccess = Object.keys(operation.responses[status ?? '']?.content ?? {})
+  const ofRefusal = Object.keys(resolve(operation.responses['400'] ?? {}).content ?? {})
+  const [usual = 'application/json', ...others] = [...ofSuccess, ...ofRefusal]
+  return [usual, ...others]
+}
+
+/** The schema of the rows that an operation takes: items of its body or of the body's payload. */
+export function readRowSchema(operation: Operation): RowSchema {
+  const body = bodySchema(operation)
+  return resolveAll(body.items ?? body.properties.payload.items)
+}
+
+/** Whether the rows that an operation takes are the payload of its body. */
+export function hasPayload(operation: Operation): boolean {
+  return bodySchema(operation).items === undefined
+}
+
+function bodySchema({ path, method }: Operation): Document {
+  const { content } = contract.paths[path][method.toLowerCase()].requestBody
+  return resolve(content['application/json'].schema)
+}
+
+function resolveAll(schema: Document): RowSchema {
+  const { $ref: _, ...whole } = { ...resolve(schema), ...schema }
+  const { properties, additionalProperties: others } = whole
+  return {
+    ...whole,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, resolveAll(one)]),
+      ),
+    }),
+    ...(typeof others === 'object' && { additionalProperties: resolveAll(others) }),
+  }
+}
+
+function resolve(node: Document): Document {
+  if (!node.$ref) return node
+  const keys: string[] = node.$ref.slice(2).split('/')
+  return resolve(keys.reduce((place: Document, key) => place[key], contract))
 }
 
 /** Whether the operation takes an Idempotency-Key. */

@@ -10,7 +10,8 @@ export interface IdempotentRequest {
   subject: string
   key: string
   path: string
-  bodyHash: Buffer
+  /** SHA-256 of the body; of a file that arrives it is known at its end, and reads what is left. */
+  bodyHash: () => Promise<Buffer>
 }
 
 /** SHA-256 of a request's bytes. */
@@ -67,7 +68,7 @@ async function findAnswer(
     .where('key', '=', request.key)
     .executeTakeFirst()
   if (!stored) return undefined
-  if (stored.path !== request.path || !request.bodyHash.equals(stored.body_hash)) {
+  if (stored.path !== request.path || !(await request.bodyHash()).equals(stored.body_hash)) {
     const detail =
       'This Idempotency-Key was sent with another path or body within 24 hours; take a new one.'
     throw new Problem('idempotency-key-reused', detail)
@@ -86,7 +87,7 @@ async function insertAnswer(
     .insertInto('idempotency_keys')
     .values({
       ...{ account_id: account, subject, key, path, body },
-      body_hash: bodyHash,
+      body_hash: await bodyHash(),
       headers: JSON.stringify(headers),
     })
     .execute()

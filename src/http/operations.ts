@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
+import type { Export } from '../contract/export.ts'
 import {
   Answer,
   type Context,
@@ -11,9 +12,14 @@ import {
   Stream,
 } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { inAccount } from '../database/in-account.ts'
+import { inAccount, onceInAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
-import { isWritingPost, type Operation } from './contract.ts'
+import { chooseMediaType } from './accept.ts'
+import { fileTypes, isWritingPost, type Operation } from './contract.ts'
+import { exports } from './exports.ts'
+import { answerExport } from './files/answer-export.ts'
+import { answerFeed, feedResultType } from './files/answer-feed.ts'
+import { FeedBytes } from './files/feed-bytes.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
@@ -24,6 +30,8 @@ import { compileBody } from './validation.ts'
 export interface OperationServices {
   db: Database
   readingDb: Database
+  /** For files, which take as long as their client does. */
+  filesDb: Database
   context: Context
   service: ServiceHandlers
   config: Config
@@ -68,11 +76,17 @@ interface Implementation {
 }
 
 async function runHandler(
-  { handler, operation, findFaults }: Implementation,
+  implementation: Implementation,
   services: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { handler, operation, findFaults } = implementation
+  if (request.body instanceof FeedBytes)
+    return takeFile(request.body, implementation, services, request, reply)
+  const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? [])
+  if (fileTypes.includes(mediaType ?? '') && operation.id in exports)
+    return giveFile(mediaType as string, operation, services, request, reply)
   const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
@@ -84,7 +98,7 @@ async function runHandler(
     },
     services.context,
   )
-  if (result instanceof Stream) return sendStream(result, operation, reply)
+  if (result instanceof Stream) return sendStream(result, operation.status, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
@@ -92,6 +106,44 @@ async function runHandler(
   const answered: unknown = answer.body
   const text = answered instanceof JsonText ? answered.text : JSON.stringify(answered)
   return reply.type('application/json; charset=utf-8').send(text)
+}
+
+/** Loads a file; one that is refused comes back with its errors when the client accepts a file. */
+async function takeFile(
+  bytes: FeedBytes,
+  { operation, findFaults }: Implementation,
+  { filesDb, context }: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const account = request.caller?.account ?? 0
+  // Nothing moves on the connection while all rows are written.
+  request.raw.once('end', () => request.raw.setTimeout?.(0))
+  const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
+  const result = await answerFeed({
+    ...{ operation, findFaults, bytes, account, context },
+    query: request.query as object,
+    accept: request.headers.accept,
+    inAccount: storing(bound, operation, request, () => bytes.digest()),
+  })
+  if (result instanceof Stream) return sendStream(result, 400, reply)
+  const { body, headers } = result
+  return reply.code(operation.status).headers(headers).type(feedResultType).send(body)
+}
+
+async function giveFile(
+  mediaType: string,
+  { id, status }: Operation,
+  { filesDb: db }: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { params, query } = request
+  const stream = await answerExport({
+    ...{ db, params, query, mediaType, account: request.caller?.account ?? 0 },
+    export: exports[id as keyof typeof exports] as Export<OperationId>,
+  })
+  return sendStream(stream, status, reply)
 }
 
 /** Transactions bound to the caller's account; with an Idempotency-Key they store the answer of a writing POST. */
@@ -103,17 +155,27 @@ function transactions(
   const account = request.caller?.account ?? 0
   const database = operation.scope === 'read' ? readingDb : db
   const bound: InAccount = (work) => inAccount(database, account, work)
+  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
+  return storing(bound, operation, request, async () => bodyHash)
+}
+
+function storing(
+  bound: InAccount,
+  operation: Operation,
+  request: FastifyRequest,
+  bodyHash: () => Promise<Buffer>,
+): InAccount {
+  const account = request.caller?.account ?? 0
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
   const subject = request.caller?.subject ?? ''
-  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
   const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
   return storingAnswer(bound, { account, subject, key, path, bodyHash })
 }
 
 function sendStream(
   { contentType, open, headers }: Stream,
-  { status }: Operation,
+  status: number,
   reply: FastifyReply,
 ): FastifyReply {
   const gone = new AbortController()

@@ -1,9 +1,12 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
+import type { Limits } from '../config.ts'
 import { Problem } from '../contract/problem.ts'
+import { chooseMediaType } from './accept.ts'
 import type { Authenticate, Caller } from './authentication.ts'
-import { type Operation, operations, readContract, routeUrl } from './contract.ts'
+import { fileTypes, type Operation, operations, readContract, routeUrl } from './contract.ts'
+import { FeedBytes } from './files/feed-bytes.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
@@ -41,9 +44,14 @@ export async function registerContract(
     rejectUnacceptable(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
+    limitArrival(request)
   })
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
+    if (fileTypes.includes(mediaType)) {
+      addFileParser(app, mediaType, services.context.limits)
+      continue
+    }
     app.addContentTypeParser(
       mediaType,
       { parseAs: 'buffer' },
@@ -64,6 +72,25 @@ export async function registerContract(
     operationResolver: (id: string) => operationRoute(findOperation(id), services) as RouteOptions,
   })
   rejectOtherMethods(app)
+}
+
+/** A file is not read here but as its operation takes the rows. */
+function addFileParser(
+  app: FastifyInstance,
+  mediaType: string,
+  { feedBytesMax: bytesMax }: Limits,
+): void {
+  app.addContentTypeParser(mediaType, async (request: FastifyRequest) => {
+    rejectMediaType(request, mediaType)
+    const [, query = ''] = request.url.split(/\?(.*)/s)
+    return new FeedBytes({
+      stream: request.raw,
+      mediaType,
+      isGzip: isGzip(request),
+      query,
+      bytesMax,
+    })
+  })
 }
 
 /** The contract without its answers: they are checked by the tests and need no serializer. */
@@ -105,29 +132,43 @@ async function admit(request: FastifyRequest, authenticate: Authenticate): Promi
 
 function rejectUnacceptable(request: FastifyRequest): void {
   const { accept } = request.headers
-  const mediaType = request.routeOptions.config.operation?.mediaType
-  if (accept === undefined || mediaType === undefined) return
-  const accepted = ['*/*', `${mediaType.split('/')[0]}/*`, mediaType, 'application/problem+json']
-  const isAccepted = accept.split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    return (
-      accepted.includes(type) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-    )
-  })
-  if (!isAccepted)
-    throw new Problem('not-acceptable', `Send "Accept: ${mediaType}", or no Accept header.`)
+  const answers = request.routeOptions.config.operation?.answers
+  if (accept === undefined || answers === undefined) return
+  if (!chooseMediaType(accept, [...answers, 'application/problem+json']))
+    throw new Problem('not-acceptable', `Send "Accept: ${answers[0]}", or no Accept header.`)
 }
 
-/** Bodies are plain UTF-8. */
-function rejectEncoding({ headers }: FastifyRequest): void {
+/** Bodies of one array are there in time; those of files may take as long as they go on. */
+const bodyMs = 120_000
+
+function limitArrival({ raw, headers }: FastifyRequest): void {
+  const hasBody = headers['transfer-encoding'] ?? headers['content-length']
+  if (!hasBody || isFile(headers['content-type'])) return
+  const timer = setTimeout(() => raw.destroy(), bodyMs).unref()
+  for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
+}
+
+/** Bodies are plain UTF-8; files may be compressed. */
+function rejectEncoding(request: FastifyRequest): void {
+  const { headers } = request
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   const encoding = headers['content-encoding'] ?? 'identity'
-  if ((charset && !/^utf-?8$/i.test(charset)) || encoding.toLowerCase() !== 'identity') {
+  const isTaken =
+    encoding.toLowerCase() === 'identity' || (isGzip(request) && isFile(headers['content-type']))
+  if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) {
     throw new Problem(
       'unsupported-media-type',
       'Send the body as application/json in UTF-8, without Content-Encoding.',
     )
   }
+}
+
+function isGzip({ headers }: FastifyRequest): boolean {
+  return headers['content-encoding']?.toLowerCase() === 'gzip'
+}
+
+function isFile(contentType = ''): boolean {
+  return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
 }
 
 /** A body of a type that its operation does not declare would not be validated. */

@@ -74,7 +74,8 @@ async function findPage(
   return rows
 }
 
-function readDate(list: PriceList, date: string | undefined): string | undefined {
+/** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */
+export function readDate(list: PriceList, date: string | undefined): string | undefined {
   const reject = (message: string) => {
     throw invalidRequest([{ pointer: '#/query/date', code: 'date_outside_calendar', message }])
   }
@@ -86,8 +87,8 @@ function readDate(list: PriceList, date: string | undefined): string | undefined
   return date ?? list.valid_from
 }
 
-/** The prices of a row by dimension; of a calendar list those of one day. */
-function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
+/** SQL of the prices of a row by dimension; of a calendar list those of one day. */
+export function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
   if (date === undefined) return sql`r.prices`
   const { month, place } = monthPlace(date)
   return sql`array(

@@ -3,7 +3,7 @@ import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 
-const namesMax = 100
+export const namesMax = 100
 
 /** A name that a payload row gives to a row of the list. */
 interface NewName {

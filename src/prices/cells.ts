@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
@@ -18,7 +18,7 @@ export interface Cell {
 /** A cell whose row is known. */
 export type FoundCell = Cell & { rowId: number }
 
-const daysInChunk = 31
+export const daysInChunk = 31
 
 /** Ids of the published rows that the keys name, in their order; null for a row that is not in the published list. */
 export async function findPublishedRows(
@@ -50,19 +50,30 @@ export async function setPrices(trx: Trx, list: PriceList, cells: FoundCell[]): 
     ({ rowId }) => rowId,
     ({ dimension }) => dimension,
   )
+  const input = sql`(
+    select id, prices::numeric[] as prices
+    from unnest(${[...byRow.keys()]}::bigint[], ${[...byRow.values()].map(arrayLiteral)}::text[]) as input (id, prices)
+  ) as input`
+  await mergePrices(trx, list, input)
+}
+
+/** Sets the prices of `input` (id, prices by dimension, null where a price stays). Answers how many rows changed. */
+export async function mergePrices(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+): Promise<number> {
   const merged = list.price_dimensions.map(
     (_, index) =>
       sql`coalesce(input.prices[${index + 1}::integer], r.prices[${index + 1}::integer])`,
   )
-  await sql`
+  const { numAffectedRows } = await sql`
     update price_list_rows r set prices = array[${sql.join(merged)}]
-    from (
-      select id, prices::numeric[] as prices
-      from unnest(${[...byRow.keys()]}::bigint[], ${[...byRow.values()].map(arrayLiteral)}::text[]) as input (id, prices)
-    ) as input
+    from ${input}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,
   )
+  return Number(numAffectedRows)
 }
 
 /** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
@@ -76,21 +87,34 @@ export async function setCalendarPrices(
     `${rowId} ${dimension} ${month}`
   const byChunk = groupPrices(placed, daysInChunk, chunkKey, ({ place }) => place)
   const chunks = [...new Map(placed.map((cell) => [chunkKey(cell), cell])).values()]
-  await sql`
-    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
-    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices::numeric[]
-    from unnest(
+  await mergeMonths(
+    trx,
+    list,
+    sql`unnest(
       ${chunks.map(({ rowId }) => rowId)}::bigint[],
       ${chunks.map(({ dimension }) => dimension)}::integer[],
       ${chunks.map(({ month }) => month)}::date[],
       ${[...byChunk.values()].map(arrayLiteral)}::text[]
-    ) as input (row_id, dimension, month, prices)
+    ) as input (row_id, dimension, month, prices)`,
+  )
+}
+
+/** Sets the prices of `input` (row_id, dimension, month, prices by day, null where a price stays). */
+export async function mergeMonths(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+): Promise<void> {
+  const { numAffectedRows } = await sql`
+    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
+    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices::numeric[]
+    from ${input}
     order by row_id, dimension, month
     on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = (
       select array_agg(coalesce(given, kept) order by day)
       from unnest(excluded.prices, present.prices) with ordinality as merged (given, kept, day)
     )`.execute(trx)
-  const load = { column: 'price_list_id', value: list.id, rows: chunks.length } as const
+  const load = { column: 'price_list_id', value: list.id, rows: Number(numAffectedRows) } as const
   await analyzeLoaded(trx, { table: 'calendar_months', ...load })
 }
 

@@ -18,7 +18,7 @@ import { findNamedList } from './payload.ts'
 
 type Input = Schemas['UpdateDynamicAttributesRow']
 
-const fixedKeys = new Set([
+export const fixedKeys = new Set([
   'code',
   'extensions',
   'dynamic_attribute_name',
@@ -65,7 +65,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
   )
 
 /** One dynamic attribute of one row. */
-interface Attribute {
+export interface Attribute {
   code: string
   extensions: string[]
   name: string
@@ -78,7 +78,8 @@ interface Found extends Attribute {
   rowId: number
 }
 
-function attributeOf({ row, position, code, extensions }: KeyedRow<Input>) {
+/** The attribute that a payload row sets. */
+export function attributeOf({ row, position, code, extensions }: KeyedRow<Input>) {
   const { dynamic_attribute_name: name, dynamic_attribute_value: value } = row
   return { row: { code, extensions, name, value }, position }
 }
@@ -87,7 +88,8 @@ function attributeKey(attribute: Attribute): string {
   return JSON.stringify([rowKey(attribute), attribute.name])
 }
 
-function rejectFaultyAttribute(row: Input, position: number, errors: RowErrors): void {
+/** Names a row whose attribute has a name or a value that is not taken. */
+export function rejectFaultyAttribute(row: Input, position: number, errors: RowErrors): void {
   if (row.dynamic_attribute_name === '__proto__')
     errors.add(position, 'dynamic_attribute_name', 'not_allowed', 'is not allowed as a name')
   const value: unknown = row.dynamic_attribute_value

@@ -12,7 +12,7 @@ import {
 import { type Cell, findPublishedRows, setCalendarPrices, setPrices } from './cells.ts'
 import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 
-const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
+export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
 /** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
 export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, inAccount }) =>
@@ -50,7 +50,8 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
     }),
   )
 
-function cellOf(
+/** The cell that a payload row sets. */
+export function cellOf(
   list: PriceList,
   { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
 ): Cell {

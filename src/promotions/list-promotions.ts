@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
+import type { Trx } from '../database/pool.ts'
 import { isValidOn } from './queries.ts'
 
 /** One page of promotions in the order of their ids. */
@@ -8,20 +10,36 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const { name, valid_on } = query ?? {}
-    const promotions = trx
-      .selectFrom('promotions')
-      .where('account_id', '=', account)
-      .$if(name !== undefined, (all) => all.where('name', '=', name ?? ''))
-      .$if(valid_on !== undefined, (all) => all.where(isValidOn(valid_on ?? '')))
+    const promotions = filtered(trx, account, { name, valid_on })
     const { count } = await promotions
       .select(sql<number>`count(*)`.as('count'))
       .executeTakeFirstOrThrow()
-    const page = await promotions
-      .select(['id', 'name', 'kind', 'value', 'valid_from', 'valid_to'])
-      .select(['price_lists', 'product_filters', 'price_dimensions'])
-      .orderBy('id')
-      .offset(offset)
-      .limit(limit)
-      .execute()
+    const page = await promotions.select(fields).orderBy('id').offset(offset).limit(limit).execute()
     return { count, results: page.map(withoutAbsent) as Schemas['Promotion'][] }
   })
+
+/** All promotions that the filters leave, in the order of their ids. */
+export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => ({
+  columns: fields,
+  query: filtered(trx, account, query ?? {})
+    .select(fields)
+    .orderBy('id'),
+  rowsOf: (promotion: object) => [withoutAbsent(promotion)],
+})
+
+const fields = [
+  ...(['id', 'name', 'kind', 'value', 'valid_from', 'valid_to'] as const),
+  ...(['price_lists', 'product_filters', 'price_dimensions'] as const),
+]
+
+function filtered(
+  trx: Trx,
+  account: number,
+  { name, valid_on }: { name?: string | undefined; valid_on?: string | undefined },
+) {
+  return trx
+    .selectFrom('promotions')
+    .where('account_id', '=', account)
+    .$if(name !== undefined, (all) => all.where('name', '=', name ?? ''))
+    .$if(valid_on !== undefined, (all) => all.where(isValidOn(valid_on ?? '')))
+}

@@ -1,10 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
+import type { Feed, StagedFault } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { findPriceListNames } from './queries.ts'
 
@@ -40,6 +42,43 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     }
   })
 
+/** Promotions from a file. */
+export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account }) => {
+  const columns = await findColumns(trx, account)
+  return {
+    ...{ columns: [], ignored: ['id'], input: promotionColumns, key: ['name'] },
+    read: (rows: readonly Input[], errors) => {
+      for (const { row, position } of errors.sound(rows)) {
+        rejectFaultyTerms(row, position, errors)
+        rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
+      }
+      return errors.sound(rows)
+    },
+    findFaults: () => findUnknownLists(trx, account),
+    write: async ({ input, count }) => {
+      const { rows } = await sql<Upserted>`${upsertFrom(account, input)}`.execute(trx)
+      const created = rows.filter((row) => row.created).length
+      return { created, updated: count - created }
+    },
+  }
+}
+
+const unknownList = { code: 'unknown_price_list', message: 'there is no such price list' } as const
+
+/** Staged rows that name price lists which do not exist. */
+async function findUnknownLists(trx: Trx, account: number): Promise<StagedFault[]> {
+  const { rows } = await sql<{ position: number; line: number; place: number }>`
+    select position, line, place
+    from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
+    where not exists (
+      select from price_lists l where l.account_id = ${account} and l.name = list collate "C"
+    ) order by position, place`.execute(trx)
+  return rows.map(({ place, ...row }) => ({
+    ...{ ...row, field: `price_lists/${place - 1}` },
+    ...unknownList,
+  }))
+}
+
 function filtersOf({ product_filters }: Input): ProductFilters | undefined {
   return product_filters as ProductFilters | undefined
 }
@@ -59,12 +98,7 @@ function rejectUnknownLists(
 ): void {
   for (const [index, name] of (price_lists ?? []).entries()) {
     if (!lists.has(name))
-      errors.add(
-        position,
-        `price_lists/${index}`,
-        'unknown_price_list',
-        'there is no such price list',
-      )
+      errors.add(position, `price_lists/${index}`, unknownList.code, unknownList.message)
   }
 }
 
@@ -80,29 +114,35 @@ async function upsertPromotionRows(
   account: number,
   promotions: Input[],
 ): Promise<Map<string, Upserted>> {
-  const names = (list: string[] | undefined) => (list ? arrayLiteral(list) : null)
-  const input = [
-    sql`${promotions.map(({ name }) => name)}::text[]`,
-    sql`${promotions.map(({ kind }) => kind)}::text[]`,
-    sql`${promotions.map(({ value }) => value)}::numeric[]`,
-    sql`${promotions.map(({ valid_from }) => valid_from)}::date[]`,
-    sql`${promotions.map(({ valid_to }) => valid_to)}::date[]`,
-    sql`${promotions.map(({ price_lists }) => names(price_lists))}::text[]`,
-    sql`${promotions.map((row) => JSON.stringify(filtersOf(row)) ?? null)}::text[]`,
-    sql`${promotions.map(({ price_dimensions }) => names(price_dimensions))}::text[]`,
-  ]
-  const { rows } = await sql<Upserted>`
+  const input = await inputRows(trx, promotionColumns, promotions)
+  const { rows } = await sql<Upserted>`${upsertFrom(account, input)}`.execute(trx)
+  return new Map(rows.map((row) => [row.name, row]))
+}
+
+function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
     insert into promotions as present
       (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions)
     select ${account}, name, kind, value, valid_from, valid_to, price_lists::text[], product_filters::jsonb,
       price_dimensions::text[]
-    from unnest(${sql.join(input)})
-      as input (name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions)
+    from ${input}
     order by name collate "C"
     on conflict (account_id, name) do update set
       (kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions) =
       (excluded.kind, excluded.value, excluded.valid_from, excluded.valid_to, excluded.price_lists,
         excluded.product_filters, excluded.price_dimensions)
-    returning name, id, xmax = 0 as created`.execute(trx)
-  return new Map(rows.map((row) => [row.name, row]))
+    returning name, id, xmax = 0 as created`
 }
+
+const names = (list: string[] | undefined) => (list ? arrayLiteral(list) : null)
+
+const promotionColumns: InputColumn<Input>[] = [
+  { name: 'name', type: 'text', value: ({ name }) => name },
+  { name: 'kind', type: 'text', value: ({ kind }) => kind },
+  { name: 'value', type: 'numeric', value: ({ value }) => value },
+  { name: 'valid_from', type: 'date', value: ({ valid_from }) => valid_from },
+  { name: 'valid_to', type: 'date', value: ({ valid_to }) => valid_to },
+  { name: 'price_lists', type: 'text', value: ({ price_lists }) => names(price_lists) },
+  { name: 'product_filters', type: 'text', value: (row) => JSON.stringify(filtersOf(row)) ?? null },
+  { name: 'price_dimensions', type: 'text', value: (row) => names(row.price_dimensions) },
+]

@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
+import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 
@@ -12,35 +13,48 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
       .select(sql<number>`count(*)`.as('count'))
       .executeTakeFirstOrThrow()
     const page = await sales
-      .select(['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'])
-      .select([
-        sql<string>`quantity::text`.as('quantity'),
-        sql<string>`revenue::text`.as('revenue'),
-      ])
-      .select([
-        sql<string | null>`active_price::text`.as('active_price'),
-        'client_code',
-        'agreement_code',
-      ])
-      .select([
-        'departure_date',
-        sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as(
-          'transaction_date',
-        ),
-        'currency',
-      ])
+      .select(selected)
       .orderBy(isByDate(query ?? {}) ? sql`id + 0` : sql`id`)
       .offset(offset)
       .limit(limit)
       .execute()
-    const results = page.map((sale) =>
-      withoutAbsent({
-        ...sale,
-        transaction_date: sale.transaction_date && utcText(sale.transaction_date),
-      }),
-    )
-    return { count, results: results as Schemas['Sale'][] }
+    return { count, results: page.map(saleOf) }
   })
+
+/** All sales that the filters leave, in the order of their ids. */
+export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({
+  columns: [
+    ...['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'],
+    ...['quantity', 'revenue', 'active_price', 'client_code', 'agreement_code'],
+    ...['departure_date', 'transaction_date', 'currency'],
+  ],
+  query: filter(trx.selectFrom('sales').where('account_id', '=', account), query ?? {})
+    .select(selected)
+    .orderBy(isByDate(query ?? {}) ? sql`id + 0` : sql`id`),
+  rowsOf: (sale: StoredSale) => [saleOf(sale)],
+})
+
+/** What every read of sales selects. */
+const selected = [
+  ...(['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'] as const),
+  sql<string>`quantity::text`.as('quantity'),
+  sql<string>`revenue::text`.as('revenue'),
+  sql<string | null>`active_price::text`.as('active_price'),
+  ...(['client_code', 'agreement_code', 'departure_date'] as const),
+  sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as(
+    'transaction_date',
+  ),
+  'currency' as const,
+]
+
+type StoredSale = { transaction_date: string | null }
+
+function saleOf(sale: StoredSale): Schemas['Sale'] {
+  return withoutAbsent({
+    ...sale,
+    transaction_date: sale.transaction_date && utcText(sale.transaction_date),
+  }) as Schemas['Sale']
+}
 
 /** Sales of some days are found by day and then sorted: in the order of ids, the newest days are met last. */
 function isByDate({ code, transaction_id, from, to }: Filters): boolean {

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
+import type { Feed } from '../contract/feed.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
@@ -14,10 +15,21 @@ export const upsertSales: Handler<'upsertSales'> = ({ account, body, errors, inA
   return inAccount((trx) => upsertSaleRows(trx, account, sales))
 }
 
-/**
- * Upserts rows that are sorted by key, in one statement; unchanged rows are not written (15.3 for 15.30 is a change: it
- * is read as it was written).
- */
+/** Sales from a file. */
+export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
+  ...{ columns: [], ignored: ['id'], input: saleColumns, key: ['transaction_id'] },
+  read: (rows: readonly Schemas['SaleInput'][], errors) =>
+    errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
+  write: async ({ trx, input, count }) => {
+    const { rows } = await sql<{ created: number }>`
+      with upserted as (${upsertFrom(account, input)})
+      select count(*) filter (where created) as created from upserted`.execute(trx)
+    const created = rows[0]?.created ?? 0
+    return { created, updated: count - created }
+  },
+})
+
+/** Upserts rows that are sorted by key, in one statement. */
 async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {
   const input = await inputRows(
     trx,
@@ -26,15 +38,21 @@ async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise
   )
   const { rows } = await sql<{ ids: number[] }>`
     with input as materialized (select * from ${input}), upserted as (
-      insert into sales as present (account_id, ${columns})
-      select ${account}, ${columns} from input
-      on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
-      where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
-      returning id, transaction_id, xmax = 0 as created
+      ${upsertFrom(account, sql`input`)}
     )
     select coalesce(array_agg(id order by position), '{}') as ids
     from upserted join input using (transaction_id) where created`.execute(trx)
   return rows[0]?.ids ?? []
+}
+
+/** Unchanged rows are not written (15.3 for 15.30 is a change: it is read as it was written). */
+function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    insert into sales as present (account_id, ${columns})
+    select ${account}, ${columns} from ${input}
+    on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
+    where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
+    returning id, transaction_id, xmax = 0 as created`
 }
 
 const saleColumns: InputColumn<Sale>[] = [

@@ -192,7 +192,7 @@ t.test('an Accept header without the media type of the answer is answered 406', 
     'text/html',
     'application/xml',
     'image/*',
-    'application/json;q=0',
+    'application/json; q=0.0',
     'text/plain, text/csv',
   ]
   const accepted = [
@@ -203,10 +203,11 @@ t.test('an Accept header without the media type of the answer is answered 406', 
     'text/html, */*;q=0.1',
     'application/problem+json',
   ]
-  for (const { method, path, id, mediaType } of operations) {
-    if (mediaType !== 'application/json') continue
+  for (const { method, path, id, answers = [] } of operations) {
+    if (answers[0] !== 'application/json') continue
     const request = { method, path: concretePath(path) }
-    for (const accept of refused) {
+    const isFile = answers.includes('text/csv')
+    for (const accept of refused.filter((one) => !(isFile && one.includes('text/csv')))) {
       const answer = await send(t, service, { ...request, headers: { authorization, accept } })
       expectProblem(t, answer, 406, 'not-acceptable', `${id}, ${accept}`)
     }

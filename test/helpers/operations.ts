@@ -43,7 +43,7 @@ export async function send(
     headers,
     ...(payload !== undefined && { payload }),
   })
-  const isJson = String(response.headers['content-type']).includes('json') && response.body !== ''
+  const isJson = /[/+]json/.test(String(response.headers['content-type'])) && response.body !== ''
   const answer = {
     status: response.statusCode,
     headers: response.headers,

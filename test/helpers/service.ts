@@ -16,6 +16,8 @@ export interface TestService extends Service {
   url: string
   /** Signs tokens that the service takes. */
   jwtSecret: Uint8Array
+  /** How many files are being copied into the database. */
+  feedsUnderWay(): Promise<number>
   /** A new account with nothing in it. */
   newAccount(t: Test): Promise<TestAccount>
 }
@@ -60,6 +62,7 @@ export async function startTestService(
     ...{ ...service, close },
     url: database.url,
     jwtSecret: secretBytes,
+    feedsUnderWay: () => feedsUnderWay(database.url),
     newAccount: (test) => newAccount(test, service, database.url),
   }
 }
@@ -87,7 +90,7 @@ async function newAccount(t: Test, { app }: Service, url: string): Promise<TestA
       },
       ...(payload !== undefined && { payload }),
     })
-    const isJson = String(response.headers['content-type']).includes('json')
+    const isJson = /[/+]json/.test(String(response.headers['content-type']))
     const answer = {
       status: response.statusCode,
       headers: response.headers,
@@ -115,4 +118,14 @@ async function insertAccount(url: string): Promise<number> {
   ])
   await client.end()
   return Number(rows[0].id)
+}
+
+async function feedsUnderWay(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(
+    'select count(*)::integer as count from pg_stat_progress_copy where datname = current_database()',
+  )
+  await client.end()
+  return rows[0].count
 }

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { StagedFault } from '../contract/feed.ts'
+import { pointerSegment } from '../contract/row-errors.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import type { Columns } from './columns.ts'
+import type { ProductRow } from './product-rows.ts'
+
+/** How products of a file are staged. */
+export const productColumns: InputColumn<ProductRow>[] = [
+  { name: 'code', type: 'text', value: ({ code }) => code },
+  { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
+  { name: 'attributes', type: 'text[]', value: ({ attributes }) => arrayLiteral(attributes) },
+  { name: 'costs', type: 'numeric[]', value: ({ costs }) => arrayLiteral(costs) },
+  { name: 'active', type: 'boolean', value: ({ active }) => active },
+]
+
+/** A FROM item of the staged attributes, each code that has any once. */
+export const attributesByCode = sql`(
+  select code, array_agg(text order by ordinal) as attributes
+  from (
+    select code, ordinal, max(text) as text
+    from pg_temp.feed, unnest(attributes) with ordinality as given (text, ordinal)
+    group by code, ordinal
+  ) as merged
+  group by code having count(text) > 0
+) as input`
+
+/** Staged rows that give an attribute of their code another value than an earlier row. */
+export async function findDifferingAttributes(
+  trx: Trx,
+  { attributes }: Columns,
+): Promise<StagedFault[]> {
+  if (attributes.length === 0) return []
+  const { rows } = await sql<Differing>`
+    select position, line, first_line, ordinal, code
+    from (
+      select position, line, ordinal, code, text, first_value(text) over same as first_text,
+        first_value(line) over same as first_line
+      from pg_temp.feed, unnest(attributes) with ordinality as given (text, ordinal)
+      where text is not null
+      window same as (partition by code, ordinal order by position)
+    ) as given
+    where text <> first_text order by position`.execute(trx)
+  return rows.map(({ position, line, first_line, ordinal, code }) => {
+    const name = attributes[ordinal - 1]?.name ?? ''
+    const message = `lines ${first_line} and ${line} give code "${code}" different values of "${name}"`
+    return { position, line, field: pointerSegment(name), code: 'duplicate_row', message }
+  })
+}
+
+interface Differing {
+  position: number
+  line: number
+  first_line: number
+  ordinal: number
+  code: string
+}

@@ -1,0 +1,70 @@
+import type { operations } from '../../generated/openapi.d.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import type { StagedRows } from '../database/stage.ts'
+import type { Positioned } from './duplicates.ts'
+import type { Context, OperationId, OperationRequest, Schemas } from './operation.ts'
+import type { ErrorCode, RowErrors } from './row-errors.ts'
+
+/** How the cells of a column are read. */
+export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
+
+/** A column that rows may have beside the fixed keys of the contract. */
+export interface FeedColumn {
+  name: string
+  type: CellType
+  /** Whether a row without it is refused. */
+  isRequired: boolean
+}
+
+/** A row that is refused once all rows are there. */
+export interface StagedFault {
+  position: number
+  line: number
+  field: string
+  code: ErrorCode
+  message: string
+}
+
+/** What happened to the rows of a file. */
+export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'>
+
+/**
+ * A feed in its transaction: what its rows look like, how they are stored beside each other, and what is done with all
+ * of them at last. No lock is taken before `write`: a client may take long to send its rows.
+ */
+export interface OpenFeed<Row = unknown, Stored = unknown> {
+  columns: readonly FeedColumn[]
+  /** Keys that only answers have: what was exported can be loaded as it is. */
+  ignored: readonly string[]
+  /** The rows to store, of those that the contract allows; what is wrong with a row goes to `errors`. */
+  read: (rows: readonly Row[], errors: RowErrors) => Positioned<Stored>[]
+  input: InputColumn<Stored>[]
+  /** Columns of `input` that identify a row, in the order in which rows are written. */
+  key: readonly string[]
+  /** The rows that contradict each other or what is stored, beyond those that share a key and differ. */
+  findFaults?: (staged: StagedRows) => Promise<StagedFault[]>
+  /** Writes all rows in a few statements. It may run again after a deadlock. */
+  write: (staged: StagedRows) => Promise<FeedCounts>
+}
+
+/** Operations that take their rows from files. */
+export type FeedOperation = {
+  [Id in OperationId]: operations[Id] extends {
+    requestBody: { content: { 'text/csv': string } }
+  }
+    ? Id
+    : never
+}[OperationId]
+
+/** What a feed is opened with. */
+export interface FeedRequest<Id extends OperationId>
+  extends Pick<OperationRequest<Id>, 'account' | 'query'> {}
+
+/** How an operation takes its rows from a file: CSV or NDJSON of any length. */
+export type Feed<Id extends OperationId> = (
+  trx: Trx,
+  request: FeedRequest<Id>,
+  context: Context,
+  // biome-ignore lint/suspicious/noExplicitAny: rows of each feed are its own affair.
+) => Promise<OpenFeed<any, any>>

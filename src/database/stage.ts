@@ -1,0 +1,77 @@
+import { type RawBuilder, sql } from 'kysely'
+import { CopySource } from './copy.ts'
+import type { InputColumn } from './input-rows.ts'
+import type { Trx } from './pool.ts'
+
+/** Rows of a file in a table of their own, with their `position` (from 0) and `line` (from 1) in the file. */
+export interface StagedRows {
+  trx: Trx
+  /** A FROM item called `input`: each key once, in the order of the keys. */
+  input: RawBuilder<unknown>
+  /** How many keys there are. */
+  count: number
+}
+
+/** Two rows with one key that differ. */
+export interface Contradiction {
+  position: number
+  line: number
+  firstLine: number
+}
+
+const placeColumns = [
+  { name: 'position', type: 'integer' },
+  { name: 'line', type: 'integer' },
+] as const
+
+/** Copies rows, given as COPY text with their position and line last, into a table that is dropped at commit. */
+export async function stageRows(
+  trx: Trx,
+  columns: readonly Pick<InputColumn<never>, 'name' | 'type'>[],
+  lines: AsyncIterable<string>,
+): Promise<void> {
+  const definitions = [...columns, ...placeColumns].map(
+    ({ name, type }) =>
+      sql`${sql.ref(name)} ${sql.raw(type)}${type.startsWith('text') ? sql` collate "C"` : sql``}`,
+  )
+  await sql`create temporary table feed (${sql.join(definitions)}) on commit drop`.execute(trx)
+  await sql`copy pg_temp.feed from stdin ${new CopySource(lines)}`.execute(trx)
+  await sql`analyze pg_temp.feed`.execute(trx)
+}
+
+/**
+ * Keeps the first row of each key and answers the rows that share a key and differ. Rows are compared as texts: 1.0 and
+ * 1.00 are written differently.
+ */
+export async function deleteRepeated(
+  trx: Trx,
+  columns: readonly Pick<InputColumn<never>, 'name'>[],
+  key: readonly string[],
+): Promise<Contradiction[]> {
+  const keys = sql.join(key.map((name) => sql.ref(name)))
+  const { rows: repeated } = await sql`
+    select from pg_temp.feed group by ${keys} having count(*) > 1 limit 1`.execute(trx)
+  if (repeated.length === 0) return []
+  const texts = sql.join(columns.map(({ name }) => sql`${sql.ref(name)}::text`))
+  const { rows } = await sql<Contradiction>`
+    with numbered as (
+      select position, line, first_value(line) over same_key as "firstLine",
+        row(${texts}) is distinct from first_value(row(${texts})) over same_key as differs,
+        row_number() over same_key as place
+      from pg_temp.feed window same_key as (partition by ${keys} order by position)
+    ), deleted as (
+      delete from pg_temp.feed where position in (select position from numbered where place > 1)
+    )
+    select position, line, "firstLine" from numbered where differs order by position`.execute(trx)
+  return rows
+}
+
+/** The rows that were staged, each key once. */
+export async function stagedRows(trx: Trx, key: readonly string[]): Promise<StagedRows> {
+  const keys = sql.join(key.map((name) => sql.ref(name)))
+  const { rows } = await sql<{ count: number }>`select count(*) as count from pg_temp.feed`.execute(
+    trx,
+  )
+  const input = sql`(select * from pg_temp.feed order by ${keys}) as input`
+  return { trx, input, count: rows[0]?.count ?? 0 }
+}

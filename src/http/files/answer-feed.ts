@@ -1,0 +1,70 @@
+import type { Feed } from '../../contract/feed.ts'
+import {
+  Answer,
+  type Context,
+  type InAccount,
+  JsonText,
+  type OperationId,
+  type Stream,
+} from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { chooseMediaType } from '../accept.ts'
+import { hasPayload, type Operation, readRowSchema } from '../contract.ts'
+import { feeds } from '../feeds.ts'
+import type { FindFaults } from '../sliced-validation.ts'
+import type { FeedBytes } from './feed-bytes.ts'
+import { RejectedRows } from './rejected-rows.ts'
+import { runFeed } from './run-feed.ts'
+
+/** The media type of what is answered to a file that was loaded. */
+export const feedResultType = 'application/vnd.pricewell.feed+json'
+
+/** A file for an operation, and where its transaction comes from. */
+export interface FeedCall {
+  operation: Operation
+  findFaults: FindFaults
+  bytes: FeedBytes
+  account: number
+  query: object
+  accept: string | undefined
+  context: Context
+  inAccount: InAccount
+}
+
+/** Loads a file and answers what happened to its rows, as text; or the refused file, if that is what is accepted. */
+export async function answerFeed(call: FeedCall): Promise<Answer<string> | Stream> {
+  const rejected = wantsFile(call) ? await RejectedRows.open(call.bytes.mediaType) : undefined
+  try {
+    const result = await load(call, rejected)
+    await rejected?.delete()
+    return result
+  } catch (error) {
+    if (rejected?.isWhole && error instanceof Problem && error.type === 'invalid-request')
+      return rejected.answer()
+    await rejected?.delete()
+    throw error
+  }
+}
+
+async function load(
+  { operation, bytes, inAccount, query, ...call }: FeedCall,
+  rejected: RejectedRows | undefined,
+): Promise<Answer<string>> {
+  const schema = readRowSchema(operation)
+  const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
+  // The list is named by the query; the contract wants a name beside the rows.
+  const asBody = (rows: unknown[]) =>
+    hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
+  const { mediaType } = bytes
+  const result: unknown = await inAccount((trx) =>
+    runFeed(trx, { ...call, ...{ feed, query, schema, asBody, rejected, mediaType, bytes } }),
+  )
+  const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+  return new Answer(body instanceof JsonText ? body.text : JSON.stringify(body), headers)
+}
+
+/** Whether the client would rather have its file back than the list of errors. */
+function wantsFile({ accept, bytes }: FeedCall): boolean {
+  const types = ['application/problem+json', 'application/json', bytes.mediaType]
+  return chooseMediaType(accept, types) === bytes.mediaType
+}

@@ -1,0 +1,61 @@
+import type { RowSchema } from '../contract.ts'
+import { parseText } from '../json-value.ts'
+
+/** Reads a cell that is not empty; what is no value of the type stays text, which the validator refuses. */
+export type ReadCell = (cell: string) => unknown
+
+const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
+const anyNumber = /^-?\d[\d.eE+-]*$/
+
+/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. */
+function parseCell(cell: string): unknown {
+  const values = parseText(`[${cell}]`) as unknown[] | undefined
+  return values?.length === 1 ? values[0] : undefined
+}
+
+const readText: ReadCell = (cell) => cell
+const readNumber: ReadCell = (cell) => {
+  if (plainNumber.test(cell)) return Number(cell)
+  return anyNumber.test(cell) ? (parseCell(cell) ?? cell) : cell
+}
+/** Spreadsheets write TRUE. */
+const readBoolean: ReadCell = (cell) => {
+  const lower = cell.toLowerCase()
+  return lower === 'true' ? true : lower === 'false' ? false : cell
+}
+const readJson: ReadCell = (cell) => {
+  return parseCell(cell) ?? cell
+}
+
+const readAny: ReadCell = (cell) => parseCell(cell) ?? readBoolean(cell)
+
+const readers: Record<string, ReadCell> = {
+  string: readText,
+  date: readText,
+  number: readNumber,
+  integer: readNumber,
+  boolean: readBoolean,
+  object: readJson,
+  array: readJson,
+}
+
+/**
+ * The reader of cells for a schema: text where it may be a text, else a number, true or false, or JSON. A value of any
+ * type is JSON where it can be read as JSON, else text.
+ */
+export function cellReader({ type }: RowSchema): ReadCell {
+  const types = [type ?? []].flat()
+  if (types.includes('string') && types.includes('object')) return readAny
+  const first = ['string', 'number', 'integer', 'boolean', 'object', 'array'].find((one) =>
+    types.includes(one),
+  )
+  return readers[first ?? 'string'] as ReadCell
+}
+
+/** A cell that a spreadsheet would run as a formula stands behind an apostrophe in what is exported. */
+const escapedFormula = /^'+[=+\-@\t\r\n＝＋－＠]/
+
+/** The cell without the apostrophe that keeps a spreadsheet from running it. */
+export function unescapeFormula(cell: string): string {
+  return cell.charCodeAt(0) === 0x27 && escapedFormula.test(cell) ? cell.slice(1) : cell
+}

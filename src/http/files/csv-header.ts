@@ -1,0 +1,108 @@
+import type { RequestError } from '../../contract/problem.ts'
+import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
+import type { RowSchema } from '../contract.ts'
+import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
+import type { RowShape } from './feed-rows.ts'
+
+/** A column of a CSV file: where its value goes in the row, and how its cells are read. */
+interface Column {
+  /** One key, or the keys of an object and of what is in it: `prices.retail`. */
+  path: readonly string[]
+  read: ReadCell
+  /** What an empty cell means; undefined: the key is left out. */
+  empty: '' | undefined
+}
+
+/**
+ * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
+ * missing.
+ */
+export function readHeader(
+  header: readonly string[],
+  shape: RowShape,
+): (fields: readonly string[]) => object {
+  const names = header.map(unescapeFormula)
+  const columns = names.map((name) =>
+    shape.ignored.has(name) ? undefined : findColumn(name, shape),
+  )
+  rejectFaults([...headerFaults(names, columns, shape), ...missingColumns(names, shape)])
+  return (fields) => {
+    const row: Record<string, unknown> = {}
+    for (const [index, column] of columns.entries()) {
+      const cell = fields[index] as string
+      if (column === undefined || (cell === '' && column.empty === undefined)) continue
+      const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
+      put(row, column.path, value)
+    }
+    return row
+  }
+}
+
+function put(row: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [key = '', ...rest] = path
+  if (rest.length === 0) {
+    row[key] = value
+    return
+  }
+  row[key] ??= {}
+  put(row[key] as Record<string, unknown>, rest, value)
+}
+
+function findColumn(name: string, { schema, columns }: RowShape): Column | undefined {
+  const fixed = Object.hasOwn(schema.properties ?? {}, name) && schema.properties?.[name]
+  if (fixed && name !== 'extensions') {
+    const isEmptyAllowed = fixed.type === 'string' && !fixed.minLength && isRequired(schema, name)
+    return { path: [name], read: cellReader(fixed), empty: isEmptyAllowed ? '' : undefined }
+  }
+  const column = columns.find((candidate) => candidate.name === name)
+  if (column) return { path: [name], read: cellReader({ type: column.type }), empty: undefined }
+  return findInner(name, schema)
+}
+
+/** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for a price of a day. */
+function findInner(name: string, schema: RowSchema): Column | undefined {
+  const [, key = '', inner = ''] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
+  const values = schema.properties?.[key]?.additionalProperties
+  if (key === 'extensions' || typeof values !== 'object' || inner === '__proto__') return undefined
+  const [, outer, day] = /^(.+)\.(\d{4}-\d{2}-\d{2})$/s.exec(inner) ?? []
+  const days = values.additionalProperties
+  if (outer !== undefined && day !== undefined && typeof days === 'object')
+    return { path: [key, outer, day], read: cellReader(days), empty: undefined }
+  return { path: [key, inner], read: cellReader(values), empty: undefined }
+}
+
+function isRequired({ required = [] }: RowSchema, name: string): boolean {
+  return required.includes(name)
+}
+
+function headerFaults(
+  names: string[],
+  columns: (Column | undefined)[],
+  { ignored }: RowShape,
+): RequestError[] {
+  return names.flatMap((name, index): RequestError[] => {
+    if (names.indexOf(name) < index)
+      return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
+    if (columns[index] || ignored.has(name)) return []
+    const hint = names.length === 1 && /[;\t]/.test(name) ? '; columns are separated by commas' : ''
+    return [columnFault(name, 'unknown_key', `is not a known column${hint}`)]
+  })
+}
+
+function missingColumns(names: string[], { schema, columns }: RowShape): RequestError[] {
+  const required = [
+    ...(schema.required ?? []),
+    ...columns.filter((column) => column.isRequired).map(({ name }) => name),
+  ]
+  return required
+    .filter((key) => !names.some((name) => name === key || name.startsWith(`${key}.`)))
+    .map((key) => columnFault(key, 'required', 'the column is missing'))
+}
+
+function columnFault(name: string, code: ErrorCode, message: string): RequestError {
+  return { pointer: `#/columns/${pointerSegment(name)}`, line: 1, field: name, code, message }
+}
+
+function rejectFaults(faults: RequestError[]): void {
+  if (faults.length > 0) throw invalidRequest(faults)
+}

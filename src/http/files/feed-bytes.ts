@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { Problem } from '../../contract/problem.ts'
+import { malformedFile } from './malformed-file.ts'
+
+/** What of a request says how its bytes are read. */
+export interface FeedSource {
+  stream: IncomingMessage
+  mediaType: string
+  isGzip: boolean
+  /** Other than the bytes, what makes a request with an Idempotency-Key another one. */
+  query: string
+  bytesMax: number
+}
+
+/** The decoded bytes of a file as they arrive: counted, so that a small body cannot become a large one, and hashed. */
+export class FeedBytes {
+  readonly #source: FeedSource
+  readonly #hash = createHash('sha256')
+  readonly #chunks: AsyncGenerator<Buffer>
+
+  constructor(source: FeedSource) {
+    this.#source = source
+    this.#hash.update(`${source.mediaType}\n${source.query}\n`)
+    this.#chunks = this.#read()
+  }
+
+  get mediaType(): string {
+    return this.#source.mediaType
+  }
+
+  /** The bytes that have not been read yet. Throws `payload-too-large`, or `malformed-file` when they break off. */
+  [Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    return this.#chunks
+  }
+
+  /** SHA-256 of media type, query and all bytes; reads what is left. */
+  async digest(): Promise<Buffer> {
+    for await (const _ of this.#chunks);
+    return this.#hash.copy().digest()
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    const { stream, isGzip, bytesMax } = this.#source
+    const length = Number(stream.headers['content-length'] ?? 0)
+    if (length > bytesMax) throw tooLarge(bytesMax)
+    const decoded = isGzip
+      ? pipeline(stream, limited(bytesMax), createGunzip(), () => undefined)
+      : stream
+    let bytes = 0
+    try {
+      for await (const chunk of decoded as AsyncIterable<Buffer>) {
+        bytes += chunk.length
+        if (bytes > bytesMax) throw tooLarge(bytesMax)
+        this.#hash.update(chunk)
+        yield chunk
+      }
+    } catch (error) {
+      throw error instanceof Problem ? error : brokenOff(error)
+    }
+  }
+}
+
+/** Passes on at most `bytesMax` bytes: gzip may go on for ever and decode to nothing. */
+function limited(bytesMax: number) {
+  return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      yield chunk
+    }
+  }
+}
+
+function tooLarge(bytesMax: number): Problem {
+  const detail = `A file takes at most ${bytesMax} bytes when decoded, this one has more. Send it in several calls. Nothing was written.`
+  return new Problem('payload-too-large', detail)
+}
+
+function brokenOff(cause: unknown): Problem {
+  const isOfGzip = /^Z_/.test(String((cause as { code?: string }).code))
+  return malformedFile(
+    isOfGzip
+      ? 'The body is not whole and valid gzip. Nothing was written.'
+      : 'The body broke off. Nothing was written.',
+    undefined,
+    cause,
+  )
+}

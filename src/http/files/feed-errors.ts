@@ -1,0 +1,36 @@
+import type { StagedFault } from '../../contract/feed.ts'
+import type { RequestError } from '../../contract/problem.ts'
+import { invalidRequest, listedMax } from '../../contract/row-errors.ts'
+
+/** What is wrong with the rows of a file: all counted, the first 1,000 kept. */
+export class FeedErrors {
+  readonly #listed: RequestError[] = []
+  #count = 0
+
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
+  /** Adds errors in the order of their rows. */
+  add(errors: readonly RequestError[]): void {
+    this.#count += errors.length
+    if (this.#listed.length < listedMax) this.#listed.push(...errors)
+  }
+
+  /** Adds what was found when all rows were there, which may be about any row. */
+  addLate(faults: readonly StagedFault[]): void {
+    this.#count += faults.length
+    this.#listed.push(...faults.slice(0, listedMax).map(errorOf))
+    this.#listed.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
+  }
+
+  /** Throws `invalid-request` if there are any. */
+  reject(): void {
+    if (!this.isEmpty) throw invalidRequest(this.#listed, this.#count)
+  }
+}
+
+function errorOf({ position: row, line, field, code, message }: StagedFault): RequestError {
+  const pointer = field === '' ? `/${row}` : `/${row}/${field}`
+  return { pointer, row, line, ...(field && { field }), code, message }
+}

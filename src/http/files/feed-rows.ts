@@ -1,0 +1,33 @@
+import type { FeedColumn } from '../../contract/feed.ts'
+import type { RowSchema } from '../contract.ts'
+
+/** A row as the file has it: the fields of a CSV record or the text of an NDJSON line. */
+export type RowSource = readonly string[] | string
+
+/** A row of a file and where it stands there. */
+export interface FileRow {
+  /** undefined: the row cannot be read; `fault` says why. */
+  value: unknown
+  fault?: string
+  /** The line on which it begins, from 1. */
+  line: number
+  source: RowSource
+}
+
+/** What the rows of a file may look like. */
+export interface RowShape {
+  schema: RowSchema
+  columns: readonly FeedColumn[]
+  /** Columns and keys that are skipped, whatever they hold. */
+  ignored: ReadonlySet<string>
+}
+
+/** The rows of a file, some at a time. */
+export interface FileRows {
+  /** The header record of a CSV file, known as soon as rows come. */
+  header: readonly string[]
+  batches: AsyncIterable<FileRow[]>
+}
+
+/** Validated and copied in about 10 ms; then other requests get their turn. */
+export const batchRows = 1000

@@ -1,0 +1,71 @@
+import { Problem } from '../../contract/problem.ts'
+import { JsonScanner } from '../json-scanner.ts'
+import { countMembers, parseText } from '../json-value.ts'
+import { batchRows, type FileRow, type FileRows, type RowShape } from './feed-rows.ts'
+import { lineBytesMax, type TextBlock } from './text-blocks.ts'
+
+/** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
+export function readNdjson(blocks: AsyncIterable<TextBlock>, { ignored }: RowShape): FileRows {
+  return { header: [], batches: inBatches(blocks, ignored) }
+}
+
+async function* inBatches(
+  blocks: AsyncIterable<TextBlock>,
+  ignored: ReadonlySet<string>,
+): AsyncGenerator<FileRow[]> {
+  let batch: FileRow[] = []
+  for await (const block of blocks) {
+    for (const { bytes, line } of linesOf(block)) {
+      batch.push(readLine(bytes, line, ignored))
+      if (batch.length < batchRows) continue
+      yield batch
+      batch = []
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** The lines that are not empty. CR and LF are never inside a JSON text but between its tokens. */
+function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer; line: number }> {
+  let start = 0
+  let line = first
+  for (let index = 0; index <= bytes.length; index++) {
+    const byte = bytes[index]
+    if (byte !== 0x0a && byte !== 0x0d && byte !== undefined) continue
+    if (index > start) yield { bytes: bytes.subarray(start, index), line }
+    start = index + 1
+    if (byte === 0x0a || bytes[index + 1] !== 0x0a) line++
+  }
+}
+
+function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
+  const source = bytes.toString('utf8')
+  try {
+    return { value: withoutIgnored(parseLine(bytes, source), ignored), line, source }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { value: undefined, fault: error.message, line, source }
+  }
+}
+
+/** The rules of a JSON body, for one line. */
+function parseLine(bytes: Buffer, text: string): unknown {
+  if (bytes.length > lineBytesMax) throw unreadable(`is longer than ${lineBytesMax} bytes`)
+  const scanner = new JsonScanner(bytes, Number.POSITIVE_INFINITY)
+  scanner.advance(bytes.length)
+  const value = parseText(text)
+  if (value === undefined) throw unreadable('is not valid JSON')
+  if (countMembers(value, text.includes('\\')) !== scanner.members)
+    throw unreadable('has an object with the same key twice')
+  return value
+}
+
+function unreadable(message: string): Problem {
+  return new Problem('malformed-file', message)
+}
+
+function withoutIgnored(value: unknown, ignored: ReadonlySet<string>): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  for (const key of ignored) if (Object.hasOwn(value, key)) delete (value as never)[key]
+  return value
+}

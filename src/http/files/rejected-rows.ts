@@ -1,0 +1,131 @@
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
+import type { StagedFault } from '../../contract/feed.ts'
+import { Stream } from '../../contract/operation.ts'
+import type { RequestError } from '../../contract/problem.ts'
+import { csvLine } from './csv-text.ts'
+import type { FileRow, RowSource } from './feed-rows.ts'
+
+const errorColumn = 'error'
+
+/** Faults found at the end that find their row again; far more than anyone corrects by hand. */
+const lateMax = 100_000
+
+/** The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. */
+export class RejectedRows {
+  readonly #mediaType: string
+  readonly #directory: string
+  readonly #written: WriteStream
+  #header: readonly string[] = []
+  #late = new Map<number, string>()
+  /** Whether all rows of the file are there. */
+  isWhole = false
+
+  private constructor(mediaType: string, directory: string) {
+    this.#mediaType = mediaType
+    this.#directory = directory
+    this.#written = createWriteStream(join(directory, 'rows'))
+  }
+
+  /** Opens an empty file; `delete` must be called at last. */
+  static async open(mediaType: string): Promise<RejectedRows> {
+    return new RejectedRows(mediaType, await mkdtemp(join(tmpdir(), 'pricewell-feed-')))
+  }
+
+  /** Notes the header record. */
+  async begin(header: readonly string[]): Promise<void> {
+    this.#header = header
+  }
+
+  /** Adds rows, the first of them at `first`, and what is wrong with them. */
+  async add(batch: readonly FileRow[], faults: readonly RequestError[], first: number) {
+    const byRow = Map.groupBy(faults, ({ row }) => row)
+    const lines = batch.map(({ source }, index) => {
+      const said = byRow
+        .get(first + index)
+        ?.map(wording)
+        .join('; ')
+      return `${JSON.stringify([source, said ?? ''])}\n`
+    })
+    if (!this.#written.write(lines.join('')))
+      await new Promise((resolve) => this.#written.once('drain', resolve))
+  }
+
+  /** Ends the rows, with what was found when all were there. */
+  async end(late: readonly StagedFault[]): Promise<void> {
+    for (const fault of late.slice(0, lateMax)) {
+      const said = this.#late.get(fault.position)
+      this.#late.set(fault.position, said ? `${said}; ${wording(fault)}` : wording(fault))
+    }
+    this.#written.end()
+    await finished(this.#written)
+    this.isWhole = true
+  }
+
+  /** The rows as a file of the same type, each with its `error`; they are deleted when it is sent. */
+  answer(): Stream {
+    return new Stream(`${this.#mediaType}; charset=utf-8`, (gone) => {
+      gone.addEventListener('abort', () => void this.delete())
+      return this.#lines()
+    })
+  }
+
+  /** Removes the rows from the disk. */
+  async delete(): Promise<void> {
+    this.#written.destroy()
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async *#lines(): AsyncGenerator<string> {
+    const place = this.#header.indexOf(errorColumn)
+    if (this.#mediaType === 'text/csv')
+      yield csvLine([...without(this.#header, place), errorColumn])
+    const rows = createInterface({ input: createReadStream(join(this.#directory, 'rows')) })
+    const width = this.#header.length - (place < 0 ? 0 : 1)
+    let row = 0
+    for await (const text of rows) {
+      const [source, early] = JSON.parse(text) as [RowSource, string]
+      const said = [early, this.#late.get(row++) ?? ''].filter(Boolean).join('; ')
+      yield typeof source === 'string'
+        ? jsonLine(source, said)
+        : csvLine([...padded(without(source, place), width), said])
+    }
+  }
+}
+
+function wording({ field, message }: { field?: string; message: string }): string {
+  return field ? `${field}: ${message}` : message
+}
+
+/** The error of a row that is too short stands in its column all the same. */
+function padded(fields: string[], width: number): string[] {
+  return fields.length < width ? [...fields, ...Array(width - fields.length).fill('')] : fields
+}
+
+function without(fields: readonly string[], place: number): string[] {
+  return place < 0 ? [...fields] : fields.filter((_, index) => index !== place)
+}
+
+/** The row with its error; what is no JSON object cannot carry one and stands beside it as a text. */
+function jsonLine(source: string, error: string): string {
+  const row = asObject(source)
+  if (!row) return `${JSON.stringify({ row: source, error })}\n`
+  const text = row.error === undefined ? source : JSON.stringify({ ...row, error: undefined })
+  if (error === '') return `${text}\n`
+  const comma = Object.keys(row).length > (row.error === undefined ? 0 : 1) ? ',' : ''
+  // The text stays as it was sent: a number may have more digits than can be kept.
+  return `${text.slice(0, text.lastIndexOf('}'))}${comma}"error":${JSON.stringify(error)}}\n`
+}
+
+function asObject(source: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(source)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

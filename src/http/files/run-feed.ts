@@ -1,0 +1,146 @@
+import type { Feed, OpenFeed, StagedFault } from '../../contract/feed.ts'
+import type { Context, OperationId, Schemas } from '../../contract/operation.ts'
+import { Problem, type RequestError } from '../../contract/problem.ts'
+import { copyField } from '../../database/copy.ts'
+import { retryingFromHere } from '../../database/in-account.ts'
+import type { Trx } from '../../database/pool.ts'
+import { deleteRepeated, stagedRows, stageRows } from '../../database/stage.ts'
+import type { RowSchema } from '../contract.ts'
+import { collectRowErrors } from '../shape-errors.ts'
+import type { FindFaults } from '../sliced-validation.ts'
+import { readCsv } from './csv-rows.ts'
+import { FeedErrors } from './feed-errors.ts'
+import type { FileRow, FileRows } from './feed-rows.ts'
+import { readNdjson } from './ndjson-rows.ts'
+import type { RejectedRows } from './rejected-rows.ts'
+import { textBlocks } from './text-blocks.ts'
+
+/** One file for one operation. */
+export interface FeedRun {
+  feed: Feed<OperationId>
+  account: number
+  // biome-ignore lint/suspicious/noExplicitAny: the query of any operation, validated.
+  query: any
+  context: Context
+  mediaType: string
+  bytes: AsyncIterable<Buffer>
+  schema: RowSchema
+  /** The contract's own validator of bodies. */
+  findFaults: FindFaults
+  /** Puts rows where a JSON body has them. */
+  asBody: (rows: unknown[]) => unknown
+  /** Takes all rows with what is wrong with them, for those who want their file back. */
+  rejected: RejectedRows | undefined
+}
+
+/** Columns and keys that a file may have beside those of its operation: refused files come back with it. */
+const errorColumn = 'error'
+
+/**
+ * Reads a file into a table of the transaction, a thousand rows at a time, and writes it whole when no row is bad. Throws
+ * `invalid-request` with all bad rows, `malformed-file` where the file cannot be read on, `payload-too-large`.
+ */
+export async function runFeed(trx: Trx, run: FeedRun): Promise<Schemas['FeedResult']> {
+  const feed = await run.feed(trx, run, run.context)
+  const errors = new FeedErrors()
+  const file = await openFile(run, feed)
+  const progress = { rows: 0 }
+  await stageRows(trx, feed.input, copyLines(run, feed, file, errors, progress))
+  const late = await findLateFaults(trx, feed)
+  errors.addLate(late)
+  await run.rejected?.end(late)
+  errors.reject()
+  const staged = await stagedRows(trx, feed.key)
+  const counts = await retryingFromHere(trx, () => feed.write(staged))
+  return { rows: progress.rows, ...counts }
+}
+
+async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: OpenFeed) {
+  const ignored = new Set([errorColumn, ...feed.ignored])
+  const shape = { schema, columns: feed.columns, ignored }
+  const blocks = textBlocks(bytes)
+  const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
+  await rejected?.begin(file.header)
+  return file
+}
+
+/** The rows that are sound as COPY text; what is wrong with the others goes to `errors`. */
+async function* copyLines(
+  run: FeedRun,
+  feed: OpenFeed,
+  { batches }: FileRows,
+  errors: FeedErrors,
+  progress: { rows: number },
+): AsyncGenerator<string> {
+  for await (const batch of batches) {
+    const first = progress.rows
+    progress.rows += batch.length
+    rejectTooMany(progress.rows, run.context.limits.feedRowsMax)
+    const { text, faults } = await readBatch(run, feed, batch, first)
+    errors.add(faults)
+    await run.rejected?.add(batch, faults, first)
+    if (text !== '') yield text
+  }
+}
+
+async function readBatch(
+  { findFaults, asBody }: FeedRun,
+  { read, input }: OpenFeed,
+  batch: FileRow[],
+  first: number,
+): Promise<{ text: string; faults: RequestError[] }> {
+  const readable = batch.flatMap((row, index) => (row.fault === undefined ? index : []))
+  const rows = readable.map((index) => batch[index]?.value)
+  const body = asBody(rows)
+  const rowErrors = collectRowErrors(body, await findFaults(body))
+  let text = ''
+  for (const { row, position } of read(rows, rowErrors)) {
+    const index = readable[position] as number
+    for (const { value } of input) text += `${copyField(value(row))}\t`
+    text += `${first + index}\t${batch[index]?.line}\n`
+  }
+  const faults = [
+    ...rowErrors.all().map((error) => {
+      const index = readable[error.row ?? 0] as number
+      return placed(error, first + index, batch[index]?.line ?? 0)
+    }),
+    ...batch.flatMap(({ fault, line }, index) => unreadable(fault, first + index, line)),
+  ]
+  return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)) }
+}
+
+/** The error at its place in the file; the pointer is that of the same rows in a JSON array. */
+function placed(
+  { pointer, field, code, message }: RequestError,
+  row: number,
+  line: number,
+): RequestError {
+  const inRow = pointer.replace(/^(?:\/payload)?\/\d+/, '')
+  return { pointer: `/${row}${inRow}`, row, line, ...(field && { field }), code, message }
+}
+
+function unreadable(fault: string | undefined, row: number, line: number): RequestError[] {
+  if (fault === undefined) return []
+  return [{ pointer: `/${row}`, row, line, code: 'malformed_row', message: fault }]
+}
+
+async function findLateFaults(
+  trx: Trx,
+  { input, key, findFaults }: OpenFeed,
+): Promise<StagedFault[]> {
+  const contradictions = await deleteRepeated(trx, input, key)
+  const repeated = contradictions.map(
+    ({ position, line, firstLine }): StagedFault => ({
+      ...{ position, line, field: '', code: 'duplicate_row' },
+      message: `lines ${firstLine} and ${line} have the same key and differ`,
+    }),
+  )
+  const found = findFaults ? await findFaults(await stagedRows(trx, key)) : []
+  return [...repeated, ...found].sort((a, b) => a.position - b.position)
+}
+
+function rejectTooMany(rows: number, rowsMax: number): void {
+  if (rows <= rowsMax) return
+  const detail = `A file takes at most ${rowsMax} rows, this one has more. Send them in several calls. Nothing was written.`
+  throw new Problem('payload-too-large', detail)
+}

@@ -1,0 +1,78 @@
+import { isUtf8 } from 'node:buffer'
+import { malformedFile } from './malformed-file.ts'
+
+/** Far more than a row of the contract can have; a file without line ends is not gathered whole. */
+export const lineBytesMax = 1024 * 1024
+
+const newline = 0x0a
+const carriageReturn = 0x0d
+const lineEnd = /\r\n|\r|\n/
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** Some whole lines of a file. */
+export interface TextBlock {
+  bytes: Buffer
+  /** Of the first line, from 1. */
+  line: number
+}
+
+/**
+ * Cuts bytes into blocks of whole lines, without a byte order mark. Refuses, with `malformed-file` and the line, invalid
+ * UTF-8 and NUL. A line over 1 MB comes as it is, and nothing after it.
+ */
+export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
+  let line = 1
+  let isFirst = true
+  for await (const whole of wholeLines(chunks)) {
+    const hasMark = isFirst && whole.subarray(0, 3).equals(byteOrderMark)
+    const bytes = hasMark ? whole.subarray(3) : whole
+    isFirst = false
+    rejectUnreadable(bytes, line)
+    yield { bytes, line }
+    line += countLines(bytes)
+  }
+}
+
+/** A block ends after a line end; the CR of a CRLF stays with its LF. */
+async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let kept: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk])
+    const end = endOfLines(bytes)
+    if (end > 0) yield bytes.subarray(0, end)
+    kept = bytes.subarray(end)
+    // A line that is far too long is refused by those who read it.
+    if (kept.length > lineBytesMax) break
+  }
+  if (kept.length > 0) yield kept
+}
+
+function endOfLines(bytes: Buffer): number {
+  const feed = bytes.lastIndexOf(newline)
+  const lone = bytes.subarray(0, -1).lastIndexOf(carriageReturn)
+  return Math.max(feed, lone) + 1
+}
+
+function rejectUnreadable(bytes: Buffer, line: number): void {
+  if (isUtf8(bytes) && !bytes.includes(0)) return
+  const lines = bytes.toString('latin1').split(lineEnd)
+  const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
+  const isNul = lines[index]?.includes('\0')
+  const detail = `Line ${line + index} ${isNul ? 'contains NUL' : 'is not valid UTF-8'}. Nothing was written.`
+  throw malformedFile(detail, line + index)
+}
+
+function isReadable(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0)
+}
+
+function countLines(bytes: Buffer): number {
+  if (!bytes.includes(carriageReturn)) return countOf(bytes, newline)
+  return bytes.toString('latin1').split(lineEnd).length - 1
+}
+
+function countOf(bytes: Buffer, byte: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(byte); at !== -1; at = bytes.indexOf(byte, at + 1)) count++
+  return count
+}

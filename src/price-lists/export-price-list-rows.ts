@@ -1,0 +1,124 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../catalog/column-value.ts'
+import { type Columns, findColumns } from '../catalog/columns.ts'
+import type { Export } from '../contract/export.ts'
+import { isInCalendar } from './calendar.ts'
+import { pricesOf, readDate } from './list-price-list-rows.ts'
+import { parseMarginFormula } from './margin-formula.ts'
+import { isPublished } from './publication.ts'
+import { findPriceList, type PriceList } from './queries.ts'
+
+/**
+ * The rows of a list in the order of their ids: a line for each price of the published version, as they are loaded by
+ * bulk_update_prices, or for each row of the draft. Without a `date` a calendar list gives all days that have a price.
+ */
+export const exportPriceListRows: Export<'listPriceListRows'> = async (
+  trx,
+  { account, params, query },
+) => {
+  const list = await findPriceList(trx, account, { id: params.id })
+  const day = readDate(list, query?.date)
+  const columns = await findColumns(trx, account)
+  const key = keyColumns(columns)
+  if (query?.version === 'draft') {
+    const rows = selectRows(list, sql`r.removed_version is null`, sql`'{}'::numeric[]`)
+    return { columns: key, query: rows, rowsOf: (row: Row) => [keyOf(row, columns)] }
+  }
+  const isWhole = list.is_calendar && query?.date === undefined
+  const date = list.is_calendar ? ['date'] : []
+  return {
+    columns: [...key, 'price_dimension', ...date, 'price', 'margin'],
+    query: isWhole ? selectMonths(list) : selectRows(list, isPublished, pricesOf(list, day)),
+    rowsOf: isWhole ? daysOf(list, columns) : dimensionsOf(list, columns, day),
+  }
+}
+
+interface Row {
+  id: number
+  product_id: number
+  code: string
+  extensions: string[]
+  costs: (number | null)[]
+  prices: (number | null)[] | null
+}
+
+/** The prices of a month, from its first day; null for a row that has no price. */
+interface Month extends Row {
+  dimension: number | null
+  month: string | null
+}
+
+const fields = sql`r.id, r.product_id, r.code, r.extensions, p.costs`
+
+function selectRows(
+  list: PriceList,
+  isMember: RawBuilder<unknown>,
+  prices: RawBuilder<unknown>,
+): RawBuilder<Row> {
+  return sql`select ${fields}, ${prices} as prices ${membersOf(list, isMember)} order by r.id`
+}
+
+function selectMonths(list: PriceList): RawBuilder<Month> {
+  return sql`
+    select ${fields}, m.prices, m.dimension, m.month ${membersOf(
+      list,
+      isPublished,
+      sql`
+      left join calendar_months m on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
+        and m.row_id = r.id`,
+    )}
+    order by r.id, m.dimension, m.month`
+}
+
+function membersOf(
+  list: PriceList,
+  isMember: RawBuilder<unknown>,
+  months: RawBuilder<unknown> = sql``,
+): RawBuilder<unknown> {
+  return sql`
+    from price_lists l
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}
+    join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    ${months}
+    where l.account_id = ${list.account_id} and l.id = ${list.id}`
+}
+
+function keyColumns({ extensions }: Columns): string[] {
+  return ['pk', 'extended_catalog_id', 'code', ...extensions.map(({ name }) => name)]
+}
+
+function keyOf({ id, product_id, code, extensions }: Row, columns: Columns): object {
+  const named = Object.fromEntries(columnEntries(columns.extensions, extensions))
+  return { pk: id, extended_catalog_id: product_id, code, ...named }
+}
+
+function dimensionsOf(list: PriceList, columns: Columns, date: string | undefined) {
+  const line = lineWriter(list, columns)
+  return (row: Row) =>
+    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] ?? 0))
+}
+
+/** A row without any price has the price 0 on the first day, so that it is not lost. */
+function daysOf(list: PriceList, columns: Columns) {
+  const line = lineWriter(list, columns)
+  return (row: Month): object[] => {
+    const { month, dimension, prices } = row
+    if (month === null || dimension === null) return [line(row, 0, list.valid_from, 0)]
+    return (prices ?? []).flatMap((price, index) => {
+      const date = `${month.slice(0, 8)}${String(index + 1).padStart(2, '0')}`
+      const isHeld = price !== null && isInCalendar(date, list.valid_from)
+      return isHeld ? [line(row, dimension - 1, date, price)] : []
+    })
+  }
+}
+
+function lineWriter(list: PriceList, columns: Columns) {
+  const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
+  return (row: Row, index: number, date: string | undefined, price: number): object => ({
+    ...keyOf(row, columns),
+    price_dimension: list.price_dimensions[index],
+    ...(date !== undefined && { date }),
+    price,
+    margin: marginOf(price, row.costs),
+  })
+}

@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import { findColumns } from '../catalog/columns.ts'
+import { readRowKeys } from '../catalog/row-key.ts'
+import type { Feed, StagedFault } from '../contract/feed.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import type { PriceList } from '../price-lists/queries.ts'
+import { namesMax } from './attribute-names.ts'
+import {
+  exportedKeys,
+  extensionColumns,
+  findFeedList,
+  findMissingRows,
+  joinPublished,
+  keyColumns,
+} from './staged-rows.ts'
+import {
+  type Attribute,
+  attributeOf,
+  fixedKeys,
+  rejectFaultyAttribute,
+} from './update-dynamic-attributes.ts'
+
+/** Dynamic attributes from a file, of the list that the query names. */
+export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
+  trx,
+  { account, query },
+) => {
+  const list = await findFeedList(trx, account, query)
+  const { extensions } = await findColumns(trx, account)
+  return {
+    ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
+    key: ['code', 'extensions', 'name'],
+    read: (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
+      for (const { row, position } of errors.sound(rows))
+        rejectFaultyAttribute(row, position, errors)
+      return readRowKeys(rows, extensions, fixedKeys, errors).map(attributeOf)
+    },
+    findFaults: async () => [
+      ...(await findMissingRows(trx, list)),
+      ...(await findNamesTooMany(trx, list)),
+    ],
+    write: async () => ({ created: 0, updated: await mergeAttributes(trx, list) }),
+  }
+}
+
+const attributeColumns: InputColumn<Attribute>[] = [
+  ...keyColumns,
+  { name: 'name', type: 'text', value: ({ name }) => name },
+  { name: 'value', type: 'text', value: ({ value }) => JSON.stringify(value) },
+]
+
+/** Staged names that are new to their row and one more than it can have. */
+async function findNamesTooMany(trx: Trx, list: PriceList): Promise<StagedFault[]> {
+  const { rows } = await sql<{ position: number; line: number }>`
+    select position, line from (
+      select f.position, f.line, row_number() over (partition by r.id order by f.position) as added,
+        (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
+      from pg_temp.feed f ${joinPublished(list)}
+      where not coalesce(r.dynamic_attributes, '{}') ? f.name
+    ) as new_names
+    where held + added > ${namesMax}::integer order by position`.execute(trx)
+  const message = `a row has at most ${namesMax} dynamic attributes`
+  return rows.map((row) => ({ ...row, field: 'dynamic_attribute_name', code: 'length', message }))
+}
+
+/** Sets the attributes; those of a row that are not named stay. Answers how many rows have new ones. */
+async function mergeAttributes(trx: Trx, list: PriceList): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update price_list_rows r
+    set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
+    from (
+      select r.id, jsonb_object_agg(f.name, f.value::jsonb) as attributes
+      from pg_temp.feed f ${joinPublished(list)} group by r.id
+    ) as input
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
+    trx,
+  )
+  return Number(numAffectedRows)
+}

@@ -1,0 +1,81 @@
+import { type RawBuilder, sql } from 'kysely'
+import { findColumns } from '../catalog/columns.ts'
+import { readRowKeys } from '../catalog/row-key.ts'
+import type { Feed } from '../contract/feed.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import type { PriceList } from '../price-lists/queries.ts'
+import { type Cell, daysInChunk, mergeMonths, mergePrices } from './cells.ts'
+import { rejectFaultyAddress } from './payload.ts'
+import {
+  exportedKeys,
+  extensionColumns,
+  findFeedList,
+  findMissingRows,
+  joinPublished,
+  keyColumns,
+} from './staged-rows.ts'
+import { cellOf, fixedKeys } from './update-prices.ts'
+
+/** Prices from a file, of the list that the query names. */
+export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) => {
+  const list = await findFeedList(trx, account, query)
+  const { extensions } = await findColumns(trx, account)
+  return {
+    ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
+    key: ['code', 'extensions', 'dimension', 'date'],
+    read: (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
+      for (const { row, position } of errors.sound(rows))
+        rejectFaultyAddress(list, row, position, errors)
+      return readRowKeys(rows, extensions, fixedKeys, errors).map((keyed) => ({
+        row: cellOf(list, keyed),
+        position: keyed.position,
+      }))
+    },
+    findFaults: () => findMissingRows(trx, list),
+    write: async () => {
+      const updated = await (list.is_calendar ? writeDays : writePrices)(trx, list)
+      return { created: 0, updated }
+    },
+  }
+}
+
+const cellColumns: InputColumn<Cell>[] = [
+  ...keyColumns,
+  { name: 'price', type: 'numeric', value: ({ price }) => price },
+  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
+  { name: 'date', type: 'date', value: ({ date }) => date ?? null },
+]
+
+/** The prices of a group of cells as an array, each at the place that `placeOf` has for it, from 1. */
+function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unknown> {
+  const places = Array.from(
+    { length },
+    (_, index) => sql`max(f.price) filter (where ${placeOf} = ${sql.lit(index + 1)})`,
+  )
+  return sql`array[${sql.join(places)}]`
+}
+
+function writePrices(trx: Trx, list: PriceList): Promise<number> {
+  const prices = pricesBy(sql`f.dimension`, list.price_dimensions.length)
+  const input = sql`(
+    select r.id, ${prices} as prices from pg_temp.feed f ${joinPublished(list)} group by r.id
+  ) as input`
+  return mergePrices(trx, list, input)
+}
+
+async function writeDays(trx: Trx, list: PriceList): Promise<number> {
+  const prices = pricesBy(sql`extract(day from f.date)`, daysInChunk)
+  const input = sql`(
+    select r.id as row_id, f.dimension, date_trunc('month', f.date)::date as month, ${prices} as prices
+    from pg_temp.feed f ${joinPublished(list)}
+    group by r.id, f.dimension, date_trunc('month', f.date)
+  ) as input`
+  await mergeMonths(trx, list, input)
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (select distinct code, extensions from pg_temp.feed) as named`.execute(
+    trx,
+  )
+  return rows[0]?.count ?? 0
+}

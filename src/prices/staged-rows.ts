@@ -1,0 +1,82 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Column } from '../catalog/columns.ts'
+import type { FeedColumn, StagedFault } from '../contract/feed.ts'
+import { unavailable } from '../contract/problem.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import { findOldestJob } from '../jobs/turn.ts'
+import { isPublished } from '../price-lists/publication.ts'
+import {
+  findPriceList,
+  lockPriceList,
+  type PriceList,
+  rejectUnmanaged,
+  rejectUnpublished,
+} from '../price-lists/queries.ts'
+import { findNamedList } from './payload.ts'
+
+/** How a file names its list: query parameters. */
+export interface ListQuery {
+  price_list_name?: string
+  price_list_id?: number
+}
+
+/** What exports have beside the row and its prices. */
+export const exportedKeys = ['pk', 'extended_catalog_id', 'margin']
+
+/** The list that a file is for. It is not locked while the file arrives. */
+export async function findFeedList(
+  trx: Trx,
+  account: number,
+  query: ListQuery = {},
+): Promise<PriceList> {
+  rejectUnnamed(query)
+  const list = await findNamedList(query, (by) => findPriceList(trx, account, by))
+  rejectUnmanaged(list)
+  rejectUnpublished(list)
+  return list
+}
+
+function rejectUnnamed({ price_list_name, price_list_id }: ListQuery): void {
+  if (price_list_name !== undefined || price_list_id !== undefined) return
+  const message = 'price_list_name or price_list_id is required for a file'
+  const pointer = '#/query/price_list_name'
+  throw invalidRequest([{ pointer, code: 'required', message }])
+}
+
+/** Extensions as columns of a file; every row names all of them. */
+export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
+  return extensions.map(({ name, type }) => ({ name, type, isRequired: true }))
+}
+
+/** How the key of a row of the list is staged. */
+export const keyColumns: InputColumn<{ code: string; extensions: string[] }>[] = [
+  { name: 'code', type: 'text', value: ({ code }) => code },
+  { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
+]
+
+/** SQL that joins the staged rows `f` with the published rows `r` of the list. */
+export function joinPublished({ account_id, id }: PriceList): RawBuilder<unknown> {
+  return sql`
+    join price_lists l on l.account_id = ${account_id} and l.id = ${id}
+    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id}
+      and r.code = f.code and r.extensions = f.extensions and ${isPublished}`
+}
+
+/**
+ * Locks the list, whose rows are now all there, and answers the staged rows that it does not have. A row may be on its
+ * way: then jobs that were accepted earlier go first.
+ */
+export async function findMissingRows(trx: Trx, list: PriceList): Promise<StagedFault[]> {
+  await lockPriceList(trx, list.account_id, { id: list.id })
+  const { rows } = await sql<{ position: number; line: number }>`
+    select position, line from pg_temp.feed
+    where position not in (select f.position from pg_temp.feed f ${joinPublished(list)})
+    order by position`.execute(trx)
+  if (rows.length > 0 && (await findOldestJob(trx, list.account_id, list.id)) !== undefined)
+    throw unavailable('Jobs work on this price list; try again when they are done.', 2)
+  const message = 'this row is not in the published list'
+  return rows.map((row) => ({ ...row, field: 'code', code: 'row_not_in_list', message }))
+}

@@ -1,0 +1,131 @@
+import { parse } from 'csv-parse/sync'
+import t, { type Test } from 'tap'
+import { hostileTexts } from '../helpers/hostile.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const texts = [
+  ...hostileTexts,
+  ...['=1+1', '+x', '-x', '-5', '@SUM(A1)', "'=x", "''-x", "'", '\t=1', '\r=1', '"', '""', '1e5'],
+  ...['TRUE', '007', '[1]', '{"a":1}', 'ελληνικά', '日本語', 'עברית'],
+]
+
+/** What is loaded and read under these paths; `key` is what a new account gives anew. */
+interface Resource {
+  load: string
+  read: string
+  rows: object[]
+}
+
+const schema = {
+  attributes: [
+    { name: 'about, "it"', type: 'string' },
+    { name: 'rank', type: 'integer' },
+  ],
+  extensions: [
+    { name: '=size', type: 'string' },
+    { name: 'kept', type: 'boolean' },
+    { name: 'since', type: 'date' },
+  ],
+  costs: [{ name: 'cost' }],
+}
+const product = { kept: true, since: '2024-02-29' }
+
+const resources: Record<string, Resource> = {
+  products: {
+    load: '/api/v1/product_catalog/bulk_create_or_update/',
+    read: '/api/v1/product_catalog/',
+    rows: texts.flatMap((text, index) => [
+      { ...product, code: text, '=size': text, 'about, "it"': text, rank: 2 ** 53 - 1 - index },
+      { ...product, code: text, '=size': 'L', kept: false, cost: 999999999.999999, active: false },
+    ]),
+  },
+  sales: {
+    load: '/api/v1/sales_history/bulk_create_or_update',
+    read: '/api/v1/sales_history/',
+    rows: texts.map((text, index) => ({
+      ...{ transaction_id: text, code: text, extension: index % 2 ? text : '', client_code: text },
+      ...{ quantity: '-1.50', revenue: '999999999.999999', active_price: '0.000001' },
+      ...{ departure_date: '2026-11-27', transaction_date: '2026-11-27T08:26:00.123456Z' },
+    })),
+  },
+  'competitor prices': {
+    load: '/api/v1/competitor_prices/bulk_create_or_update/',
+    read: '/api/v1/competitor_prices/',
+    rows: texts.map((text) => ({
+      ...{ code: text, '=size': text, kept: 'true', rank: '-42', competitor_name: text },
+      ...{ competitor_price: 123456789.012345, latest_update: '2026-11-27T08:26:00.123Z' },
+    })),
+  },
+  agreements: {
+    load: '/api/v1/agreement/bulk_create_or_update',
+    read: '/api/v1/agreement/',
+    rows: texts.map((text) => ({
+      ...{ name: text, client_code: text, price_list_code: text },
+      price_line: { product_code: text, [text]: text, one: 1, yes: true, text: '1' },
+      prices: { [text]: 0.000001, 'by day': { '2026-11-27': 999999999999999 } },
+    })),
+  },
+  promotions: {
+    load: '/api/v1/promotions/bulk_create_or_update/',
+    read: '/api/v1/promotions/',
+    rows: texts.map((text) => ({
+      ...{
+        name: text,
+        kind: 'amount',
+        value: 0.5,
+        valid_from: '2026-01-01',
+        valid_to: '2026-01-02',
+      },
+      product_filters: { code: [text], rank: [1] },
+      price_dimensions: [text, 'x'],
+    })),
+  },
+}
+
+const types = ['text/csv', 'application/x-ndjson']
+
+for (const [name, { load, read, rows }] of Object.entries(resources)) {
+  for (const type of types) {
+    t.test(`${name} exported as ${type} and loaded elsewhere are the same`, async (t) => {
+      const [from, to] = [await anAccount(t), await anAccount(t)]
+      const loaded = await from.post(load, rows)
+      t.ok(loaded.status < 300, 'loaded', { body: loaded.body })
+      const file = await from.send('GET', read, undefined, { accept: type })
+      t.match(file.headers['content-type'], type)
+      const { status, body } = await to.send('POST', load, file.body, { 'content-type': type })
+      t.ok(status < 300, 'loaded again', { body })
+      t.match(body, { rows: rows.length, created: rows.length, updated: 0 })
+      t.strictSame(await stateOf(to, read), await stateOf(from, read))
+      const again = await to.send('POST', load, file.body, { 'content-type': type })
+      t.match(again.body, { rows: rows.length, created: 0, updated: rows.length })
+    })
+  }
+}
+
+t.test('no cell of an exported CSV file is a formula', async (t) => {
+  const account = await anAccount(t)
+  for (const { load, read, rows } of Object.values(resources)) {
+    await account.post(load, rows)
+    const { body } = await account.send('GET', read, undefined, { accept: 'text/csv' })
+    for (const cell of parse(body).flat() as string[])
+      t.notMatch(cell, /^(?!-?[\d.]+$)[=+\-@\t\r\n]/, JSON.stringify(cell))
+  }
+})
+
+async function anAccount(t: Test): Promise<TestAccount> {
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', schema)
+  await account.post('/api/v1/competitor_prices/schema/create_schema/', {
+    attributes_config: ['code', '=size', 'kept', 'rank'],
+  })
+  return account
+}
+
+async function stateOf(account: TestAccount, path: string): Promise<string[]> {
+  const { body } = await account.get(`${path}?limit=1000`)
+  const withoutIds = body.results.map(
+    ({ id, extended_catalog_id, ...row }: Record<string, unknown>) => JSON.stringify(row),
+  )
+  return withoutIds.sort()
+}

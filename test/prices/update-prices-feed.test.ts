@@ -1,0 +1,121 @@
+import t from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+
+const path = '/api/v1/prices/bulk_update_prices/'
+const service = await startTestService(t)
+const codes = ['A', '=B', '"C"\n']
+const countries = ['UK', 'FR']
+const keys = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+
+const send = (shop: TestAccount, query: string, file: string, type = 'text/csv') =>
+  shop.send('POST', `${path}?${query}`, file, { 'content-type': type })
+
+t.test('prices of a file are set like those of JSON; the others stay', async (t) => {
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, { price_dimensions: ['retail', 'wholesale'] })
+  await addProducts(shop, 'list', keys)
+  await setPrices(shop, 'list', [{ ...keys[0], price_dimension: 'wholesale', price: 9 }])
+  const file = 'country,code,price_dimension,price\nUK,A,retail,1.50\nFR,A,wholesale,2\n'
+  const answer = await send(shop, 'price_list_name=list', file)
+  t.match(answer, { status: 201, body: { rows: 2, created: 0, updated: 2 } })
+  const prices = (await rowsOf(shop, list)).filter(({ code }) => code === 'A')
+  t.match(Object.fromEntries(prices.map(({ country, prices }) => [country, prices])), {
+    UK: { retail: 1.5, wholesale: 9 },
+    FR: { retail: 0, wholesale: 2 },
+  })
+})
+
+const lists: Record<string, object> = {
+  'with dimensions': { price_dimensions: ['retail', '=x', 'a,"b"'] },
+  'of days': { is_calendar: true, valid_from: '2027-12-30', valid_to: '2028-02-01' },
+}
+for (const [kind, overrides] of Object.entries(lists)) {
+  for (const type of ['text/csv', 'application/x-ndjson']) {
+    t.test(
+      `a list ${kind}, exported as ${type} and loaded into another, is the same`,
+      async (t) => {
+        const shop = await aShop(t, service, { codes, countries })
+        const from = await aList(shop, { ...overrides, name: 'from' })
+        const to = await aList(shop, { ...overrides, name: 'to' })
+        for (const name of ['from', 'to']) await addProducts(shop, name, keys)
+        const isCalendar = kind === 'of days'
+        const set = isCalendar
+          ? ['2027-12-30', '2027-12-31', '2028-02-29'].map((date, index) => ({
+              date,
+              price: index + 0.5,
+            }))
+          : ['retail', '=x'].map((price_dimension) => ({
+              price_dimension,
+              price: 999999999.999999,
+            }))
+        await setPrices(
+          shop,
+          'from',
+          set.flatMap((one) => keys.slice(1).map((key) => ({ ...key, ...one }))),
+        )
+        const path = `/api/v1/price_list/${from.id}/rows`
+        const file = await shop.send('GET', path, undefined, { accept: type })
+        const { status, body } = await send(shop, `price_list_id=${to.id}`, file.body, type)
+        t.match({ status, body }, { status: 201, body: { updated: keys.length } })
+        for (const date of isCalendar
+          ? ['2027-12-30', '2027-12-31', '2028-02-29', '2028-01-01']
+          : ['']) {
+          const query = date && `date=${date}`
+          t.strictSame(
+            withoutIds(await rowsOf(shop, to, query)),
+            withoutIds(await rowsOf(shop, from, query)),
+          )
+        }
+      },
+    )
+  }
+}
+
+t.test('bad rows of a file are named, and nothing is set', async (t) => {
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, {})
+  await addProducts(shop, 'list', keys)
+  const before = await rowsOf(shop, list)
+  const cases: [string, ...[number, string, string][]][] = [
+    ['country,code,price\nUK,A,1\nUK,X,1\n', [3, '/1/code', 'row_not_in_list']],
+    ['country,code,price\nUK,A,1\nUK,A,2\n', [3, '/1', 'duplicate_row']],
+    ['country,code,price\nUK,A,-1\nUK,A,x\n', [2, '/0/price', 'range'], [3, '/1/price', 'type']],
+    ['country,code,price,date\nUK,A,1,2026-01-01\n', [2, '/0/date', 'not_allowed']],
+    ['country,code,price\n,A,1\n', [2, '/0/country', 'required']],
+    ['code,price\nA,1\n', [1, '#/columns/country', 'required']],
+    ['country,code,price,extensions\nUK,A,1,{}\n', [1, '#/columns/extensions', 'unknown_key']],
+  ]
+  for (const [file, ...faults] of cases) {
+    const { status, body } = await send(shop, 'price_list_name=list', file)
+    t.equal(status, 400, file)
+    t.strictSame(
+      body.errors.map(({ line, pointer, code }: Record<string, unknown>) => [line, pointer, code]),
+      faults,
+      file,
+    )
+  }
+  t.strictSame(await rowsOf(shop, list), before)
+})
+
+t.test('the query names the list', async (t) => {
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, {})
+  const file = 'country,code,price\nUK,A,1\n'
+  t.match(await send(shop, '', file), {
+    status: 400,
+    body: { errors: [{ pointer: '#/query/price_list_name', code: 'required' }] },
+  })
+  t.match(await send(shop, 'price_list_name=other', file), { status: 404 })
+  t.match(await send(shop, `price_list_name=list&price_list_id=${list.id + 1}`, file), {
+    status: 404,
+  })
+  t.match(await send(shop, 'price_list_name=list', file), {
+    status: 409,
+    body: { type: 'price-list-not-published' },
+  })
+})
+
+function withoutIds(rows: Record<string, unknown>[]): unknown[] {
+  return rows.map(({ pk: _, ...row }) => JSON.stringify(row)).sort()
+}
