@@ -215,7 +215,9 @@ export interface paths {
          * Look at the rows of a price list
          * @description The published rows carry their prices, dynamic attributes and margins, one price and one margin per price
          *     dimension; a list that is not published has none. The draft says which rows belong to the list and carries no
-         *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero, when a cost of the
+         *     prices. For a calendar list `date` picks the day. A file (CSV or NDJSON) has a line for each price of the published
+         *     version, as `bulk_update_prices` takes them, in a calendar list for each day that has one unless `date` picks one;
+         *     of the draft a line for each row. A margin is `null` on division by zero, when a cost of the
          *     formula is absent, when a step of the formula takes more than 1,000 digits, or when it is beyond what a JSON
          *     number can hold.
          */
@@ -621,6 +623,10 @@ export interface paths {
          *     checked against a list.
          *
          *     The answer is an empty object; look the agreements up for their ids.
+         *
+         *     In CSV, `price_line.product_code` and the like are texts, `prices.retail` a price and `prices.retail.2026-11-27` the
+         *     price of a day. A price line with numbers or booleans, or a name that ends like a day, takes a column `price_line` or
+         *     `prices` with JSON.
          */
         post: operations["upsertAgreements"];
         delete?: never;
@@ -1009,6 +1015,29 @@ export interface components {
          *     ]
          */
         RowIds: components["schemas"]["Id"][];
+        /** @description The rows as CSV; the first line names the columns. */
+        CsvFeed: string;
+        /** @description The rows as NDJSON, one JSON object on each line. */
+        NdjsonFeed: string;
+        /** @description Everything that matches, as of one moment, as CSV with a header; `offset` and `limit` are not looked at. */
+        CsvExport: string;
+        /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` are not looked at. */
+        NdjsonExport: string;
+        /**
+         * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound.
+         * @example code,extension,error
+         *     85123A,,
+         *     ,UK,code: is required
+         */
+        RejectedFile: string;
+        FeedResult: {
+            /** @description How many rows the file has, repeated ones counted. */
+            rows: number;
+            /** @description How many things are new. */
+            created: number;
+            /** @description How many things existed, changed or not. */
+            updated: number;
+        };
         /**
          * @description Which catalog products are taken: a map from `code`, an attribute or an extension to the list of allowed
          *     values of that column's type. All keys must match (AND), any value of a key will do (OR). `{}` allows all.
@@ -1711,6 +1740,7 @@ export interface components {
          * @description Which problem it is; each is followed by its status.
          *
          *     - `malformed-body` 400: the body is not valid JSON
+         *     - `malformed-file` 400: the CSV or NDJSON file cannot be read on from a line, or is not whole
          *     - `invalid-request` 400: it does not match the contract or has bad rows
          *     - `result-too-large` 400: a read expands to too many rows
          *     - `unauthorized` 401: no valid token, or no such e-mail and password
@@ -1736,12 +1766,14 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
         RequestError: {
-            /** @description JSON Pointer into the body; for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`. */
+            /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;
             /** @description Index of the row in the payload, from 0. */
             row?: number;
+            /** @description Line of a file on which the row begins, from 1. */
+            line?: number;
             /** @description The field of the row. */
             field?: string;
             code: components["schemas"]["ErrorCode"];
@@ -1759,6 +1791,7 @@ export interface components {
          *     - `length`: the text, array or object is too short or too long
          *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
          *     - `duplicate_row`: two rows with one key differ
+         *     - `malformed_row`: the line of a file is no JSON, or has not as many fields as the header
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
          *     - `filtered_out`: the list's filters exclude the product
@@ -1772,7 +1805,7 @@ export interface components {
          *     - `conflicting_keys`: two keys say different things
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys";
     };
     responses: {
         /** @description Malformed JSON, a wrong shape, or bad rows; all bad rows are listed and nothing was written. */
@@ -1782,6 +1815,20 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description A malformed body, a wrong shape, or bad rows; all bad rows are listed and nothing was written. A file with bad rows
+         *     comes back as it was sent, with an `error` in each bad row, when its media type is what `Accept` likes best.
+         */
+        BadFeed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "text/csv": components["schemas"]["RejectedFile"];
+                "application/x-ndjson": components["schemas"]["RejectedFile"];
             };
         };
         /** @description No valid token (or, for the login, no such e-mail and password). */
@@ -2029,6 +2076,10 @@ export interface components {
          * @example sales-2026-11-27-1
          */
         IdempotencyKey: string;
+        /** @description For a file, the name of the price list; a JSON body names it itself. */
+        FeedListName: components["schemas"]["Text"];
+        /** @description For a file, the id of the price list, instead of its name or beside it. */
+        FeedListId: components["schemas"]["Id"];
         /** @description How many results to skip. */
         Offset: number;
         /** @description How many results to answer at most. */
@@ -2302,6 +2353,18 @@ export interface operations {
                  *     ]
                  */
                 "application/json": components["schemas"]["ProductInput"][];
+                /**
+                 * @example code,country,description,purchase,freight,active
+                 *     85123A,United Kingdom,White hanging heart,1.1,0.15,
+                 *     85123A,France,,1.1,0.4,
+                 *     71053,United Kingdom,White metal lantern,,,FALSE
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /**
+                 * @example {"code":"85123A","country":"United Kingdom","description":"White hanging heart","purchase":1.1,"freight":0.15}
+                 *     {"code":"71053","country":"United Kingdom","description":"White metal lantern","active":false}
+                 */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -2323,9 +2386,17 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedUpdated"];
+                    /**
+                     * @example {
+                     *       "rows": 3,
+                     *       "created": 3,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -2393,6 +2464,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ProductPage"];
+                    /**
+                     * @example extended_catalog_id,code,country,description,purchase,freight,active
+                     *     1,71053,United Kingdom,White metal lantern,,,false
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"extended_catalog_id":1,"code":"71053","country":"United Kingdom","description":"White metal lantern","active":false} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2719,6 +2797,14 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PriceListRowPage"];
+                    /**
+                     * @example pk,extended_catalog_id,code,country,price_dimension,price,margin
+                     *     2,3,85123A,United Kingdom,retail,2.55,50.980392
+                     *     2,3,85123A,United Kingdom,wholesale,2.1,40.47619
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55,"margin":50.980392} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2797,7 +2883,12 @@ export interface operations {
     };
     updatePrices: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
@@ -2833,6 +2924,14 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["UpdatePricesInput"];
+                /**
+                 * @example code,country,price_dimension,price
+                 *     85123A,United Kingdom,retail,2.55
+                 *     85123A,United Kingdom,wholesale,2.1
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -2849,9 +2948,17 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["RowIds"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 0,
+                     *       "updated": 1
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -3037,7 +3144,12 @@ export interface operations {
     };
     updateDynamicAttributes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
@@ -3076,6 +3188,14 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateDynamicAttributesInput"];
+                /**
+                 * @example code,country,dynamic_attribute_name,dynamic_attribute_value
+                 *     85123A,United Kingdom,shelf,"{""aisle"":4,""side"":""left""}"
+                 *     85123A,United Kingdom,clearance,FALSE
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"United Kingdom","dynamic_attribute_name":"clearance","dynamic_attribute_value":false} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -3092,9 +3212,17 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["RowIds"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 0,
+                     *       "updated": 1
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -3156,6 +3284,14 @@ export interface operations {
                  *     ]
                  */
                 "application/json": components["schemas"]["PromotionInput"][];
+                /**
+                 * @example name,kind,value,valid_from,valid_to,price_lists,product_filters,price_dimensions
+                 *     Black Friday,percentage,20,2026-11-27,2026-11-30,"[""Retail 2026""]","{""country"":[""United Kingdom""]}","[""retail""]"
+                 *     One pound off,amount,1,2026-11-01,2026-11-30,,,
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"name":"One pound off","kind":"amount","value":1,"valid_from":"2026-11-01","valid_to":"2026-11-30"} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -3176,9 +3312,17 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedUpdated"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 2,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3250,6 +3394,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PromotionPage"];
+                    /**
+                     * @example id,name,kind,value,valid_from,valid_to,price_lists,product_filters,price_dimensions
+                     *     2,One pound off,amount,1,2026-11-01,2026-11-30,,,
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"id":2,"name":"One pound off","kind":"amount","value":1,"valid_from":"2026-11-01","valid_to":"2026-11-30"} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3333,6 +3484,17 @@ export interface operations {
                  *     ]
                  */
                 "application/json": components["schemas"]["SaleInput"][];
+                /**
+                 * @example transaction_id,price_list_name,price_dimension,code,extension,quantity,active_price,client_code,revenue,transaction_date,currency
+                 *     536365-1,Retail 2026,retail,85123A,United Kingdom,6,2.55,17850,15.30,2010-12-01T08:26:00Z,GBP
+                 *     C536379-1,,,D,,-1,,,-27.50,,
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /**
+                 * @example {"transaction_id":"536365-1","price_list_name":"Retail 2026","price_dimension":"retail","code":"85123A","extension":"United Kingdom","quantity":"6","active_price":"2.55","client_code":"17850","revenue":"15.30","transaction_date":"2010-12-01T08:26:00Z","currency":"GBP"}
+                 *     {"transaction_id":"C536379-1","code":"D","extension":"","quantity":"-1","revenue":"-27.50"}
+                 */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -3350,9 +3512,17 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["RowIds"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 2,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3423,6 +3593,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SalePage"];
+                    /**
+                     * @example id,transaction_id,price_list_name,price_dimension,code,extension,quantity,revenue,active_price,client_code,agreement_code,departure_date,transaction_date,currency
+                     *     1,536365-1,Retail 2026,retail,85123A,United Kingdom,6,15.30,2.55,17850,,,2010-12-01T08:26:00.000Z,GBP
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"id":2,"transaction_id":"C536379-1","code":"D","extension":"","quantity":"-1","revenue":"-27.50"} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3580,6 +3757,14 @@ export interface operations {
                  *     ]
                  */
                 "application/json": components["schemas"]["CompetitorPriceInput"][];
+                /**
+                 * @example code,country,competitor_name,competitor_price,latest_update
+                 *     85123A,United Kingdom,Lantern & Co,2.39,2026-11-27T08:26:00Z
+                 *     85123A,France,Lantern & Co,2.95,
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"France","competitor_name":"Lantern & Co","competitor_price":2.95} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -3600,9 +3785,17 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CompetitorHashes"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 2,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3665,6 +3858,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["CompetitorPricePage"];
+                    /**
+                     * @example id,hash,code,country,competitor_name,departure_date,competitor_price,latest_update
+                     *     1,2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000000Z
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"id":1,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000000Z"} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3727,6 +3927,13 @@ export interface operations {
                  *     ]
                  */
                 "application/json": components["schemas"]["AgreementInput"][];
+                /**
+                 * @example name,client_code,price_list_code,price_line.product_code,prices.price.2026-07-01,prices.price.2026-07-02
+                 *     Summer rental,13047,Rental,TENT-4,45,39.5
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"name":"Summer rental","client_code":"13047","price_list_code":"Rental","price_line":{"product_code":"TENT-4"},"prices":{"price":{"2026-07-01":45,"2026-07-02":39.5}}} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -3739,9 +3946,17 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "rows": 1,
+                     *       "created": 1,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3817,6 +4032,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AgreementPage"];
+                    /**
+                     * @example id,name,client_code,price_list_code,price_line,prices
+                     *     1,Frame contract 2026,17850,Retail 2026,"{""attribute_1"":""Home"",""product_code"":""85123A""}","{""retail"":2.35}"
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"id":1,"name":"Frame contract 2026","client_code":"17850","price_list_code":"Retail 2026","price_line":{"product_code":"85123A"},"prices":{"retail":2.35}} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
