@@ -10,7 +10,7 @@ export function describeLoaded(file: string, loaded: Loaded, seconds: number): s
   const { rows, created, updated, isReplayed } = loaded
   const isUnknown = created === undefined || updated === undefined
   const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated`
-  const counts = `${number(rows)} rows${news}`
+  const counts = `${rowCount(rows)}${news}`
   if (isReplayed)
     return `${file}: ${counts}, loaded before; nothing was done (--again loads it again).`
   const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
@@ -35,6 +35,11 @@ export function describeRefused(
 function place({ line, field }: RowError): string {
   const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(field ? [field] : [])]
   return parts.length > 0 ? `${parts.join(', ')}: ` : ''
+}
+
+/** `1 row`, `2,000 rows`. */
+export function rowCount(rows: number): string {
+  return `${number(rows)} ${rows === 1 ? 'row' : 'rows'}`
 }
 
 function number(value: number): string {

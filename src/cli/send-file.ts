@@ -1,11 +1,9 @@
-import { createWriteStream } from 'node:fs'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { Schemas } from '../client/index.ts'
 import type { FeedFile } from './feed-file.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
+import { writeTo } from './write-to.ts'
 
 /** A file on its way into the service. */
 export interface Load extends Shared {
@@ -33,7 +31,7 @@ export async function sendFile(load: Load): Promise<Loaded> {
 /** Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. */
 export async function writeRejects(load: Load, target: string): Promise<void> {
   const { data } = await post(load, load.file.mediaType, 'stream')
-  await pipeline(Readable.fromWeb(data as never), createWriteStream(target))
+  await writeTo(target, data as unknown as ReadableStream<Uint8Array>)
 }
 
 function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {

@@ -1,6 +1,7 @@
 import { Argument, Option } from '@commander-js/extra-typings'
 import { UsageFault } from '../faults.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
+import { rowCount } from '../load-report.ts'
 import { answer, type Program } from '../program.ts'
 import { startBar } from '../progress-bar.ts'
 import { countingRows, type Export, openExport } from '../read-export.ts'
@@ -42,7 +43,7 @@ export function addExport(program: Program): void {
         await writeTo(output, countingRows(chunks, wanted.format, onRows))
         bar.stop()
         if (output !== undefined)
-          answer(options, { file: output, rows }, `${output}: ${rows.toLocaleString('en')} rows.`)
+          answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
       } finally {
         bar.stop()
       }

@@ -3,7 +3,7 @@ import { Argument } from '@commander-js/extra-typings'
 import { Problem } from '../../client/index.ts'
 import { addRows } from '../add-rows.ts'
 import { Failed, UsageFault } from '../faults.ts'
-import { fingerprint, openFeedFile } from '../feed-file.ts'
+import { type FeedFile, fingerprint, openFeedFile } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { describeLoaded, describeRefused } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -46,6 +46,7 @@ Examples:
       const files = names.map(openFeedFile)
       let refused = 0
       for (const file of files) if (!(await loadOne(kind, file, options))) refused++
+      if (refused > 0 && files.length === 1) throw new Failed(`${names[0]} was refused.`)
       if (refused > 0) throw new Failed(`Refused: ${refused} of ${files.length} files.`)
     })
 }
@@ -61,38 +62,36 @@ function rejectMisuse(kind: FeedKind, names: string[], { list, rejects }: LoadOp
 }
 
 /** Loads a file and tells how it went; false: it was refused. */
-async function loadOne(kind: FeedKind, file: Load['file'], options: LoadOptions): Promise<boolean> {
+async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
   const { list } = options
   const startedAt = Date.now()
   const key = options.again ? randomUUID() : await fingerprint(file, `${kind}\n${list ?? ''}`)
   const bar = startBar(file.name, options)
-  const load: Load = {
-    ...{ ...options, kind, list, file, key },
-    onBytes: (bytes) => bar.show(bytes, file.bytes, speed(bytes, startedAt)),
-  }
+  const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
+  const load: Load = { ...options, kind, list, file, key, onBytes }
   try {
     const loaded = await (kind === 'rows' ? addRows(load) : sendFile(load))
     bar.stop()
     const seconds = (Date.now() - startedAt) / 1000
-    answer(
-      options,
-      { file: file.name, ...loaded, seconds },
-      describeLoaded(file.name, loaded, seconds),
-    )
+    const told = { file: file.name, ...loaded, seconds }
+    answer(options, told, describeLoaded(file.name, loaded, seconds))
     return true
   } catch (error) {
     bar.stop()
     if (!isOfFile(error)) throw error
-    tellRefused(error, file.name, options)
-    if (options.rejects !== undefined) await writeRejects(load, options.rejects)
+    await tellRefused(error, load, options)
     return false
   }
 }
 
-function tellRefused(problem: Problem, file: string, options: LoadOptions): void {
+async function tellRefused(problem: Problem, load: Load, options: LoadOptions): Promise<void> {
   const { type, detail, errors, errorCount: error_count } = problem
+  // A file that cannot be read to its end has no rows to give back.
+  const rejects = type === 'invalid-request' ? options.rejects : undefined
+  if (rejects !== undefined) await writeRejects(load, rejects)
+  const file = load.file.name
   if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
-  else console.error(describeRefused(file, problem, options.rejects))
+  else console.error(describeRefused(file, problem, rejects))
 }
 
 /** Whether another file may fare better. */
