@@ -33,6 +33,7 @@ export interface Accounts {
   created_at: Generated<Date>;
   id: Generated<number>;
   name: string;
+  settings_version: Generated<number>;
 }
 
 export interface Agreements {
@@ -119,6 +120,7 @@ export interface PriceListRows {
   added_version: number;
   code: string;
   dynamic_attributes: Json | null;
+  extension_key: string;
   extensions: string[];
   id: Generated<number>;
   price_list_id: number;
@@ -154,6 +156,7 @@ export interface Products {
   active: boolean | null;
   code: string;
   costs: ArrayType<number>;
+  extension_key: string;
   extensions: string[];
   id: Generated<number>;
 }

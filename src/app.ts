@@ -20,10 +20,15 @@ export interface AppServices extends Context {
   readingDb: Database
   /** For requests that bring or take a file. */
   filesDb: Database
+  /** For answers that are sent while they are read. */
+  sendingDb: Database
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
 }
+
+/** Headers are small: who takes longer holds a socket and sends nothing. */
+const headersMs = 15_000
 
 /** The HTTP interface of the service, ready to listen. */
 export async function buildApp({
@@ -31,6 +36,7 @@ export async function buildApp({
   db,
   readingDb,
   filesDb,
+  sendingDb,
   healthDb,
   isStopping,
   ...context
@@ -45,15 +51,19 @@ export async function buildApp({
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
-    // A file may take as long as it goes on; other bodies have their own limit of time.
-    requestTimeout: 3_600_000,
-    connectionTimeout: 150_000,
+    // A file takes as long as it goes on; the other bodies have their time from the hook for all requests.
+    requestTimeout: fileArrivalMs,
+    connectionTimeout: config.load.arrivalMs + 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
     clientErrorHandler: answerUnreadable,
     // Node would answer a request without Host itself, with no body; the hook for all requests does.
-    http: { requireHostHeader: false },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: Math.min(headersMs, config.load.arrivalMs),
+      connectionsCheckingInterval: 5000,
+    },
     frameworkErrors: answerBadPath(authenticate),
     return503OnClosing: true,
   })
@@ -68,9 +78,12 @@ export async function buildApp({
   })
   await registerDocumentation(app)
   const service = serviceHandlers({ db: healthDb, isStopping })
-  await registerContract(app, { db, readingDb, filesDb, context, service, config }, authenticate)
+  const databases = { db, readingDb, sendingDb, filesDb }
+  await registerContract(app, { ...databases, context, service, config }, authenticate)
   return app
 }
+
+const fileArrivalMs = 3_600_000
 
 /** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
 function answerUnreadable(
@@ -81,7 +94,9 @@ function answerUnreadable(
     socket.destroy()
     return
   }
-  const problem = new Problem('malformed-body', 'The request is not valid HTTP.', { cause: error })
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const detail = isLate ? 'The request did not arrive in time.' : 'The request is not valid HTTP.'
+  const problem = new Problem('malformed-body', detail, { cause: error })
   const { status } = problemTypes[problem.type]
   const body = JSON.stringify(problemBody(problem, randomUUID()))
   const headers = `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`

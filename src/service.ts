@@ -35,11 +35,17 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   await installQueue(server.url)
   const stopping = new AbortController()
   const onError = (error: Error) => app.log.error({ err: error }, 'database connection failed')
-  const pools = openPools(server.url, onError)
+  const pools = openPools(server.url, config.load.databaseConnections, onError)
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
     ...{ config, limits: config.limits, boss },
-    ...{ db: pools.writes, readingDb: pools.reads, healthDb: pools.health, filesDb: pools.files },
+    ...{
+      db: pools.writes,
+      readingDb: pools.reads,
+      sendingDb: pools.sending,
+      filesDb: pools.files,
+      healthDb: pools.health,
+    },
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
@@ -72,19 +78,30 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 /** Reads, writes, jobs and health checks wait for their own connections only. */
 function openPools(
   url: string,
+  connectionsMax: number,
   onError: (error: Error) => void,
-): Record<'reads' | 'writes' | 'files' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
-      ...{ name, onError, connectionsMax: 4, client: CopyingClient },
-      ...{ acquireTimeoutMs: 2500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
+      ...{ name, onError, connectionsMax, client: CopyingClient },
+      // Requests have their turn before they come here: this is the time in which a connection must open.
+      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
       ...options,
     })
   return {
     reads: open('reads', { client: ReadingClient }),
     writes: open('writes', {}),
-    files: open('files', { statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 }),
-    jobs: open('jobs', { statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 }),
-    health: open('health', { connectionsMax: 1, statementTimeoutMs: 2000 }),
+    // As long as a client takes to fetch a million rows.
+    sending: open('sending', { connectionsMax: 4, statementTimeoutMs: 600_000 }),
+    // Ten million rows come and go at the pace of a client, which may pause.
+    files: open('files', {
+      ...{ connectionsMax: 4, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
+      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 },
+    }),
+    jobs: open('jobs', {
+      ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
+      ...{ statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 },
+    }),
+    health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),
   }
 }

@@ -17,6 +17,19 @@ function faultsOf(environment: Record<string, string>): string[] {
   }
 }
 
+const loadNames = [
+  'BODIES_IN_FLIGHT_MB',
+  'DATABASE_CONNECTIONS',
+  'ACCOUNT_WRITES',
+  'ACCOUNT_WAITING',
+  'ACCOUNT_WAIT_SECONDS',
+  'ACCOUNT_REQUESTS_PER_SECOND',
+  'WAITING',
+  'EVENT_LOOP_DELAY_MS',
+  'SOCKETS',
+  'ARRIVAL_SECONDS',
+]
+
 t.test('nothing set gives the embedded database and the documented limits', async (t) => {
   t.strictSame(readConfig({}), {
     port: 3000,
@@ -27,7 +40,22 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     jwks: undefined,
     logLevel: 'info',
     role: 'all',
-    limits: { bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+    limits: {
+      ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+      ...{ feedBytesMax: 4096 * 1024 * 1024, feedRowsMax: 10_000_000 },
+    },
+    load: {
+      bodiesInFlightBytesMax: 256 * 1024 * 1024,
+      databaseConnections: 4,
+      accountWritesMax: 2,
+      accountWaitingMax: 200,
+      accountWaitMs: 30_000,
+      accountRequestsPerSecond: 0,
+      waitingMax: 500,
+      eventLoopDelayMaxMs: 500,
+      socketsMax: 5000,
+      arrivalMs: 120_000,
+    },
   })
 })
 
@@ -43,6 +71,9 @@ t.test('an empty value is as good as none', async (t) => {
     'BODY_LIMIT_MB',
     'ROWS_MAX',
     'READ_ROWS_MAX',
+    'FEED_LIMIT_MB',
+    'FEED_ROWS_MAX',
+    ...loadNames,
     'JWT_JWKS_URL',
     'JWT_ISSUER',
     'JWT_AUDIENCE',
@@ -67,6 +98,7 @@ t.test('each setting is read', async (t) => {
     READ_ROWS_MAX: '3',
     FEED_LIMIT_MB: '4',
     FEED_ROWS_MAX: '5',
+    ...Object.fromEntries(loadNames.map((name, index) => [name, String(index + 4)])),
   })
   t.strictSame(config, {
     port: 0,
@@ -85,8 +117,21 @@ t.test('each setting is read', async (t) => {
       ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
       ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5 },
     },
+    load: {
+      bodiesInFlightBytesMax: 4 * 1024 * 1024,
+      databaseConnections: 5,
+      accountWritesMax: 6,
+      accountWaitingMax: 7,
+      accountWaitMs: 8000,
+      accountRequestsPerSecond: 9,
+      waitingMax: 10,
+      eventLoopDelayMaxMs: 11,
+      socketsMax: 12,
+      arrivalMs: 13_000,
+    },
   })
-  t.ok(Object.isFrozen(config) && Object.isFrozen(config.limits), 'nobody changes it')
+  const parts = [config, config.limits, config.load]
+  t.ok(parts.every(Object.isFrozen), 'nobody changes it')
 })
 
 t.test('a wrong value is named with what to set', async (t) => {
@@ -101,6 +146,16 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
     ['FEED_LIMIT_MB', ['0', '65537', 'x'], /FEED_LIMIT_MB must be .* from 1 to 65536/],
     ['FEED_ROWS_MAX', ['0', '100000001', 'x'], /FEED_ROWS_MAX must be .* from 1 to 100000000/],
+    ['BODIES_IN_FLIGHT_MB', ['0', '65537'], /BODIES_IN_FLIGHT_MB must be .* from 1 to 65536/],
+    ['DATABASE_CONNECTIONS', ['0', '1001'], /DATABASE_CONNECTIONS must be .* from 1 to 1000,/],
+    ['ACCOUNT_WRITES', ['0', '1001'], /ACCOUNT_WRITES must be .* from 1 to 1000,/],
+    ['ACCOUNT_WAITING', ['0', '100001'], /ACCOUNT_WAITING must be .* from 1 to 100000,/],
+    ['ACCOUNT_WAIT_SECONDS', ['0', '601'], /ACCOUNT_WAIT_SECONDS must be .* from 1 to 600,/],
+    ['ACCOUNT_REQUESTS_PER_SECOND', ['-1', '1000001', '0.5'], / must be .* from 0 to 1000000,/],
+    ['WAITING', ['0', '100001'], /WAITING must be .* from 1 to 100000,/],
+    ['EVENT_LOOP_DELAY_MS', ['-1', '60001'], /EVENT_LOOP_DELAY_MS must be .* from 0 to 60000,/],
+    ['SOCKETS', ['0', '1000001'], /SOCKETS must be .* from 1 to 1000000,/],
+    ['ARRIVAL_SECONDS', ['0', '3601'], /ARRIVAL_SECONDS must be .* from 1 to 3600,/],
     ['LOG_LEVEL', ['loud', 'INFO', 'constructor'], /LOG_LEVEL must be one of trace, debug/],
     ['ROLE', ['boss', 'API', 'all,api'], /ROLE must be one of all, api, worker/],
   ]

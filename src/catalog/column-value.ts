@@ -57,7 +57,7 @@ export function canonicalText(value: ColumnValue): string {
 }
 
 /** The value that a canonical text stands for. */
-function readValue(type: ColumnType, text: string): ColumnValue {
+export function readValue(type: ColumnType, text: string): ColumnValue {
   if (type === 'boolean') return text === 'true'
   return type === 'integer' || type === 'number' ? Number(text) : text
 }

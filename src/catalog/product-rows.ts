@@ -3,6 +3,7 @@ import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { findValueFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
 import {
+  extensionKey,
   type GivenValues,
   readGivenValues,
   rejectMissing,
@@ -12,8 +13,8 @@ import {
 
 const fixedKeys = new Set(['code', 'active'])
 
-/** What a B-tree entry holds (2,704 bytes) less its ids and the frame of 30 extensions. */
-const keyBytesMax = 2400
+/** What a B-tree entry holds (2,704 bytes) less its ids and headers. */
+const keyBytesMax = 2600
 
 /** A product of a payload: canonical texts by ordinal, null for what the row leaves out. */
 export interface ProductRow {
@@ -48,7 +49,7 @@ export function readEachProduct(
     const attributes = takeValues(given, columns.attributes, position, errors)
     const costs = takeCosts(given, columns, position, errors)
     rejectUnknownKeys(given, position, errors)
-    if (!errors.has(position)) rejectLongKey([row.code, ...extensions], position, errors)
+    if (!errors.has(position)) rejectLongKey(row.code + extensionKey(extensions), position, errors)
     return {
       position,
       row: { code: row.code, extensions, attributes, costs, active: row.active ?? null },
@@ -57,10 +58,10 @@ export function readEachProduct(
   return rows.filter(({ position }) => !errors.has(position))
 }
 
-function rejectLongKey(texts: string[], position: number, errors: RowErrors): void {
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+function rejectLongKey(key: string, position: number, errors: RowErrors): void {
+  const bytes = Buffer.byteLength(key)
   if (bytes <= keyBytesMax) return
-  const message = `code and extensions have ${bytes} bytes in UTF-8, at most ${keyBytesMax} are taken`
+  const message = `code and extensions (as a JSON array) have ${bytes} bytes in UTF-8, at most ${keyBytesMax} are taken`
   errors.add(position, '', 'length', message)
 }
 

@@ -112,6 +112,11 @@ export function readRowKeys<T extends { code: string }>(
   })
 }
 
+/** The extensions of a row as they are looked up by; Postgres writes the same text by `array_to_json`. */
+export function extensionKey(extensions: readonly (string | null)[]): string {
+  return JSON.stringify(extensions)
+}
+
 /** A text that is equal for two rows exactly when their code and extensions are. */
 export function rowKey(row: { code: string; extensions: readonly string[] }): string {
   return JSON.stringify([row.code, ...row.extensions])

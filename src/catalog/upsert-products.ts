@@ -11,7 +11,7 @@ import { analyzeLoaded } from '../database/statistics.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import { attributesByCode, findDifferingAttributes, productColumns } from './product-feed.ts'
 import { type ProductRow, readEachProduct, readProductRows } from './product-rows.ts'
-import { rowKey } from './row-key.ts'
+import { extensionKey, rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
@@ -45,7 +45,7 @@ export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => 
   const columns = await findColumns(trx, account)
   return {
     columns: columns.all.map((column) => ({ ...column, isRequired: column.kind === 'extension' })),
-    ...{ ignored: ['extended_catalog_id'], input: productColumns, key: ['code', 'extensions'] },
+    ...{ ignored: ['extended_catalog_id'], input: productColumns, key: ['code', 'extension_key'] },
     read: (rows: readonly Schemas['ProductInput'][], errors) =>
       readEachProduct(rows, columns, errors),
     findFaults: () => findDifferingAttributes(trx, columns),
@@ -114,15 +114,16 @@ async function upsertProductRows(
   const columns = [
     sql`${rows.map(({ code }) => code)}::text[]`,
     sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
+    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
     sql`${rows.map(({ costs }) => arrayLiteral(costs))}::text[]`,
     sql`${rows.map(({ active }) => active)}::boolean[]`,
   ]
   const { rows: products } = await sql<UpsertedProduct>`
     with input as materialized (
-      select code, extensions::text[] as extensions, costs::numeric[] as costs, active, position
-      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, costs, active, position)
+      select code, extensions::text[] as extensions, extension_key, costs::numeric[] as costs, active, position
+      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, extension_key, costs, active, position)
     ), upserted as (${upsertFrom(account, sql`input`)})
-    select upserted.id, upserted.created from input join upserted using (code, extensions) order by position`.execute(
+    select upserted.id, upserted.created from input join upserted using (code, extension_key) order by position`.execute(
     trx,
   )
   return products
@@ -131,15 +132,15 @@ async function upsertProductRows(
 /** What a row leaves out stays as it was. */
 function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
-    insert into products as present (account_id, code, extensions, costs, active)
-    select ${account}, code, extensions, costs, active from ${input} order by code, extensions
-    on conflict (account_id, code, extensions) do update set
+    insert into products as present (account_id, code, extensions, extension_key, costs, active)
+    select ${account}, code, extensions, extension_key, costs, active from ${input} order by code, extension_key
+    on conflict (account_id, code, extension_key) do update set
       active = coalesce(excluded.active, present.active),
       costs = coalesce((
         select array_agg(coalesce(given, kept) order by ordinal)
         from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
       ), '{}')
-    returning id, code, extensions, xmax = 0 as created`
+    returning id, code, extension_key, xmax = 0 as created`
 }
 
 async function analyzeProducts(trx: Trx, account: number, rows: number): Promise<void> {

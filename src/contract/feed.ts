@@ -3,7 +3,7 @@ import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/stage.ts'
 import type { Positioned } from './duplicates.ts'
-import type { Context, OperationId, OperationRequest, Schemas } from './operation.ts'
+import type { Answer, Context, OperationId, OperationRequest, Schemas } from './operation.ts'
 import type { ErrorCode, RowErrors } from './row-errors.ts'
 
 /** How the cells of a column are read. */
@@ -44,8 +44,8 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   key: readonly string[]
   /** The rows that contradict each other or what is stored, beyond those that share a key and differ. */
   findFaults?: (staged: StagedRows) => Promise<StagedFault[]>
-  /** Writes all rows in a few statements. It may run again after a deadlock. */
-  write: (staged: StagedRows) => Promise<FeedCounts>
+  /** Writes all rows in a few statements, or answers the job that will. It may run again after a deadlock. */
+  write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
 }
 
 /** Operations that take their rows from files. */

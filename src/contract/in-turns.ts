@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../next-turn.ts'
 
 /** Work for one request at a stretch; then other requests get their turn. */
 const sliceMs = 5

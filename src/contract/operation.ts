@@ -26,6 +26,8 @@ export interface OperationRequest<Id extends OperationId> {
   ifMatch: string | undefined
   /** Runs `work` in one transaction that sees and changes the account's rows only; its result is the answer. */
   inAccount: InAccount
+  /** As `inAccount`, on a connection of those that are kept for answers which are sent while they are read. */
+  inAccountSending: InAccount
   /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */
   errors: RowErrors
 }

@@ -32,6 +32,7 @@ export const problemTypes = {
   'idempotency-key-reused': { status: 422, title: 'The key belongs to another request' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'internal-error': { status: 500, title: 'Internal error' },
+  overloaded: { status: 503, title: 'More work than can be done now' },
   unavailable: { status: 503, title: 'Not available now' },
 } satisfies Record<ProblemType, { status: number; title: string }>
 

@@ -34,6 +34,11 @@ export class RowErrors {
     this.#byRow.set(row, errors)
   }
 
+  /** Errors so far. */
+  get count(): number {
+    return this.#count
+  }
+
   /** Whether the row has an error so far. */
   has(row: number): boolean {
     return this.#byRow.has(row)
@@ -52,7 +57,12 @@ export class RowErrors {
 
   /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
   reject(): void {
-    if (this.#count > 0) throw invalidRequest(this.all())
+    if (this.#count > 0) throw this.problem()
+  }
+
+  /** The answer to a request with these errors. */
+  problem(): Problem {
+    return invalidRequest(this.all())
   }
 }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Socket } from 'node:net'
 import pg from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { nextTurn } from '../next-turn.ts'
 
 /** Lines of COPY text, given as the one parameter of a COPY statement. */
 export class CopySource {
@@ -12,16 +13,20 @@ export class CopySource {
   }
 }
 
+/** Stands for the end of `copy (select ...) to stdout`, as its last parameter. */
+export class CopyTarget {}
+
 /**
- * A client that streams a CopySource into `copy ... from stdin $1`, so that COPY runs inside a query builder's
- * transaction like any other statement.
+ * A client that streams a CopySource into `copy ... from stdin $1`, and answers `copy (...) to stdout $1` with the one
+ * row `{ stream }`, so that COPY runs inside a query builder's transaction like any other statement.
  */
 export class CopyingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
   override query(...args: any[]): any {
     const [text, values] = args
-    const source = Array.isArray(values) ? values[0] : undefined
-    if (source instanceof CopySource) return this.#copy(text, source)
+    const last = Array.isArray(values) ? values.at(-1) : undefined
+    if (last instanceof CopySource) return this.#copy(text, last)
+    if (last instanceof CopyTarget) return this.#copyOut(text, values.slice(0, -1))
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (super.query as any)(...args)
   }
@@ -42,7 +47,36 @@ export class CopyingClient extends pg.Client {
     await finished
     return { command: 'COPY', rows: [] }
   }
+
+  /** COPY takes no parameters: numbers become part of the text, all else is set for the transaction and read by it. */
+  async #copyOut(text: string, values: unknown[]): Promise<{ command: string; rows: [unknown] }> {
+    const settings = values.flatMap((value, index) =>
+      isLiteral(value) ? [] : [{ name: settingName(index + 1), value }],
+    )
+    const sets = settings.map(({ name }, index) => `set_config('${name}', $${index + 1}, true)`)
+    if (sets.length > 0) {
+      const given = settings.map(({ value }) => value)
+      await super.query(`select ${sets.join(', ')}`, given)
+    }
+    const select = text.replace(/ \$\d+$/, '').replace(/\$(\d+)/g, (_, place: string) => {
+      const value = values[Number(place) - 1]
+      return isLiteral(value) ? String(value) : `current_setting('${settingName(Number(place))}')`
+    })
+    const stream = super.query(copyTo(select))
+    // Whoever stops reading leaves rows on the way that nobody takes.
+    stream.once('close', () => stream.readableEnded || this.#abandon())
+    return { command: 'COPY', rows: [{ stream }] }
+  }
+
+  #abandon(): void {
+    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+    stream.destroy()
+  }
 }
+
+const settingName = (place: number) => `app.copy_${place}`
+
+const isLiteral = (value: unknown) => typeof value === 'number' || value === null
 
 const chunkLength = 64 * 1024
 
@@ -71,4 +105,17 @@ export function copyField(value: string | number | boolean | null): string {
 
 function escaped(character: string): string {
   return { '\\': '\\\\', '\t': '\\t', '\n': '\\n' }[character] ?? '\\r'
+}
+
+/** The fields of a line of COPY text, null for NULL. */
+export function readCopyLine(line: string): (string | null)[] {
+  const fields = line.split('\t')
+  return line.includes('\\') ? fields.map(readCopyField) : fields
+}
+
+const unescapes: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
+
+function readCopyField(field: string): string | null {
+  if (field === '\\N') return null
+  return field.replace(/\\(.)/g, (_, character: string) => unescapes[character] ?? character)
 }

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
+import { guardConnection } from './guard-connection.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -9,6 +10,8 @@ export type Database = Kysely<DB>
 export type Trx = Transaction<DB>
 
 export interface PoolOptions {
+  /** How long a transaction may do nothing; 10 seconds when left out. */
+  idleTimeoutMs?: number
   /** Shown in pg_stat_activity. */
   name: string
   connectionsMax: number
@@ -30,16 +33,19 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       random_page_cost: 1.1,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
-      idle_in_transaction_session_timeout: 60_000,
+      // A process that is paused in a transaction gives up its locks before its jobs are taken up elsewhere.
+      idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 10_000,
     }),
     application_name: `pricewell ${options.name}`,
     max: options.connectionsMax,
     Client: options.client,
     connectionTimeoutMillis: options.acquireTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
   })
   pool.on('error', options.onError)
+  pool.on('connect', (client) => guardConnection(client, options.statementTimeoutMs))
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
 }
 

@@ -17,10 +17,17 @@ export interface Operation {
   mediaTypes: string[]
   /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
   answers: string[] | undefined
+  /** The media types of files among its successful answers. */
+  fileAnswers: string[]
 }
 
 /** The media types of files: rows of any number. */
 export const fileTypes = ['text/csv', 'application/x-ndjson']
+
+/** Whether a Content-Type is that of a file. */
+export function isFile(contentType = ''): boolean {
+  return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
+}
 
 /** What of a JSON Schema says what a row may look like, its references resolved. */
 export interface RowSchema {
@@ -67,6 +74,9 @@ function readOperation(path: string, method: string, operation: Document): Opera
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     answers: readAnswers(operation, status),
+    fileAnswers: Object.keys(operation.responses[status ?? '']?.content ?? {}).filter((type) =>
+      fileTypes.includes(type),
+    ),
   }
 }
 

@@ -2,6 +2,7 @@ import { feedAgreements } from '../agreements/upsert-agreements.ts'
 import { feedProducts } from '../catalog/upsert-products.ts'
 import { feedCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
+import { feedAddedProducts } from '../prices/feed-added-products.ts'
 import { feedDynamicAttributes } from '../prices/feed-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feed-prices.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
@@ -12,6 +13,7 @@ type Feeds = { [Id in FeedOperation]: Feed<Id> }
 /** How each operation that takes files reads them; one that the contract has and is missing here is a type error. */
 export const feeds = {
   upsertProducts: feedProducts,
+  addProducts: feedAddedProducts,
   updatePrices: feedPrices,
   updateDynamicAttributes: feedDynamicAttributes,
   upsertPromotions: feedPromotions,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '../contract/problem.ts'
+import { nextTurn } from '../next-turn.ts'
 import { findFault } from './json-fault.ts'
 import { JsonScanner, type Slice } from './json-scanner.ts'
 import { countMembers, malformed, parseText } from './json-value.ts'

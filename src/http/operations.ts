@@ -15,13 +15,17 @@ import { Problem } from '../contract/problem.ts'
 import { inAccount, onceInAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
-import { fileTypes, isWritingPost, type Operation } from './contract.ts'
+import type { Admission } from './admission.ts'
+import { isWritingPost, type Operation } from './contract.ts'
 import { exports } from './exports.ts'
+import type { FairQueue } from './fair-queue.ts'
 import { answerExport } from './files/answer-export.ts'
 import { answerFeed, feedResultType } from './files/answer-feed.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
+import { rowsAsFile } from './files/rows-as-file.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
+import { clientGone } from './overloaded.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
@@ -32,6 +36,7 @@ export interface OperationServices {
   readingDb: Database
   /** For files, which take as long as their client does. */
   filesDb: Database
+  sendingDb: Database
   context: Context
   service: ServiceHandlers
   config: Config
@@ -41,6 +46,7 @@ export interface OperationServices {
 export function operationRoute(
   operation: Operation,
   services: OperationServices,
+  { queueOf }: Admission,
 ): Partial<RouteOptions> {
   const config = { operation }
   if (operation.id in services.service) {
@@ -49,12 +55,16 @@ export function operationRoute(
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
   const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []
-  const implementation = { handler, operation, findFaults }
+  const implementation = { handler, operation, findFaults, queue: queueOf(operation) }
   return {
     config,
     preValidation: async (request) =>
       rejectBody(request, operation, services.config.limits.rowsMax),
-    handler: (request, reply) => runHandler(implementation, services, request, reply),
+    handler: (request, reply) => {
+      if (reply.raw.destroyed) throw clientGone()
+      const run = () => runHandler(implementation, services, request, reply)
+      return request.heldBody?.during(run) ?? run()
+    },
   } as Partial<RouteOptions>
 }
 
@@ -73,6 +83,8 @@ interface Implementation {
   handler: Handler<OperationId>
   operation: Operation
   findFaults: FindFaults
+  /** For its turns at the database. */
+  queue: FairQueue
 }
 
 async function runHandler(
@@ -81,23 +93,30 @@ async function runHandler(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { handler, operation, findFaults } = implementation
+  const { handler, operation, findFaults, queue } = implementation
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
-  const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? [])
-  if (fileTypes.includes(mediaType ?? '') && operation.id in exports)
-    return giveFile(mediaType as string, operation, services, request, reply)
+  const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? []) ?? ''
+  const isFile = operation.fileAnswers.includes(mediaType)
+  if (isFile && operation.id in exports)
+    return giveFile(mediaType, operation, services, request, reply)
   const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
+  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const inTurn: InAccount = (work) =>
+    queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
   const result = await handler(
     {
       ...{ account, body, params, query, errors },
       ifMatch: request.headers['if-match'],
-      inAccount: transactions(services, operation, request),
+      inAccount: storing(inTurn, operation, request, async () => bodyHash),
+      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
     },
     services.context,
   )
+  if (isFile)
+    return sendStream(rowsAsFile(result, request.body, mediaType), operation.status, reply)
   if (result instanceof Stream) return sendStream(result, operation.status, reply)
   const answer = result instanceof Answer ? result : new Answer(result, {})
   reply.code(operation.status).headers(answer.headers)
@@ -125,10 +144,15 @@ async function takeFile(
     query: request.query as object,
     accept: request.headers.accept,
     inAccount: storing(bound, operation, request, () => bytes.digest()),
+  }).catch(async (refusal) => {
+    if (!(await bytes.discard())) reply.header('connection', 'close')
+    throw refusal
   })
   if (result instanceof Stream) return sendStream(result, 400, reply)
   const { body, headers } = result
-  return reply.code(operation.status).headers(headers).type(feedResultType).send(body)
+  // A job that will do the work is answered like that of a JSON body.
+  const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
+  return reply.code(operation.status).headers(headers).type(type).send(body)
 }
 
 async function giveFile(
@@ -146,29 +170,20 @@ async function giveFile(
   return sendStream(stream, status, reply)
 }
 
-/** Transactions bound to the caller's account; with an Idempotency-Key they store the answer of a writing POST. */
-function transactions(
-  { db, readingDb }: OperationServices,
-  operation: Operation,
-  request: FastifyRequest,
-): InAccount {
-  const account = request.caller?.account ?? 0
-  const database = operation.scope === 'read' ? readingDb : db
-  const bound: InAccount = (work) => inAccount(database, account, work)
-  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
-  return storing(bound, operation, request, async () => bodyHash)
+function databaseOf({ scope }: Operation, { db, readingDb }: OperationServices): Database {
+  return scope === 'read' ? readingDb : db
 }
 
+/** With an Idempotency-Key, the transactions of a writing POST store its answer. */
 function storing(
   bound: InAccount,
   operation: Operation,
   request: FastifyRequest,
   bodyHash: () => Promise<Buffer>,
 ): InAccount {
-  const account = request.caller?.account ?? 0
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
-  const subject = request.caller?.subject ?? ''
+  const { account = 0, subject = '' } = request.caller ?? {}
   const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
   return storingAnswer(bound, { account, subject, key, path, bodyHash })
 }

@@ -4,8 +4,16 @@ import glue from 'fastify-openapi-glue'
 import type { Limits } from '../config.ts'
 import { Problem } from '../contract/problem.ts'
 import { chooseMediaType } from './accept.ts'
+import { createAdmission } from './admission.ts'
 import type { Authenticate, Caller } from './authentication.ts'
-import { fileTypes, type Operation, operations, readContract, routeUrl } from './contract.ts'
+import {
+  fileTypes,
+  isFile,
+  type Operation,
+  operations,
+  readContract,
+  routeUrl,
+} from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
@@ -38,13 +46,17 @@ export async function registerContract(
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
-  app.addHook('onRequest', async (request) => {
+  const admission = createAdmission(app, services.config)
+  app.addHook('onRequest', async (request, reply) => {
     rejectNoHost(request)
     await admit(request, authenticate)
     rejectUnacceptable(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
-    limitArrival(request)
+    limitArrival(app, request, services.config.load.arrivalMs)
+    const { operation } = request.routeOptions.config
+    const isOfService = operation === undefined || operation.id in services.service
+    if (!isOfService) admission.admit(operation, request, reply)
   })
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
@@ -69,7 +81,8 @@ export async function registerContract(
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {
     specification: contractOfRequests(),
-    operationResolver: (id: string) => operationRoute(findOperation(id), services) as RouteOptions,
+    operationResolver: (id: string) =>
+      operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
   rejectOtherMethods(app)
 }
@@ -138,13 +151,17 @@ function rejectUnacceptable(request: FastifyRequest): void {
     throw new Problem('not-acceptable', `Send "Accept: ${answers[0]}", or no Accept header.`)
 }
 
-/** Bodies of one array are there in time; those of files may take as long as they go on. */
-const bodyMs = 120_000
-
-function limitArrival({ raw, headers }: FastifyRequest): void {
+/** A body is there in time; that of a file may take as long as it goes on. */
+function limitArrival(
+  app: FastifyInstance,
+  { raw, headers }: FastifyRequest,
+  bodyMs: number,
+): void {
   const hasBody = headers['transfer-encoding'] ?? headers['content-length']
   if (!hasBody || isFile(headers['content-type'])) return
-  const timer = setTimeout(() => raw.destroy(), bodyMs).unref()
+  const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const refuse = () => app.server.emit('clientError', late, raw.socket)
+  const timer = setTimeout(refuse, bodyMs).unref()
   for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
 }
 
@@ -165,10 +182,6 @@ function rejectEncoding(request: FastifyRequest): void {
 
 function isGzip({ headers }: FastifyRequest): boolean {
   return headers['content-encoding']?.toLowerCase() === 'gzip'
-}
-
-function isFile(contentType = ''): boolean {
-  return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
 }
 
 /** A body of a type that its operation does not declare would not be validated. */

@@ -7,18 +7,15 @@ import {
   unavailable,
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { isPassing } from '../database/passing-error.ts'
 import { parameterError } from './validation.ts'
-
-/** Postgres classes and codes that pass by themselves: connection, resources, shutdown, locks, timeouts, read-only. */
-const passing = /^(08|53|57P0|55P03|57014|25P0|25006|40001|40P01)/
-/** Failures of the driver and of the socket, which carry no SQLSTATE. */
-const passingMessages = /terminat|timeout|timed out|closed|refused|reset|not queryable|connect/i
 
 /** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request)
   const { status } = problemTypes[problem.type]
-  if (status >= 500)
+  // When there is too much to do, writing an error for each refusal is more of it.
+  if (status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
   reply
     .code(status)
@@ -97,13 +94,4 @@ function internalError(cause: unknown): Problem {
     'Something went wrong here. The request id finds it in the log.',
     { cause },
   )
-}
-
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code } = error as { code?: string }
-  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) return passing.test(code)
-  return code !== undefined
-    ? /^E(CONN|PIPE|TIMEDOUT|NOENT|HOST)/.test(code)
-    : passingMessages.test(error.message)
 }

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { nextTurn } from '../next-turn.ts'
 
 /** Validated in about 3 ms; then other requests get their turn. */
 const sliceRows = 1000

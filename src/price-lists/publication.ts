@@ -7,6 +7,12 @@ import type { PriceList } from './queries.ts'
 export const isPublished: RawBuilder<boolean> = sql`
   (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
 
+/** As `isPublished`, for the rows of one list: its version is read once, and not joined to each row. */
+export function isPublishedNow({ account_id, id }: PriceList): RawBuilder<boolean> {
+  const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
+  return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
+}
+
 /** Ids as an array, or as the text of a Postgres array that came from a statement and was never parsed. */
 export type Ids = number[] | string
 
@@ -27,16 +33,16 @@ export async function addDraftRows(trx: Trx, list: PriceList, productIds: Ids): 
   const isNew = sql`present.removed_version <= ${list.version}`
   await sql`
     with source as materialized (
-      select id, code, extensions from products
+      select id, code, extensions, extension_key from products
       where account_id = ${list.account_id} and id = any(${productIds}::bigint[])
-      order by code, extensions
+      order by code, extension_key
     )
     insert into price_list_rows as present
-      (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-    select ${list.account_id}, ${list.id}, id, code, extensions,
+      (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+    select ${list.account_id}, ${list.id}, id, code, extensions, extension_key,
       array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
     from source
-    on conflict (account_id, price_list_id, code, extensions) do update set
+    on conflict (account_id, price_list_id, code, extension_key) do update set
       added_version = case when ${isNew} then excluded.added_version else present.added_version end,
       prices = case when ${isNew} then excluded.prices else present.prices end,
       dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
@@ -105,7 +111,7 @@ export async function findRowIds(
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.code = p.code and r.extensions = p.extensions
+      and r.code = p.code and r.extension_key = p.extension_key
     order by input.position`.execute(trx)
   return rows.map(({ id }) => id)
 }

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
-import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
+import { extensionKey, type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { ErrorCode, RowErrors } from '../contract/row-errors.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -13,9 +12,9 @@ import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/q
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
-const atOnceMax = 100
+export const atOnceMax = 100
 
-const fixedKeys = new Set(['code', 'extensions'])
+export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
 export const addProducts: Handler<'addProducts'> = (
@@ -48,7 +47,8 @@ export const addProducts: Handler<'addProducts'> = (
     }),
   )
 
-interface Candidate {
+/** What the catalog says of a product that is to be added; all null: it has none. */
+export interface Candidate {
   id: number | null
   active: boolean | null
   allowed: boolean | null
@@ -68,10 +68,10 @@ async function findAllowedProducts(
     select p.id, coalesce(p.active, true) as active, ${filters} as allowed
     from unnest(
       ${distinct.map(({ code }) => code)}::text[],
-      ${distinct.map(({ extensions }) => arrayLiteral(extensions))}::text[]
-    ) with ordinality as input (code, extensions, position)
+      ${distinct.map(({ extensions }) => extensionKey(extensions))}::text[]
+    ) with ordinality as input (code, extension_key, position)
     left join products p on p.account_id = ${list.account_id} and p.code = input.code
-      and p.extensions = input.extensions::text[]
+      and p.extension_key = input.extension_key
     left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
     order by input.position`.execute(trx)
   const byKey = new Map(distinct.map((row, index) => [rowKey(row), candidates[index] as Candidate]))
@@ -82,7 +82,8 @@ async function findAllowedProducts(
   return candidates.flatMap(({ id }) => id ?? [])
 }
 
-function findFault({
+/** Why a product cannot be added; undefined: it can. */
+export function findFault({
   id,
   active,
   allowed,

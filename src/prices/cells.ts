@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { extensionKey } from '../catalog/row-key.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
@@ -26,19 +27,16 @@ export async function findPublishedRows(
   list: PriceList,
   keys: { code: string; extensions: string[] }[],
 ): Promise<(number | null)[]> {
-  const extensions = keys[0]?.extensions.map((_, index) => sql.ref(`e${index}`)) ?? []
-  const arrays = [
-    sql`${keys.map(({ code }) => code)}::text[]`,
-    ...extensions.map((_, index) => sql`${keys.map((key) => key.extensions[index])}::text[]`),
-  ]
   const { rows } = await sql<{ ids: (number | null)[] | null }>`
     select array_agg(r.id order by position) as ids
-    from unnest(${sql.join(arrays)}) with ordinality
-      as input (${sql.join([sql.ref('code'), ...extensions])}, position)
+    from unnest(
+      ${keys.map(({ code }) => code)}::text[],
+      ${keys.map(({ extensions }) => extensionKey(extensions))}::text[]
+    ) with ordinality as input (code, extension_key, position)
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     left join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
-      and r.extensions = array[${sql.join(extensions)}]::text[] and ${isPublished}`.execute(trx)
+      and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
   return rows[0]?.ids ?? []
 }
 

@@ -10,8 +10,8 @@ import { namesMax } from './attribute-names.ts'
 import {
   exportedKeys,
   extensionColumns,
-  findFeedList,
   findMissingRows,
+  findPublishedFeedList,
   joinPublished,
   keyColumns,
 } from './staged-rows.ts'
@@ -27,11 +27,11 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   trx,
   { account, query },
 ) => {
-  const list = await findFeedList(trx, account, query)
+  const list = await findPublishedFeedList(trx, account, query)
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
-    key: ['code', 'extensions', 'name'],
+    key: ['code', 'extension_key', 'name'],
     read: (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAttribute(row, position, errors)

@@ -11,8 +11,8 @@ import { rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
   extensionColumns,
-  findFeedList,
   findMissingRows,
+  findPublishedFeedList,
   joinPublished,
   keyColumns,
 } from './staged-rows.ts'
@@ -20,11 +20,11 @@ import { cellOf, fixedKeys } from './update-prices.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) => {
-  const list = await findFeedList(trx, account, query)
+  const list = await findPublishedFeedList(trx, account, query)
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
-    key: ['code', 'extensions', 'dimension', 'date'],
+    key: ['code', 'extension_key', 'dimension', 'date'],
     read: (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAddress(list, row, position, errors)
@@ -74,7 +74,7 @@ async function writeDays(trx: Trx, list: PriceList): Promise<number> {
   ) as input`
   await mergeMonths(trx, list, input)
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select distinct code, extensions from pg_temp.feed) as named`.execute(
+    select count(*) as count from (select distinct code, extension_key from pg_temp.feed) as named`.execute(
     trx,
   )
   return rows[0]?.count ?? 0

@@ -1,43 +1,51 @@
-import { findColumns } from '../catalog/columns.ts'
-import type { Handler } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
-import { findPriceList, rejectUnpublished } from '../price-lists/queries.ts'
-import { promotedPrices } from '../promotions/promoted-prices.ts'
-import { countMatchingRows, findMatchingRows } from './matching-rows.ts'
-import { findNamedList } from './payload.ts'
-import { priceRows } from './price-rows.ts'
-import { findRowPromotions } from './row-promotions.ts'
-import { readWantedRows, type WantedRow } from './wanted-rows.ts'
+import type { Handler, JsonText, Stream } from '../contract/operation.ts'
+import { RowErrors } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
+import type { Pricing } from './known-pricings.ts'
+import { LargeRead, sendLargeRead } from './large-read.ts'
+import { isCurrent, knownPricings, loadPricing, pricingKey } from './pricing.ts'
+import { type Read, readPrices } from './read-prices.ts'
+import { promotionNames, rejectUnknownPromotions } from './row-promotions.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
-export const getPrices: Handler<'getPrices'> = ({ account, body, errors, inAccount }, { limits }) =>
-  inAccount(async (trx) => {
-    // Sent together: one round trip.
-    const [list, columns, promotions] = await Promise.all([
-      findNamedList(body, (by) => findPriceList(trx, account, by)),
-      findColumns(trx, account),
-      findRowPromotions(trx, account, body, errors),
-    ])
-    rejectUnpublished(list)
-    const wanted = readWantedRows(body.payload, list, columns, errors)
-    errors.reject()
-    const promoted = promotedPrices(promotions, columns)
-    const include = new Set(body.include)
-    const extras = {
-      costs: include.has('margin'),
-      dynamicAttributes: include.has('dynamic_attributes'),
-      attributes: promoted.usesAttributes,
-    }
-    const rowsMax = limits.readRowsMax
-    const matching = await findMatchingRows(trx, list, columns, wanted, extras, rowsMax + 1)
-    if (matching.length > rowsMax) {
-      throw tooLarge(rowsMax, await countMatchingRows(trx, list, columns, wanted))
-    }
-    const { priceOf } = promoted
-    return priceRows(matching, (at) => wanted[at] as WantedRow, { list, columns, include, priceOf })
+export const getPrices: Handler<'getPrices'> = async (
+  { account, body, errors, inAccount, inAccountSending },
+  context,
+) => {
+  const { readRowsMax: rowsMax } = context.limits
+  const known = knownPricings(context)
+  const key = pricingKey(account, body)
+  const answer = await inAccount(async (trx) => {
+    const kept = errors.count === 0 ? known.find(key) : undefined
+    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax }))
+    if (answer) return answer
+    known.forget(key)
+    const pricing = await loadPricing(trx, account, body)
+    await rejectUnknownPromotions(trx, account, body.payload, errors)
+    const found = await readPrices(trx, pricing, { body, rowsMax, errors })
+    if (!found) throw errors.problem()
+    known.add(key, pricing)
+    return found
   })
+  return answer instanceof LargeRead ? sendLargeRead(inAccountSending, answer) : answer
+}
 
-function tooLarge(rowsMax: number, size: number): Problem {
-  const detail = `A read expands to at most ${rowsMax} rows, this one to ${size}. Name more of code, extensions and attributes.`
-  return new Problem('result-too-large', detail)
+/**
+ * Answers a read by a pricing that was kept, in one round trip. Nothing, if the pricing no longer holds, or the read is
+ * faulty by it: whether it is has to be seen by what holds now.
+ */
+async function readByKnown(
+  trx: Trx,
+  pricing: Pricing,
+  { body, rowsMax }: Omit<Read, 'errors'>,
+): Promise<JsonText | Stream | LargeRead | undefined> {
+  const names = promotionNames(body.payload)
+  if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
+  const errors = new RowErrors('/payload')
+  // All statements of a transaction that reads see the same.
+  const [holds, answer] = await Promise.all([
+    isCurrent(trx, pricing),
+    readPrices(trx, pricing, { body, rowsMax, errors }),
+  ])
+  return holds && errors.count === 0 ? answer : undefined
 }

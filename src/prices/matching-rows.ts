@@ -1,17 +1,19 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
+import { extensionKey } from '../catalog/row-key.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { findExactRows, isExact } from './exact-rows.ts'
+import { isExact } from './exact-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import { matches, matchesAttributes, orderBy } from './wildcards.ts'
 
 /** What the published list has for a wanted row. */
 export interface MatchingRow {
-  position: number
+  /** Index of the wanted row. */
+  at: number
   id: number
   product_id: number
   code: string
@@ -30,8 +32,8 @@ export interface Extras {
 }
 
 /**
- * The published rows that match, in payload order, then by code and extensions; at most `rowsMax`. One statement, so
- * that a publication is seen whole or not at all.
+ * The published rows that match, in the order of the wanted rows, then by code and extensions. One statement, so that a
+ * publication is seen whole or not at all.
  */
 export async function findMatchingRows(
   trx: Trx,
@@ -39,17 +41,13 @@ export async function findMatchingRows(
   columns: Columns,
   wanted: WantedRow[],
   extras: Extras,
-  rowsMax: number,
 ): Promise<MatchingRow[]> {
   if (wanted.length === 0) return []
   const isInOrder = wanted.every(isExact)
-  const needsMore =
-    list.is_calendar || extras.costs || extras.dynamicAttributes || extras.attributes
-  if (isInOrder && !needsMore) return findExactRows(trx, list, wanted)
   const { rows } = await sql<MatchingRow>`
     select * from (${selectAllMatching(list, columns, wanted, extras)}) as matching
-    ${isInOrder ? sql`` : orderBy(columns)} limit ${rowsMax}`.execute(trx)
-  return isInOrder ? rows.sort((a, b) => a.position - b.position) : rows
+    ${isInOrder ? sql`` : orderBy(columns)}`.execute(trx)
+  return isInOrder ? rows.sort((a, b) => a.at - b.at) : rows
 }
 
 /** How many rows match, without reading them. Input rows that name the same are matched once and counted as often. */
@@ -62,28 +60,31 @@ export async function countMatchingRows(
   const alike = [
     ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
   ].map(([, rows]) => rows)
-  const distinct = alike.map(([row], position) => ({ ...(row as WantedRow), position }))
+  const distinct = alike.map(([row]) => row as WantedRow)
   const extras = { costs: false, dynamicAttributes: false, attributes: false }
-  const { rows } = await sql<{ position: number; count: number }>`
-    select position, count(*) as count
+  const { rows } = await sql<{ at: number; count: number }>`
+    select at, count(*) as count
     from (${selectAllMatching(list, columns, distinct, extras)}) as matching
-    group by position`.execute(trx)
-  return rows.reduce((sum, { position, count }) => sum + count * (alike[position]?.length ?? 0), 0)
+    group by at`.execute(trx)
+  return rows.reduce((sum, { at, count }) => sum + count * (alike[at]?.length ?? 0), 0)
 }
 
+type PlacedRow = WantedRow & { at: number }
+
 /** Fully named rows are looked up by key, rows with a code by its index, the others by a scan of the list. */
-function selectAllMatching(
+export function selectAllMatching(
   list: PriceList,
   columns: Columns,
   wanted: WantedRow[],
   extras: Extras,
 ): RawBuilder<unknown> {
-  const byKey = wanted.filter(isExact)
-  const byCode = wanted.filter((row) => row.code !== null && !isExact(row))
-  const byAnything = wanted.filter((row) => row.code === null)
+  const rows = wanted.map((row, at) => ({ ...row, at }))
+  const byKey = rows.filter(isExact)
+  const byCode = rows.filter((row) => row.code !== null && !isExact(row))
+  const byAnything = rows.filter((row) => row.code === null)
   const matchesExtensions = matches(columns.extensions, sql`r.extensions`, sql`input.extensions`)
   const parts = [
-    { rows: byKey, on: sql`r.code = input.code and r.extensions = input.extensions` },
+    { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
     { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions}` },
     {
       rows: byAnything,
@@ -96,12 +97,12 @@ function selectAllMatching(
 
 function selectMatching(
   list: PriceList,
-  rows: WantedRow[],
+  rows: PlacedRow[],
   on: RawBuilder<unknown>,
   extras: Extras,
 ): RawBuilder<unknown> {
   return sql`
-    select input.position, r.id, r.product_id, r.code, r.extensions, ${priceOf(list)} as price
+    select input.at, r.id, r.product_id, r.code, r.extensions, ${priceOf(list)} as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? sql`, pa.attributes` : sql``}
@@ -113,20 +114,22 @@ function selectMatching(
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
-function inputRows(rows: WantedRow[]): RawBuilder<unknown> {
+function inputRows(rows: PlacedRow[]): RawBuilder<unknown> {
   const places = rows.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
-    sql`${rows.map(({ position }) => position)}::integer[]`,
+    sql`${rows.map(({ at }) => at)}::integer[]`,
     sql`${rows.map(({ code }) => code)}::text[]`,
     sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
+    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
     sql`${rows.map(({ attributes }) => arrayLiteral(attributes))}::text[]`,
     sql`${rows.map(({ dimension }) => dimension)}::integer[]`,
     sql`${places.map((place) => place?.month ?? null)}::date[]`,
     sql`${places.map((place) => place?.place ?? null)}::integer[]`,
   ]
   return sql`(
-    select position, code, extensions::text[] as extensions, attributes::text[] as attributes, dimension, month, place
-    from unnest(${sql.join(columns)}) as input (position, code, extensions, attributes, dimension, month, place)
+    select at, code, extensions::text[] as extensions, extension_key, attributes::text[] as attributes,
+      dimension, month, place
+    from unnest(${sql.join(columns)}) as input (at, code, extensions, extension_key, attributes, dimension, month, place)
   ) as input`
 }
 

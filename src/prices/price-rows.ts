@@ -1,16 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { columnEntries } from '../catalog/column-value.ts'
+import { readValue } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
-import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../promotions/promoted-prices.ts'
 import { isExact } from './exact-rows.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
-
-/** Written in about 3 ms; then other requests get their turn. */
-const rowsAtOnce = 2000
 
 export interface PriceRowOptions {
   list: PriceList
@@ -19,66 +14,79 @@ export interface PriceRowOptions {
   priceOf: (row: PromotedRow, only?: string) => PromotedPrice
 }
 
-/**
- * The rows of a read as the contract shows them: the input keys, the concrete code and extensions, the result fields.
- * `wantedAt` answers the wanted row of a position. Written as text, because an object a row would be made to be written,
- * and sent in pieces, because a million rows are more than one text can hold.
- */
-export function priceRows(
-  matching: MatchingRow[],
-  wantedAt: (position: number) => WantedRow,
-  options: PriceRowOptions,
-): JsonText | Stream {
-  const write = rowWriter(options)
-  const textOf = (rows: MatchingRow[]) =>
-    rows.map((match) => write(wantedAt(match.position), match)).join(',')
-  if (matching.length <= rowsAtOnce) return new JsonText(`[${textOf(matching)}]`)
-  return new Stream('application/json; charset=utf-8', async function* () {
-    for (let from = 0; from < matching.length; from += rowsAtOnce) {
-      yield (from === 0 ? '[' : ',') + textOf(matching.slice(from, from + rowsAtOnce))
-      await nextTurn()
-    }
-    yield ']'
-  })
-}
+export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 
-function rowWriter({ list, columns, include, priceOf }: PriceRowOptions) {
+/**
+ * Writes a row of a read as the contract shows it: the input keys, the concrete code and extensions, the result fields.
+ * As text, because an object a row would be made to be written.
+ */
+export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
+  const { list, columns, include, priceOf } = options
   const [onlyDimension = ''] = list.price_dimensions
-  const marginOf = include.has('margin')
-    ? parseMarginFormula(list.margin_formula, columns.costs)
-    : undefined
   const named = `"price_list_name":${JSON.stringify(list.name)},"price_list_id":${list.id}`
-  return (wanted: WantedRow, match: MatchingRow): string => {
-    const { row } = wanted
+  const writeKeys = keysWriter(columns)
+  const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
+  return (wanted, match) => {
+    const { price_dimension = onlyDimension, promotion } = wanted.row
     const { active_price, promotions } = priceOf(
-      { ...match, dimension: row.price_dimension ?? onlyDimension },
-      row.promotion,
+      { ...match, dimension: price_dimension },
+      promotion,
     )
-    const head = JSON.stringify(isWhole(wanted) ? row : concrete(row, match, columns)).slice(0, -1)
-    const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
-    const extras = {
-      ...(include.has('base_price') && { base_price: match.price }),
-      ...(marginOf && { margin: marginOf(match.price, match.costs ?? []) }),
-      ...(include.has('dynamic_attributes') && {
-        dynamic_attributes: match.dynamic_attributes ?? {},
-      }),
-    }
-    const more = include.size === 0 ? '' : `,${JSON.stringify(extras).slice(1, -1)}`
-    return `${head},${named},${ids},"active_price":${active_price},"promotions":${promoted}${more}}`
+    const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
+    const prices = `"active_price":${active_price},"promotions":${promoted}`
+    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(match)}}`
   }
 }
 
-/** Whether the input row has its code and all extensions beside it already. */
-function isWhole(wanted: WantedRow): boolean {
-  return wanted.row.extensions === undefined && isExact(wanted)
+type WriteKeys = (wanted: WantedRow, match: MatchingRow) => string
+
+/** Writes the input keys, and the concrete code and extensions where the input row leaves them open. */
+function keysWriter({ extensions }: Columns): WriteKeys {
+  // Wildcards have many rows: what is the same in all of them is written once.
+  const open = new Map<WantedRow, (match: MatchingRow) => string>()
+  return (wanted, match) => {
+    if (wanted.row.extensions === undefined && isExact(wanted))
+      return JSON.stringify(wanted.row).slice(0, -1)
+    const write = open.get(wanted) ?? openKeysWriter(wanted, extensions)
+    open.set(wanted, write)
+    return write(match)
+  }
 }
 
-function concrete(
-  row: Schemas['GetPricesRow'],
-  match: MatchingRow,
-  columns: Columns,
-): Record<string, unknown> {
-  const extensions = Object.fromEntries(columnEntries(columns.extensions, match.extensions))
-  return { ...row, code: match.code, ...extensions }
+function openKeysWriter(
+  { row }: WantedRow,
+  extensions: Columns['extensions'],
+): (match: MatchingRow) => string {
+  const head = JSON.stringify(row).slice(0, -1)
+  const code = { name: 'code', type: 'string', textOf: (match: MatchingRow) => match.code } as const
+  const columns = extensions.map(({ name, type }, index) => ({
+    ...{ name, type, textOf: (match: MatchingRow) => match.extensions[index] as string },
+  }))
+  const lacking = [code, ...columns]
+    .filter(({ name }) => !Object.hasOwn(row, name))
+    .map(({ name, type, textOf }, index) => ({
+      prefix: `${index === 0 && head === '{' ? '' : ','}${JSON.stringify(name)}:`,
+      write: (match: MatchingRow) => JSON.stringify(readValue(type, textOf(match))),
+    }))
+  return (match) => {
+    let keys = head
+    for (const { prefix, write } of lacking) keys += prefix + write(match)
+    return keys
+  }
+}
+
+/** Writes the fields that the read asks for by `include`, each with a comma before it. */
+function extrasWriter({ list, columns, include }: PriceRowOptions): (match: MatchingRow) => string {
+  const marginOf = include.has('margin')
+    ? parseMarginFormula(list.margin_formula, columns.costs)
+    : undefined
+  return ({ price, costs, dynamic_attributes }) => {
+    const extras = {
+      ...(include.has('base_price') && { base_price: price }),
+      ...(marginOf && { margin: marginOf(price, costs ?? []) }),
+      ...(include.has('dynamic_attributes') && { dynamic_attributes: dynamic_attributes ?? {} }),
+    }
+    return `,${JSON.stringify(extras).slice(1, -1)}`
+  }
 }

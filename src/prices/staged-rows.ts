@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column } from '../catalog/columns.ts'
+import { extensionKey } from '../catalog/row-key.ts'
 import type { FeedColumn, StagedFault } from '../contract/feed.ts'
 import { unavailable } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { findOldestJob } from '../jobs/turn.ts'
@@ -35,6 +35,16 @@ export async function findFeedList(
   rejectUnnamed(query)
   const list = await findNamedList(query, (by) => findPriceList(trx, account, by))
   rejectUnmanaged(list)
+  return list
+}
+
+/** The published list that a file is for. */
+export async function findPublishedFeedList(
+  trx: Trx,
+  account: number,
+  query: ListQuery = {},
+): Promise<PriceList> {
+  const list = await findFeedList(trx, account, query)
   rejectUnpublished(list)
   return list
 }
@@ -54,7 +64,7 @@ export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
 /** How the key of a row of the list is staged. */
 export const keyColumns: InputColumn<{ code: string; extensions: string[] }>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
-  { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
+  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
 ]
 
 /** SQL that joins the staged rows `f` with the published rows `r` of the list. */
@@ -62,7 +72,7 @@ export function joinPublished({ account_id, id }: PriceList): RawBuilder<unknown
   return sql`
     join price_lists l on l.account_id = ${account_id} and l.id = ${id}
     join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id}
-      and r.code = f.code and r.extensions = f.extensions and ${isPublished}`
+      and r.code = f.code and r.extension_key = f.extension_key and ${isPublished}`
 }
 
 /**

@@ -7,7 +7,6 @@ import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 
 /** A row of a read: canonical texts by ordinal, null where the row leaves a wildcard. */
 export interface WantedRow {
-  position: number
   row: Schemas['GetPricesRow']
   code: string | null
   extensions: (string | null)[]
@@ -26,15 +25,15 @@ const fixedKeys = new Set([
   'promotion',
 ])
 
-/** Reads the sound rows of a read against the list and the account's columns; faults go to `errors`. */
+/** Reads rows of a payload against the list and the account's columns; faults go to `errors`. */
 export function readWantedRows(
-  payload: Schemas['GetPricesRow'][],
+  rows: { row: Schemas['GetPricesRow']; position: number }[],
   list: PriceList,
   columns: Columns,
   errors: RowErrors,
 ): WantedRow[] {
   const { extensions: extensionColumns, attributes: attributeColumns } = columns
-  return errors.sound(payload).flatMap(({ row, position }) => {
+  return rows.flatMap(({ row, position }) => {
     rejectFaultyAddress(list, row, position, errors)
     // Attributes beside a code are ignored, whatever their values.
     const isNamed = row.code !== undefined
@@ -50,7 +49,6 @@ export function readWantedRows(
     const code = row.code ?? null
     return [
       {
-        position,
         row,
         code,
         extensions,

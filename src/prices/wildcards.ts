@@ -44,5 +44,5 @@ export function orderBy(columns: Columns): RawBuilder<unknown> {
       ? sql`(extensions[${ordinal}::integer])::numeric`
       : sql`extensions[${ordinal}::integer]`,
   )
-  return sql`order by ${sql.join([sql`position`, sql`code`, ...keys])}`
+  return sql`order by ${sql.join([sql`at`, sql`code`, ...keys])}`
 }

@@ -41,18 +41,35 @@ interface Field {
 /** Prices kept for rows that look alike; a read of a million different rows stays in bounds. */
 const memoMax = 50_000
 
-/**
- * Evaluates promotions, given by name, on rows: which cover a row, and the price with each. With `only` a row is looked
- * at under the promotion of that name alone.
- */
-export function promotedPrices(promotions: Promotion[], columns: Columns) {
+/** Promotions, given by name, as they are evaluated: made once, used by many reads. */
+export interface PromotionRules {
+  names: ReadonlySet<string>
+  /** Whether rows are to have their attributes. */
+  usesAttributes: boolean
+  reads: Condition['read'][]
+  covering: (row: PromotedRow) => Compiled[]
+}
+
+/** Compiles promotions, given by name, against the account's columns. */
+export function compilePromotions(promotions: Promotion[], columns: Columns): PromotionRules {
   const compiled = promotions.map((promotion) => compilePromotion(promotion, columns))
   const fields = indexConditions(compiled)
-  const covering = coverage(compiled, [...fields.values()])
-  const reads = [...fields.values()].map(({ read }) => read)
+  return {
+    names: new Set(compiled.map(({ name }) => name)),
+    usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
+    reads: [...fields.values()].map(({ read }) => read),
+    covering: coverage(compiled, [...fields.values()]),
+  }
+}
+
+/**
+ * Evaluates promotions on the rows of one read: which cover a row, and the price with each. With `only` a row is looked
+ * at under the promotion of that name alone.
+ */
+export function promotedPrices({ names, reads, covering }: PromotionRules) {
   const memo = new Map<string, PromotedPrice>()
-  const priceOf = (row: PromotedRow, only?: string): PromotedPrice => {
-    if (compiled.length === 0) return { active_price: row.price, promotions: [] }
+  return (row: PromotedRow, only?: string): PromotedPrice => {
+    if (names.size === 0) return { active_price: row.price, promotions: [] }
     const key = JSON.stringify([row.price, only ?? null, ...reads.map((read) => read(row) ?? null)])
     const known = memo.get(key)
     if (known) return known
@@ -64,10 +81,6 @@ export function promotedPrices(promotions: Promotion[], columns: Columns) {
     )
     memo.set(key, promoted)
     return promoted
-  }
-  return {
-    priceOf,
-    usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
   }
 }
 

@@ -12,13 +12,12 @@ export interface Promotion {
   price_dimensions: string[] | null
 }
 
-/** The price list and the day of a read; `names` are the only promotions it looks at, null is all. */
+/** The price list and the day of a read. */
 export interface PromotionScope {
   /** The list by its name or by its id; null when the read gives the other. */
   priceListName: string | null
   priceListId: number | null
   date: string
-  names: string[] | null
 }
 
 /** SQL that is true for a promotion that is valid on the day. */
@@ -30,7 +29,7 @@ export function isValidOn(date: string): RawBuilder<boolean> {
 export async function findValidPromotions(
   trx: Trx,
   account: number,
-  { priceListName, priceListId, date, names }: PromotionScope,
+  { priceListName, priceListId, date }: PromotionScope,
 ): Promise<Promotion[]> {
   const { rows } = await sql<Promotion>`
     select name, kind, value, product_filters, price_dimensions
@@ -39,7 +38,6 @@ export async function findValidPromotions(
       and (price_lists is null or coalesce(${priceListName}, (
         select l.name from price_lists l where l.account_id = ${account} and l.id = ${priceListId}
       )) = any(price_lists))
-      and (${names}::text[] is null or name = any(${names}::text[]))
     order by name`.execute(trx)
   return rows
 }

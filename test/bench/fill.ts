@@ -26,8 +26,8 @@ export async function fillCatalog(service: BenchService, rows: number): Promise<
     insert into product_attributes select ${account}, 'P' || lpad(i::text, 7, '0'), array['B' || i % 50, 'F' || i % 100]
     from ${range} on conflict do nothing`)
   await sql.query(`
-    insert into products (account_id, code, extensions, costs, active)
-    select ${account}, 'P' || lpad(i::text, 7, '0'), '{UK}', '{1.5,0.25}', true from ${range}`)
+    insert into products (account_id, code, extensions, extension_key, costs, active)
+    select ${account}, 'P' || lpad(i::text, 7, '0'), '{UK}', '["UK"]', '{1.5,0.25}', true from ${range}`)
   await sql.query('vacuum analyze products, product_attributes')
 }
 
@@ -46,8 +46,8 @@ export async function fillList(
   const [created] = await service.call('POST', '/api/v1/price_list/bulk_create/', [list])
   const { rows: inserted } = await sql.query(`
     with inserted as (
-      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-      select ${account}, ${created.id}, id, code, extensions,
+      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+      select ${account}, ${created.id}, id, code, extensions, extension_key,
         (select array_fill(9.99::numeric, array[cardinality(price_dimensions)]) from price_lists where id = ${created.id}), 1
       from (select *, substr(code, 2)::integer as i from products) p where i < ${rows} and ${where} order by code
       returning 1

@@ -47,8 +47,8 @@ function syncMeasure(catalog: number): Measure {
       delete from price_list_rows r using (select id, substr(code, 2)::integer as i from products) p
       where r.price_list_id = ${id} and r.product_id = p.id and ${wrong} and ${isInHalf}`)
     await sql.query(`
-      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-      select account_id, ${id}, id, code, extensions, '{1}', 1
+      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+      select account_id, ${id}, id, code, extensions, extension_key, '{1}', 1
       from (select *, substr(code, 2)::integer as i from products) p where ${wrong} and not ${isInHalf}
       on conflict do nothing`)
     await sql.query('vacuum analyze price_list_rows')
@@ -85,7 +85,7 @@ function syncMeasure(catalog: number): Measure {
 function bareSync({ account }: BenchService, { id }: BenchList): string {
   return `
     with wanted as (
-      select p.id, p.code, p.extensions from products p
+      select p.id, p.code, p.extensions, p.extension_key from products p
       join product_attributes a on a.account_id = p.account_id and a.code = p.code
       where p.account_id = ${account} and p.active is not false
         and a.attributes[2] = any('{${half.join(',')}}'::text[])
@@ -93,12 +93,12 @@ function bareSync({ account }: BenchService, { id }: BenchList): string {
       select id, product_id from price_list_rows
       where account_id = ${account} and price_list_id = ${id} and removed_version is null
     ), difference as materialized (
-      select p.id as product_id, p.code, p.extensions, r.id
+      select p.id as product_id, p.code, p.extensions, p.extension_key, r.id
       from wanted p full join present r on r.product_id = p.id
     ), added as (
-      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-      select ${account}, ${id}, product_id, code, extensions, '{0}', 1 from difference
-      where id is null order by code, extensions
+      insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+      select ${account}, ${id}, product_id, code, extensions, extension_key, '{0}', 1 from difference
+      where id is null order by code, extension_key
       returning id
     ), removed as (
       delete from price_list_rows where account_id = ${account} and price_list_id = ${id}
@@ -182,9 +182,9 @@ function addMeasure(rows: number, catalog: number): Measure {
     bare: async (service, round) => {
       const { id } = await aList(service, `Added bare ${round}`)
       const text = `
-        insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-        select account_id, $1, id, code, extensions, '{0}', 1 from products
-        where account_id = $2 and code < $3 order by code, extensions
+        insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+        select account_id, $1, id, code, extensions, extension_key, '{0}', 1 from products
+        where account_id = $2 and code < $3 order by code, extension_key
         returning id`
       return timed(() => service.sql.query(text, [id, service.account, codeOf(rows)]))
     },

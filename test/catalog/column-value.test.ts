@@ -111,10 +111,36 @@ t.test('a key too long for an index is a row error', async (t) => {
   const text = (seed: number, length: number) =>
     String.fromCodePoint(...Array.from({ length }, (_, i) => 0x20000 + ((i * 7919 * seed) % 42000)))
   const long = { code: text(1, 255), e1: text(2, 255), e2: text(3, 255), e3: 'x' }
-  const longest = { ...long, e2: text(3, 89), e3: 'xxxx' }
+  const longest = { ...long, e2: text(3, 136), e3: 'xxxxxx' }
   await expectRefused(t, account, productsPath, () => account.get(catalogPath), [
-    ['3,061 bytes', [longest, long], ['/1', 'length']],
-    ['2,401 bytes', [{ ...longest, e3: 'xxxxx' }], ['/0', 'length']],
+    ['3,071 bytes', [longest, long], ['/1', 'length']],
+    ['2,601 bytes', [{ ...longest, e3: 'xxxxxxx' }], ['/0', 'length']],
+    ['2,601 bytes, a quote escaped', [{ ...longest, e3: 'xxxxx"' }], ['/0', 'length']],
   ])
   t.equal((await account.post(productsPath, [longest])).status, 200)
+})
+
+t.test('extensions that need escapes in a key are told apart and found again', async (t) => {
+  const texts = [
+    '"',
+    '\\',
+    '\\"',
+    '\b',
+    '\f',
+    '\n',
+    '\r',
+    '\t',
+    '\u0001',
+    '\u001f',
+    '\u007f',
+    '\u2028',
+    ',',
+    '","',
+  ]
+  const rows = texts.map((e1) => ({ code: 'A', e1 }))
+  const extensions = [{ name: 'e1', type: 'string' }]
+  const account = await aCatalog(t, service, { extensions }, rows)
+  const again = await account.post(productsPath, rows)
+  t.equal(again.body.updated.length, texts.length)
+  t.equal(new Set(again.body.updated).size, texts.length)
 })

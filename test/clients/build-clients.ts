@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 
 const root = join(import.meta.dirname, '../..')
 const contract = join(root, 'openapi.yaml')
@@ -24,6 +25,7 @@ export function buildClients(dir: string, url: string): Record<string, string> {
   const output = ['--output', join(generated, 'openapi-fetch.ts')]
   run(dir, 'openapi-typescript', [contract, ...output, '--default-non-nullable=false'])
   run(dir, 'openapi-ts', ['--input', contract, '--output', join(generated, 'hey-api')])
+  writeFileSync(join(dir, 'json-contract.json'), JSON.stringify(jsonContract()))
   writeFileSync(join(dir, 'orval.config.mjs'), orvalConfig(join(generated, 'orval.ts'), url))
   run(dir, 'orval', ['--config', 'orval.config.mjs'])
   run(dir, 'tsc', ['--project', '.'])
@@ -31,10 +33,21 @@ export function buildClients(dir: string, url: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, join(dir, 'built', `${name}.js`)]))
 }
 
+/** The contract without files: the generator would type every answer as JSON or a text. */
+function jsonContract(): object {
+  const isOfFiles = /^(text\/csv|application\/(x-ndjson|vnd\.pricewell\.feed\+json))$/
+  const parameterOfFiles = /\/Feed(ListName|ListId)$/
+  return JSON.parse(JSON.stringify(parse(readFileSync(contract, 'utf8'))), (key, value) => {
+    if (isOfFiles.test(key)) return undefined
+    if (key !== 'parameters' || !Array.isArray(value)) return value
+    return value.filter(({ $ref = '' }) => !parameterOfFiles.test($ref))
+  })
+}
+
 /** This generator writes the address of the service into its functions. */
 function orvalConfig(target: string, baseUrl: string): string {
   const output = { target, client: 'fetch', baseUrl }
-  return `export default ${JSON.stringify({ pricewell: { input: contract, output } })}\n`
+  return `export default ${JSON.stringify({ pricewell: { input: 'json-contract.json', output } })}\n`
 }
 
 function run(cwd: string, command: string, args: string[]): void {

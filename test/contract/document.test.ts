@@ -37,7 +37,7 @@ t.test('every operation documents the answers that all of its kind can give', as
   for (const [name, operation] of described) {
     const statuses = Object.keys(operation.responses)
     t.equal(statuses.filter((status) => /^2/.test(status)).length, 1, `${name}: one success`)
-    const ofToken = operation['x-scope'] ? ['401', '403', '405', '406', '500', '503'] : []
+    const ofToken = operation['x-scope'] ? ['401', '403', '405', '406', '429', '500', '503'] : []
     const ofBody = operation.requestBody ? ['400', '413', '415'] : []
     for (const status of [...ofToken, ...ofBody])
       t.ok(statuses.includes(status), `${name}: ${status}`)

@@ -56,12 +56,12 @@ async function aLargeShop(): Promise<TestAccount> {
 function fillStatements(account: number): string[] {
   const range = 'generate_series(1, 20000) i'
   return [
-    `insert into products (account_id, code, extensions, costs, active)
-     select ${account}, 'P' || i / 2, array['X' || i % 2], '{1}', true from ${range}`,
+    `insert into products (account_id, code, extensions, extension_key, costs, active)
+     select ${account}, 'P' || i / 2, array['X' || i % 2], '["X' || i % 2 || '"]', '{1}', true from ${range}`,
     `insert into product_attributes select ${account}, 'P' || i, array['B' || i % 100] from ${range} where i <= 10000`,
     `update price_lists set version = 1, published_at = now() where account_id = ${account}`,
-    `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, prices, added_version)
-     select ${account}, l.id, p.id, p.code, p.extensions, '{1}', 1
+    `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+     select ${account}, l.id, p.id, p.code, p.extensions, p.extension_key, '{1}', 1
      from products p join price_lists l using (account_id)
      where account_id = ${account} and p.id % 10 = l.id % 10`,
     `insert into calendar_months select ${account}, r.price_list_id, r.id, 1, m::date, array_fill(1, array[31])

@@ -12,6 +12,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** A process of the service, as `npm start` runs it, in a process group of its own. */
 export interface ServiceProcess {
+  pid: number
   url: string
   stdout: () => string
   stderr: () => string
@@ -43,7 +44,7 @@ export function childEnvironment(settings: Record<string, string>): NodeJS.Proce
 
 /** Starts the service and waits until it listens (a worker: until it takes jobs). */
 export async function startProcess(
-  t: Test,
+  t: { teardown: (work: () => Promise<void>) => void },
   settings: Record<string, string>,
 ): Promise<ServiceProcess> {
   const env = childEnvironment({ PORT: '0', LOG_LEVEL: 'info', ...settings })
@@ -57,6 +58,7 @@ export async function startProcess(
     await sleep(10)
   }
   return {
+    pid: child.pid as number,
     url: /listens on (\S+)/.exec(stdout())?.[1] ?? '',
     stdout,
     stderr,

@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { canonicalText } from '../../src/catalog/column-value.ts'
 import { type Column, type ColumnValue, groupColumns } from '../../src/catalog/columns.ts'
-import { type PromotedRow, promotedPrices } from '../../src/promotions/promoted-prices.ts'
+import {
+  compilePromotions,
+  type PromotedRow,
+  promotedPrices,
+} from '../../src/promotions/promoted-prices.ts'
 import { compileReprice } from '../../src/promotions/promotion-price.ts'
 import type { Promotion } from '../../src/promotions/queries.ts'
 
@@ -78,7 +82,7 @@ t.test(
   async (t) => {
     fc.assert(
       fc.property(promotions, rows, fc.option(fc.constant('P10')), (all, read, only) => {
-        const { priceOf } = promotedPrices(all, columns)
+        const priceOf = promotedPrices(compilePromotions(all, columns))
         for (const row of [...read, ...read]) {
           const expected = all
             .filter(
@@ -104,7 +108,7 @@ t.test(
 t.test('attributes are read only where a promotion filters by one', async (t) => {
   const promotion = { name: 'P', kind: 'amount', value: 1, price_dimensions: null } as const
   const uses = (product_filters: Promotion['product_filters']) =>
-    promotedPrices([{ ...promotion, product_filters }], columns).usesAttributes
+    compilePromotions([{ ...promotion, product_filters }], columns).usesAttributes
   t.equal(uses(null), false)
   t.equal(uses({ code: ['A'], country: ['UK'] }), false)
   t.equal(uses({ code: ['A'], size: ['1'] }), true)
@@ -112,7 +116,8 @@ t.test('attributes are read only where a promotion filters by one', async (t) =>
 
 t.test('a million different rows are priced without keeping them all', async (t) => {
   const promotion = { name: 'P', kind: 'amount', value: 1, price_dimensions: null } as const
-  const { priceOf } = promotedPrices([{ ...promotion, product_filters: { code: ['7'] } }], columns)
+  const rules = compilePromotions([{ ...promotion, product_filters: { code: ['7'] } }], columns)
+  const priceOf = promotedPrices(rules)
   const row = { extensions: ['UK', 'x'], dimension: 'retail', price: 10 }
   for (let code = 0; code < 120_000; code++) priceOf({ ...row, code: String(code) })
   t.strictSame(priceOf({ ...row, code: '7' }), {

@@ -282,6 +282,34 @@ t.test('a client that goes away in the middle has written nothing', async (t) =>
   t.match(await csv(account, lines(header, row)), { status: 201 }, 'and the service goes on')
 })
 
+t.test(
+  'a client that sends on is answered all the same, and its connection serves again',
+  async (t) => {
+    const account = await service.newAccount(t)
+    if (!service.app.server.listening) await service.app.listen({ port: 0 })
+    const { port } = service.app.server.address() as AddressInfo
+    const headers = { authorization: `jwt ${account.token}`, 'content-type': 'text/csv' }
+    const large = Buffer.alloc(2 * 1024 * 1024, `${row}\n`)
+    for (const head of ['no,header\n', `${header}\nT,"A"B,UK,1,2\n`, `${header}\n`]) {
+      const body = Buffer.concat([Buffer.from(head), large])
+      const answer = await fetch(`http://localhost:${port}${path}`, {
+        method: 'POST',
+        headers,
+        body,
+      })
+      t.ok([400, 413].includes(answer.status), head)
+      t.match(await answer.json(), { detail: /Nothing was written/ })
+    }
+    const zipped = { ...headers, 'content-encoding': 'gzip' }
+    const answer = await fetch(`http://localhost:${port}${path}`, {
+      method: 'POST',
+      headers: zipped,
+      body: large,
+    })
+    t.match(await answer.json(), { type: 'malformed-file' })
+  },
+)
+
 t.test('real sales go in as a file and come out as they were', async (t) => {
   const account = await service.newAccount(t)
   const data = gunzipSync(

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { pipeline } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { Problem } from '../../contract/problem.ts'
 import { malformedFile } from './malformed-file.ts'
+
+const discardMs = 5000
 
 /** What of a request says how its bytes are read. */
 export interface FeedSource {
@@ -42,13 +46,27 @@ export class FeedBytes {
     return this.#hash.copy().digest()
   }
 
+  /**
+   * Lets the rest pass, for a while: a client that still sends might not see the answer. Answers whether all has passed.
+   */
+  async discard(): Promise<boolean> {
+    const { stream } = this.#source
+    if (!stream.readableEnded && !stream.destroyed) {
+      stream.resume()
+      const ended = once(stream, 'end').catch(() => undefined)
+      await Promise.race([ended, sleep(discardMs, undefined, { ref: false })])
+    }
+    return stream.readableEnded
+  }
+
   async *#read(): AsyncGenerator<Buffer> {
     const { stream, isGzip, bytesMax } = this.#source
     const length = Number(stream.headers['content-length'] ?? 0)
     if (length > bytesMax) throw tooLarge(bytesMax)
+    const arriving = limited(stream, bytesMax)
     const decoded = isGzip
-      ? pipeline(stream, limited(bytesMax), createGunzip(), () => undefined)
-      : stream
+      ? pipeline(Readable.from(arriving), createGunzip(), () => undefined)
+      : arriving
     let bytes = 0
     try {
       for await (const chunk of decoded as AsyncIterable<Buffer>) {
@@ -63,15 +81,16 @@ export class FeedBytes {
   }
 }
 
-/** Passes on at most `bytesMax` bytes: gzip may go on for ever and decode to nothing. */
-function limited(bytesMax: number) {
-  return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    let bytes = 0
-    for await (const chunk of chunks) {
-      bytes += chunk.length
-      if (bytes > bytesMax) throw tooLarge(bytesMax)
-      yield chunk
-    }
+/**
+ * The bytes as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. Whoever stops reading
+ * leaves the connection open, for the answer.
+ */
+async function* limited(stream: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge(bytesMax)
+    yield chunk
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Feed, OpenFeed, StagedFault } from '../../contract/feed.ts'
-import type { Context, OperationId, Schemas } from '../../contract/operation.ts'
+import { Answer, type Context, type OperationId, type Schemas } from '../../contract/operation.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { copyField } from '../../database/copy.ts'
 import { retryingFromHere } from '../../database/in-account.ts'
@@ -40,7 +40,10 @@ const errorColumn = 'error'
  * Reads a file into a table of the transaction, a thousand rows at a time, and writes it whole when no row is bad. Throws
  * `invalid-request` with all bad rows, `malformed-file` where the file cannot be read on, `payload-too-large`.
  */
-export async function runFeed(trx: Trx, run: FeedRun): Promise<Schemas['FeedResult']> {
+export async function runFeed(
+  trx: Trx,
+  run: FeedRun,
+): Promise<Schemas['FeedResult'] | Answer<Schemas['JobInfo']>> {
   const feed = await run.feed(trx, run, run.context)
   const errors = new FeedErrors()
   const file = await openFile(run, feed)
@@ -52,7 +55,7 @@ export async function runFeed(trx: Trx, run: FeedRun): Promise<Schemas['FeedResu
   errors.reject()
   const staged = await stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
-  return { rows: progress.rows, ...counts }
+  return counts instanceof Answer ? counts : { rows: progress.rows, ...counts }
 }
 
 async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: OpenFeed) {

@@ -2,11 +2,17 @@ import createClient from 'openapi-fetch'
 import { type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
 import type { paths } from './generated/openapi-fetch.ts'
 
+/** Answers are JSON unless a file is asked for. */
+type JsonTypes = 'application/json' | 'application/merge-patch+json' | 'application/problem+json'
+
 /** The first day's work with `openapi-typescript` and `openapi-fetch`. */
 export async function firstDay({ url, email, password }: Shop): Promise<FirstDay> {
-  const open = createClient<paths>({ baseUrl: url })
+  const open = createClient<paths, JsonTypes>({ baseUrl: url })
   const { token } = data(await open.POST('/login/', { body: { email, password } }))
-  const shop = createClient<paths>({ baseUrl: url, headers: { Authorization: `jwt ${token}` } })
+  const shop = createClient<paths, JsonTypes>({
+    baseUrl: url,
+    headers: { Authorization: `jwt ${token}` },
+  })
 
   const schema = data(
     await shop.POST('/api/v1/product_catalog/schema/create_schema/', {
@@ -180,7 +186,7 @@ function isIds(answer: number[] | object): answer is number[] {
 }
 
 /** What must not compile. */
-export function refusedByTypes(shop: ReturnType<typeof createClient<paths>>): void {
+export function refusedByTypes(shop: ReturnType<typeof createClient<paths, JsonTypes>>): void {
   // @ts-expect-error no such path
   void shop.POST('/api/v1/prices/', { body: {} })
   const path = '/api/v1/prices/bulk_update_prices/'

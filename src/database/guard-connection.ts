@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net'
+import type pg from 'pg'
+
+/** How much later than the server's own time limit the connection itself is taken for dead. */
+const graceMs = 2000
+/** While a statement runs, the server looks this often whether its client is still there. */
+const serverChecksEveryMs = 1000
+
+/**
+ * Makes a new connection safe to lose. One that breaks while a transaction holds it fails the transaction's next
+ * statement; without a listener it would end the process too. One on which nothing arrives for longer than a statement
+ * may take is closed: the network swallows it. One whose process has died does not work on in the server.
+ */
+export function guardConnection(client: pg.PoolClient, statementTimeoutMs: number): void {
+  client.on('error', () => undefined)
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  stream.setTimeout(statementTimeoutMs + graceMs, () => {
+    stream.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' }))
+  })
+  // A setting of its own statement: servers on systems that cannot look refuse it, and do without.
+  client
+    .query(`set client_connection_check_interval = ${serverChecksEveryMs}`)
+    .catch(() => undefined)
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { Arrivals } from './arrivals.ts'
+import { BodiesInFlight, type HeldBody } from './bodies-in-flight.ts'
+import { isFile, type Operation } from './contract.ts'
+import { FairQueue } from './fair-queue.ts'
+import { LoopDelay } from './loop-delay.ts'
+import { overloaded } from './overloaded.ts'
+import { RequestRate } from './request-rate.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    heldBody?: HeldBody
+  }
+}
+
+/** How long a request waits for the database while other accounts use it. */
+const waitMs = 1400
+
+/** Decides which requests are taken up when there are more than can be done. */
+export interface Admission {
+  /** Throws `overloaded` or `too-many-requests`, before the body is read. */
+  admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
+  /** The turns of requests at the connections for reads, or for writes. */
+  queueOf(operation: Operation): FairQueue
+}
+
+/** The admission of a server; it ends with it. */
+export function createAdmission(app: FastifyInstance, { limits, load }: Config): Admission {
+  const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
+  const rate = new RequestRate(load.accountRequestsPerSecond)
+  const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
+  const arrivals = new Arrivals(app.server)
+  const { reads, writes } = queues(load)
+  const queueOf = ({ scope }: Operation) => (scope === 'read' ? reads : writes)
+  app.server.maxConnections = load.socketsMax
+  app.addHook('preParsing', countChunks)
+  app.addHook('onClose', async () => {
+    loopDelay.stop()
+    arrivals.stop()
+  })
+  const admit: Admission['admit'] = (operation, request, reply) => {
+    if (loopDelay.isOver) throw overloaded('More requests come in than can be answered.')
+    queueOf(operation).rejectFull(request.caller?.account ?? 0)
+    if (request.caller) rate.count(request.caller.account)
+    // A file is not held: its rows go to the database as they arrive.
+    if (isFile(request.headers['content-type'])) return
+    // One over the limit is refused before it is read, and so takes no memory.
+    const length = bodyLength(request)
+    if (length === undefined || length > limits.bodyBytesMax) return
+    const body = bodies.begin()
+    body.grow(length)
+    request.heldBody = body
+    reply.raw.once('close', () => body.release())
+    arrivals.watch(request.raw, body, length || undefined)
+  }
+  return { admit, queueOf }
+}
+
+function queues(load: Config['load']): Record<'reads' | 'writes', FairQueue> {
+  const turnsMax = load.databaseConnections
+  const { waitingMax, accountWaitingMax: waitingOfAccountMax } = load
+  const shared = { turnsMax, waitMs, waitingMax, waitingOfAccountMax }
+  // One connection is always left for the others.
+  const turnsOfAccountMax = Math.max(turnsMax - 1, 1)
+  const { accountWritesMax, accountWaitMs } = load
+  return {
+    reads: new FairQueue({ ...shared, turnsOfAccountMax, waitOwnMs: waitMs }),
+    writes: new FairQueue({
+      ...shared,
+      turnsOfAccountMax: accountWritesMax,
+      waitOwnMs: accountWaitMs,
+    }),
+  }
+}
+
+/** Bytes of the body as far as they are known: those of a chunked one are counted as they arrive. */
+function bodyLength({ headers }: FastifyRequest): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return 0
+  return Number(headers['content-length'] ?? 0) || undefined
+}
+
+/** Not async: whoever reads the body must do so before its first chunk is given out. */
+function countChunks<Payload extends NodeJS.EventEmitter>(
+  { heldBody, headers }: FastifyRequest,
+  _reply: FastifyReply,
+  payload: Payload,
+  done: (error: null, payload: Payload) => void,
+): void {
+  let bytes = 0
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length
+    try {
+      heldBody?.grow(bytes)
+    } catch (error) {
+      payload.off('data', count).emit('error', error)
+    }
+  }
+  if (heldBody && headers['transfer-encoding'] !== undefined) payload.on('data', count)
+  done(null, payload)
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { HeldBody } from './bodies-in-flight.ts'
+
+const paces = {
+  lookMs: 1000,
+  /** Slower than this a body is counted by what has arrived: what it is going to be takes no room from others. */
+  steadyBytesPerSecond: 100 * 1024,
+  /** A line may be slow to start, but not for long and not to nearly nothing. */
+  graceMs: 10_000,
+  bytesPerSecondMin: 1024,
+}
+
+interface Arrival {
+  request: IncomingMessage
+  body: HeldBody
+  /** By its Content-Length; undefined: it is chunked, and counted as it arrives. */
+  length: number | undefined
+  began: number
+  bytesBefore: number
+}
+
+/** The bodies that are on their way. Those that hardly arrive hold no room, and are ended after a while. */
+export class Arrivals {
+  readonly #arrivals = new Set<Arrival>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(server: Server, pace = paces) {
+    this.#timer = setInterval(() => {
+      for (const arrival of this.#arrivals) lookAt(arrival, server, pace)
+    }, pace.lookMs).unref()
+  }
+
+  /** Watches until the body is there or its client is gone. */
+  watch(request: IncomingMessage, body: HeldBody, length: number | undefined): void {
+    const bytesBefore = request.socket.bytesRead
+    const arrival = { request, body, length, began: Date.now(), bytesBefore }
+    this.#arrivals.add(arrival)
+    const leave = () => this.#arrivals.delete(arrival)
+    request.once('close', leave).once('end', () => {
+      leave()
+      if (length !== undefined) body.recount(length)
+    })
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+function lookAt(
+  { request, body, length, began, bytesBefore }: Arrival,
+  server: Server,
+  { lookMs, steadyBytesPerSecond, graceMs, bytesPerSecondMin }: typeof paces,
+): void {
+  const ms = Date.now() - began
+  const bytes = request.socket.bytesRead - bytesBefore
+  const isSlow = (bytesPerSecond: number) => bytes < (ms / 1000) * bytesPerSecond
+  // What has arrived and was not read yet is not the client's delay.
+  if (ms < lookMs || request.readableLength > 0) return
+  if (length !== undefined && isSlow(steadyBytesPerSecond)) body.recount(Math.min(bytes, length))
+  if (ms >= graceMs && isSlow(bytesPerSecondMin)) endRequest(server, request)
+}
+
+/** As Node does with a request that is not there in time; then the client has a moment to read why. */
+function endRequest(server: Server, request: IncomingMessage): void {
+  const timedOut = Object.assign(new Error('body too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  server.emit('clientError', timedOut, request.socket)
+  setTimeout(() => request.destroy(), 500).unref()
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely'
+import type { PgBoss } from 'pg-boss'
+import { type Columns, findColumns } from '../catalog/columns.ts'
+import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
+import { readRowKeys } from '../catalog/row-key.ts'
+import type { Feed, FeedCounts, StagedFault } from '../contract/feed.ts'
+import type { Answer, Schemas } from '../contract/operation.ts'
+import { unavailable } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
+import { enqueueJob } from '../jobs/enqueue.ts'
+import { findOldestJob } from '../jobs/turn.ts'
+import { addDraftRows, publish } from '../price-lists/publication.ts'
+import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
+import { atOnceMax, type Candidate, findFault, fixedKeys } from './add-products.ts'
+import { extensionColumns, findFeedList, keyColumns } from './staged-rows.ts'
+
+/** What exports have beside the row: a file of prices names the products too. */
+const ignored = ['pk', 'extended_catalog_id', 'price_dimension', 'date', 'price', 'margin']
+
+/** Products from a file, for the list that the query names. Above 100 they are added by a background job. */
+export const feedAddedProducts: Feed<'addProducts'> = async (trx, { account, query }, { boss }) => {
+  const list = await findFeedList(trx, account, query)
+  const columns = await findColumns(trx, account)
+  return {
+    ...{ columns: extensionColumns(columns.extensions), ignored, input: keyColumns },
+    key: ['code', 'extension_key'],
+    read: (rows: readonly Schemas['AddProductsRow'][], errors) =>
+      readRowKeys(rows, columns.extensions, fixedKeys, errors).map((row) => ({
+        row,
+        position: row.position,
+      })),
+    findFaults: () => findUnaddable(trx, list, columns),
+    write: () => addStaged(trx, list, boss),
+  }
+}
+
+/** Locks the list and answers the staged rows whose product cannot be added. */
+async function findUnaddable(
+  trx: Trx,
+  { account_id, id }: PriceList,
+  columns: Columns,
+): Promise<StagedFault[]> {
+  const list = await lockPriceList(trx, account_id, { id })
+  const filters = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
+  const { rows } = await sql<Candidate & { position: number; line: number }>`
+    select * from (
+      select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} as allowed
+      from pg_temp.feed f
+      left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
+      left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
+    ) as candidates
+    where id is null or not active or not allowed order by position`.execute(trx)
+  return rows.flatMap(({ position, line, ...candidate }) => {
+    const fault = findFault(candidate)
+    return fault ? [{ position, line, field: 'code', ...fault }] : []
+  })
+}
+
+async function addStaged(
+  trx: Trx,
+  { account_id: account, id }: PriceList,
+  boss: PgBoss,
+): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
+  const list = await lockPriceList(trx, account, { id })
+  const { rows } = await sql<{ id: number; is_new: boolean }>`
+    select p.id, r.id is null as is_new
+    from pg_temp.feed f
+    join products p on p.account_id = ${account} and p.code = f.code and p.extension_key = f.extension_key
+    left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
+      and r.code = f.code and r.extension_key = f.extension_key and r.removed_version is null
+    order by f.position`.execute(trx)
+  const productIds = rows.map((row) => row.id)
+  const total = rows.length
+  if (total > atOnceMax)
+    return enqueueJob(trx, boss, {
+      account,
+      priceListId: id,
+      kind: 'add-products',
+      total,
+      productIds,
+    })
+  if ((await findOldestJob(trx, account, id)) !== undefined)
+    throw unavailable('Jobs work on this price list; try again when they are done.', 2)
+  if (total > 0) {
+    await addDraftRows(trx, list, productIds)
+    await publish(trx, list)
+  }
+  const created = rows.filter((row) => row.is_new).length
+  return { created, updated: total - created }
+}

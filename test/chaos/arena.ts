@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import { signToken } from '../../src/accounts/token.ts'
+import { databaseUrl } from '../../src/database/server.ts'
+import { query } from '../helpers/database.ts'
+import { isAlive, type ServiceProcess, startProcess } from '../helpers/process.ts'
+import { select } from '../helpers/sql.ts'
+import type { Cluster } from './cluster.ts'
+import { type Outages, recordOutages } from './outages.ts'
+import type { Random } from './random.ts'
+
+/** Where one run takes place: a database of its own, processes of the service, and what went wrong so far. */
+export interface Arena {
+  cluster: Cluster
+  /** Connects as the owner. */
+  databaseUrl: string
+  random: Random
+  outages: Outages
+  faults: string[]
+  /** Starts a process of the service; by default one that answers requests and runs jobs. */
+  start(settings?: Record<string, string>): Promise<ServiceProcess>
+  /** Starts one that is not waited for. */
+  token(account: number): Promise<string>
+  /** Runs when the run is over, last one first. */
+  teardown(work: () => unknown): void
+  close(): Promise<void>
+}
+
+const template = 'pricewell_test_template'
+const jwtSecret = randomBytes(48).toString('base64')
+
+/** A run on `cluster`. `isEmpty`: the database is not migrated yet. */
+export async function openArena(
+  cluster: Cluster,
+  random: Random,
+  { isEmpty = false, tablespace = '' } = {},
+): Promise<Arena> {
+  const name = `chaos_${randomBytes(6).toString('hex')}`
+  const options = `${isEmpty ? '' : `template ${template}`} ${tablespace && `tablespace ${tablespace}`}`
+  await query(cluster.url, `create database ${name} ${options}`)
+  const url = databaseUrl(cluster.url, name)
+  const faults: string[] = []
+  const undo: (() => unknown)[] = []
+  const teardown = (work: () => unknown) => {
+    undo.unshift(work)
+  }
+  teardown(() => query(cluster.url, `drop database if exists ${name} with (force)`))
+  const start = async (settings: Record<string, string> = {}) => {
+    const environment = {
+      DATABASE_URL: url,
+      JWT_SECRET: jwtSecret,
+      LOG_LEVEL: 'error',
+      ...settings,
+    }
+    const service = await startProcess({ teardown }, environment)
+    return service
+  }
+  const close = async () => {
+    for (const work of undo) await work()
+  }
+  const secret = new TextEncoder().encode(jwtSecret)
+  const token = (account: number) => signToken(secret, { id: 1, account })
+  const outages = recordOutages()
+  return { cluster, databaseUrl: url, random, outages, faults, start, token, teardown, close }
+}
+
+/** A new account; answers its id. */
+export async function createAccount(url: string): Promise<number> {
+  const name = randomBytes(8).toString('hex')
+  const [row] = await select(url, 'insert into accounts (name) values ($1) returning id', [name])
+  return Number(row.id)
+}
+
+/** Notes a process that has died of itself. */
+export function expectAlive({ faults }: Arena, service: ServiceProcess): void {
+  if (!isAlive(service.pid)) faults.push(`a process died: ${service.stderr().slice(-2000)}`)
+}

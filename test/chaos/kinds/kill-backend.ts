@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { query } from '../../helpers/database.ts'
+import { select } from '../../helpers/sql.ts'
+import type { Arena } from '../arena.ts'
+import { type Kind, underLoad } from '../kind.ts'
+import { expectUsable } from '../usable.ts'
+
+/** Sessions of the service are terminated one after the other. */
+export const terminateBackend: Kind = {
+  name: 'backend-terminated',
+  isQuick: true,
+  run: (arena) =>
+    underLoad(arena, async () => {
+      for (let count = 0; count < 30; count++) {
+        const pid = await aBackend(arena)
+        await query(arena.cluster.url, `select pg_terminate_backend(${pid})`)
+        await sleep(arena.random.integer(5, 150))
+      }
+    }),
+}
+
+/** kill -9 of the process of a session: PostgreSQL ends all sessions and recovers. */
+export const killBackend: Kind = {
+  name: 'backend-killed',
+  isQuick: true,
+  run: (arena) =>
+    underLoad(arena, async (_service, load) => {
+      await sleep(arena.random.integer(100, 1500))
+      process.kill(await aBackend(arena), 'SIGKILL')
+      await sleep(50)
+      await arena.cluster.ready()
+      await expectUsable(arena, load.tenants)
+    }),
+}
+
+/** The process id of a session of the service, one that works if there is any. */
+async function aBackend({ databaseUrl, random }: Arena): Promise<number> {
+  for (;;) {
+    const backends = await select(
+      databaseUrl,
+      `select pid from pg_stat_activity
+       where datname = current_database() and application_name like 'pricewell%'
+       order by state = 'idle', pid limit 4`,
+    )
+    const [first, ...others] = backends
+    if (first) return random.pick([first, ...others]).pid
+    await sleep(10)
+  }
+}

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kind, underLoad } from '../kind.ts'
+import { expectUsable } from '../usable.ts'
+
+/** PostgreSQL stopped while everything runs, away for a while, and back: once with each way to stop it. */
+function restartPostgres(mode: 'fast' | 'immediate'): Kind {
+  return {
+    name: `postgres-${mode}`,
+    isQuick: true,
+    run: (arena) =>
+      underLoad(arena, async (_service, load) => {
+        await sleep(arena.random.integer(100, 1500))
+        await arena.cluster.stop(mode)
+        await sleep(arena.random.integer(0, 4000))
+        await arena.cluster.start()
+        await expectUsable(arena, load.tenants)
+        await sleep(500)
+      }),
+  }
+}
+
+export const stopFast = restartPostgres('fast')
+export const stopImmediately = restartPostgres('immediate')

@@ -1,0 +1,35 @@
+/** What an account's client knows that the service must hold. */
+export interface Ledger {
+  /** Batches of rows by name: how many rows, and whether they were acknowledged. */
+  sales: Map<string, Batch>
+  products: Map<string, Batch>
+  /** Prices set one after the other on all rows of the list "stable". */
+  prices: { acknowledged: number; last: number }
+  /** Lists, each with the jobs that were sent for it. */
+  lists: Map<string, ListEntry>
+}
+
+export interface Batch {
+  rows: number
+  isAcknowledged: boolean
+}
+
+export interface ListEntry {
+  id: number
+  /** Products that an acknowledged or unknown job put into it, and those that it has at the end. */
+  jobs: JobEntry[]
+}
+
+export interface JobEntry {
+  id: number
+  /** Rows that the list has when the job is done. */
+  rows: number
+  finished: number
+  /** The last state that was seen. */
+  status: string
+}
+
+export function emptyLedger(): Ledger {
+  const prices = { acknowledged: 1, last: 1 }
+  return { sales: new Map(), products: new Map(), prices, lists: new Map() }
+}

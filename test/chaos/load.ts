@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Arena } from './arena.ts'
+import { runJobs } from './job-load.ts'
+import type { Batch } from './ledger.ts'
+import { codesFrom, createTenant, sendUntilDone, stableRows, type Tenant } from './tenant.ts'
+
+/** A loop of one client; ends soon after `isOver` does. */
+export type Loop = (tenant: Tenant, arena: Arena, isOver: () => boolean) => Promise<void>
+
+export interface Load {
+  tenants: Tenant[]
+  /** Ends the load: every request is answered, every accepted job has ended. */
+  settle(): Promise<void>
+}
+
+/** Rows of a batch: most come as arrays, the largest by COPY. */
+const batchSizes = [50, 300, 300, 1000, 6000] as const
+const pauseMs = 20
+
+/** Several accounts that write sales, products and prices, run jobs and read, until `settle`. */
+export async function startLoad(
+  arena: Arena,
+  url: () => string,
+  { accounts = 2, loops = [writeSales, writeProducts, writePrices, readPrices, runJobs] } = {},
+): Promise<Load> {
+  const tenants: Tenant[] = []
+  for (let count = 0; count < accounts; count++) tenants.push(await createTenant(arena, url))
+  let isOver = false
+  const running = tenants.flatMap((tenant) =>
+    loops.map((loop) =>
+      loop(tenant, arena, () => isOver).catch((error) => {
+        arena.faults.push(`the load broke off: ${(error as Error).stack}`)
+      }),
+    ),
+  )
+  const settle = async () => {
+    isOver = true
+    await Promise.all(running)
+  }
+  return { tenants, settle }
+}
+
+/** Sales in batches; half of them are sent again under an Idempotency-Key until they are acknowledged. */
+export const writeSales: Loop = async (tenant, arena, isOver) => {
+  const path = '/api/v1/sales_history/bulk_create_or_update'
+  for (let number = 0; !isOver(); number++) {
+    const name = `S${number}`
+    const size = arena.random.pick(batchSizes)
+    const rows = Array.from({ length: size }, (_, index) => ({
+      ...{ transaction_id: `${name}-${index}`, code: name, extension: '' },
+      ...{ quantity: '1', revenue: `${number}.5` },
+    }))
+    const batch: Batch = { rows: size, isAcknowledged: false }
+    tenant.ledger.sales.set(name, batch)
+    const isKeyed = arena.random.chance(0.5)
+    const answer = isKeyed
+      ? await sendUntilDone(tenant, path, rows, name)
+      : await tenant.send('POST', path, rows)
+    if (isKeyed && !answer) arena.faults.push(`${name} was never acknowledged`)
+    batch.isAcknowledged = answer?.status === 201
+    if (batch.isAcknowledged && answer?.body.length !== size)
+      arena.faults.push(`${name}: ${answer?.body.length} of ${size} rows are new: applied twice`)
+    await sleep(pauseMs)
+  }
+}
+
+/** New products in batches, each of one purchase price. */
+export const writeProducts: Loop = async (tenant, arena, isOver) => {
+  for (let number = 0; !isOver(); number++) {
+    const name = `N${number}`
+    const size = arena.random.pick(batchSizes)
+    const rows = Array.from({ length: size }, (_, index) => ({
+      ...{ code: `${name}-${index}`, country: 'FR', purchase: number },
+    }))
+    const batch: Batch = { rows: size, isAcknowledged: false }
+    tenant.ledger.products.set(name, batch)
+    const path = '/api/v1/product_catalog/bulk_create_or_update/'
+    batch.isAcknowledged = (await tenant.send('POST', path, rows)).status === 200
+    await sleep(pauseMs)
+  }
+}
+
+/** The same price on all rows of the list "stable", a higher one each time. */
+export const writePrices: Loop = async ({ send, ledger: { prices } }, _arena, isOver) => {
+  while (!isOver()) {
+    const price = ++prices.last
+    const payload = codesFrom(stableRows).map((row) => ({ ...row, price }))
+    const body = { price_list_name: 'stable', payload }
+    const { status } = await send('POST', '/api/v1/prices/bulk_update_prices/', body)
+    if (status === 201) prices.acknowledged = price
+    await sleep(pauseMs)
+  }
+}
+
+/** Reads see one price on all rows, and never one older than what was acknowledged before. */
+export const readPrices: Loop = async ({ send, ledger: { prices } }, { faults }, isOver) => {
+  while (!isOver()) {
+    const least = prices.acknowledged
+    const body = { price_list_name: 'stable', payload: [{ country: 'UK' }] }
+    const answer = await send('POST', '/api/v1/prices/get_prices/', body)
+    if (answer.status === 201) {
+      const seen = answer.body.map(({ active_price }: { active_price: number }) => active_price)
+      const isWhole = seen.length === stableRows && new Set(seen).size === 1
+      if (!isWhole || seen[0] < least)
+        faults.push(`read ${seen.length} rows at ${[...new Set(seen)]}, at least ${least} expected`)
+    }
+    await sleep(pauseMs)
+  }
+}

@@ -1,0 +1,22 @@
+/** When the service itself was down, by our own doing: only then may a request stay without an answer. */
+export interface Outages {
+  begin(): void
+  end(): void
+  /** Whether there was one at any moment since `from`. */
+  covers(from: number): boolean
+}
+
+export function recordOutages(): Outages {
+  const ended: number[] = []
+  let isDown = false
+  return {
+    begin: () => {
+      isDown = true
+    },
+    end: () => {
+      isDown = false
+      ended.push(Date.now())
+    },
+    covers: (from) => isDown || ended.some((end) => end >= from),
+  }
+}

@@ -1,0 +1,17 @@
+import { openArena } from './arena.ts'
+import type { Cluster } from './cluster.ts'
+import type { Kind } from './kind.ts'
+import { seeded } from './random.ts'
+
+/** Breaks things once on a running cluster; answers what was not survived. The cluster runs afterwards. */
+export async function runOnce(kind: Kind, cluster: Cluster, seed: number): Promise<string[]> {
+  const arena = await openArena(cluster, seeded(seed), kind)
+  try {
+    await kind.run(arena)
+  } catch (error) {
+    arena.faults.push(`the run broke off: ${(error as Error).stack}`)
+  }
+  if (!cluster.isRunning()) await cluster.start()
+  await arena.close()
+  return arena.faults
+}

@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Arena } from './arena.ts'
+import type { Tenant } from './tenant.ts'
+
+const withinMs = 2000
+
+/** Notes a fault unless a read and a write of every account succeed within two seconds from now. */
+export async function expectUsable({ faults }: Arena, tenants: Tenant[]): Promise<void> {
+  const back = Date.now()
+  await Promise.all(tenants.map(untilUsable))
+  const ms = Date.now() - back
+  if (ms > withinMs) faults.push(`usable only after ${ms} ms`)
+}
+
+async function untilUsable({ send }: Tenant): Promise<void> {
+  const read = () => send('GET', '/api/v1/sales_history/?limit=1')
+  const write = () => send('POST', '/api/v1/competitor_prices/schema/create_schema/', schema)
+  for (const request of [read, write]) {
+    while ((await request()).status >= 300) await sleep(20)
+  }
+}
+
+/** The same schema again and again: a write without any effect that the others could feel. */
+const schema = { attributes_config: ['code'] }

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { select } from '../helpers/sql.ts'
+import type { Arena } from './arena.ts'
+import type { Batch, ListEntry } from './ledger.ts'
+import { stableRows, type Tenant } from './tenant.ts'
+
+/** Compares what the database holds with what the clients know; every difference is a fault. */
+export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
+  for (const tenant of tenants) {
+    await judgeBatches(arena, tenant)
+    await judgePrices(arena, tenant)
+    for (const [name, list] of tenant.ledger.lists) await judgeList(arena, tenant, name, list)
+  }
+  await judgeQueue(arena)
+}
+
+/** Batches are there whole or not at all, the acknowledged ones whole, and nothing else is there. */
+async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
+  const tables: [Map<string, Batch>, string][] = [
+    [
+      ledger.sales,
+      `select code as name, count(*)::int as rows from sales where account_id = $1 group by 1`,
+    ],
+    [
+      ledger.products,
+      `select split_part(code, '-', 1) as name, count(*)::int as rows from products
+       where account_id = $1 and code like 'N%' group by 1`,
+    ],
+  ]
+  for (const [batches, text] of tables) {
+    const stored = new Map<string, number>()
+    for (const { name, rows } of await select(databaseUrl, text, [account])) stored.set(name, rows)
+    for (const [name, { rows, isAcknowledged }] of batches) {
+      const found = stored.get(name) ?? 0
+      const isRight = found === rows || (found === 0 && !isAcknowledged)
+      const sent = isAcknowledged ? 'acknowledged' : 'not acknowledged'
+      if (!isRight) faults.push(`batch ${name}: ${found} of ${rows} rows, ${sent}`)
+      stored.delete(name)
+    }
+    for (const name of stored.keys()) faults.push(`batch ${name} was never sent`)
+  }
+}
+
+/** All rows have one price: the last one acknowledged, or one that was sent after it. */
+async function judgePrices({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
+  const rows = await select(
+    databaseUrl,
+    `select prices[1]::int as price, count(*)::int as rows from price_list_rows r
+     join price_lists l on l.account_id = r.account_id and l.id = r.price_list_id
+     where l.account_id = $1 and l.name = 'stable' group by 1`,
+    [account],
+  )
+  const { acknowledged, last } = ledger.prices
+  const isRight =
+    rows.length === 1 &&
+    rows[0].rows === stableRows &&
+    rows[0].price >= acknowledged &&
+    rows[0].price <= last
+  if (!isRight)
+    faults.push(`prices ${JSON.stringify(rows)}, acknowledged ${acknowledged}, last ${last}`)
+}
+
+/** Every job was done once: one publication each, the rows of the last one, results that name them. */
+async function judgeList(
+  { databaseUrl, faults }: Arena,
+  { account }: Tenant,
+  name: string,
+  { id, jobs }: ListEntry,
+): Promise<void> {
+  const [found] = await select(
+    databaseUrl,
+    `select l.version, count(r.id)::int as rows, count(distinct r.product_id)::int as products,
+       count(*) filter (where r.added_version > l.version or r.removed_version is not null)::int as left_over
+     from price_lists l
+     left join price_list_rows r on r.account_id = l.account_id and r.price_list_id = l.id
+     where l.account_id = $1 and l.id = $2 group by l.version`,
+    [account, id],
+  )
+  const rows = jobs.at(-1)?.rows ?? 0
+  const expected = { version: jobs.length, rows, products: rows, left_over: 0 }
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    faults.push(`list ${name}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
+  const done = await select(
+    databaseUrl,
+    `select id, status, finished = total as is_whole, finished,
+       case when kind = 'add-products' then json_array_length(result)
+         else json_array_length(result -> 'added') + json_array_length(result -> 'removed')
+           + json_array_length(result -> 'untouched') end as ids
+     from jobs where account_id = $1 and price_list_id = $2 order by id`,
+    [account, id],
+  )
+  const isDone = done.every(({ status, is_whole }) => status === 'done' && is_whole)
+  const counts = done.map(({ ids }) => ids)
+  if (!isDone || counts.join() !== jobs.map((job) => job.rows).join())
+    faults.push(`jobs of ${name}: ${JSON.stringify(done)}, sent ${JSON.stringify(jobs)}`)
+}
+
+/** The queue holds no turn that will not be taken, and no values of rows. */
+async function judgeQueue({ databaseUrl, faults }: Arena): Promise<void> {
+  const deadline = Date.now() + 30_000
+  const unfinished = `select count(*)::int from pgboss.job where name = 'price-list' and state < 'completed'`
+  while ((await select(databaseUrl, unfinished))[0].count > 0) {
+    if (Date.now() > deadline) return void faults.push('turns are left in the queue')
+    await sleep(100)
+  }
+}

@@ -1,0 +1,95 @@
+import net from 'node:net'
+import { sql } from 'kysely'
+import pg from 'pg'
+import t from 'tap'
+import { openDatabase, type PoolOptions } from '../../src/database/pool.ts'
+import { cloneDatabase } from '../helpers/database.ts'
+
+const options: PoolOptions = {
+  ...{ name: 'silence', connectionsMax: 2, client: pg.Client, onError: () => undefined },
+  ...{ acquireTimeoutMs: 5000, lockTimeoutMs: 1000, statementTimeoutMs: 1000 },
+}
+
+t.test('a server that falls silent is given up, and the statement ends there', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  const proxy = await openProxy(database.url)
+  const db = openDatabase(proxy.url, options)
+  await sql`select 1`.execute(db)
+  const failing = sql`select pg_sleep(100)`.execute(db)
+  proxy.silence()
+  await t.rejects(failing, /silent|timeout|terminated/)
+  proxy.speak()
+  const { rows } = await sql<{ one: number }>`select 1 as one`.execute(db)
+  t.strictSame(rows, [{ one: 1 }], 'the next one gets another connection')
+  await untilNoneRuns(database.url)
+  await db.destroy()
+  await proxy.close()
+})
+
+t.test('a transaction may be busy elsewhere, and a connection idle, for longer', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  const errors: Error[] = []
+  const db = openDatabase(database.url, { ...options, onError: (error) => errors.push(error) })
+  await sql`select 1`.execute(db)
+  await db.transaction().execute(async (trx) => {
+    await sql`select 1`.execute(trx)
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    await sql`select 1`.execute(trx)
+  })
+  await db.destroy()
+  t.strictSame(errors, [])
+})
+
+/** Waits until the server has ended what the client gave up. */
+async function untilNoneRuns(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for (;;) {
+    const { rows } = await client.query(
+      "select from pg_stat_activity where datname = current_database() and query like '%pg_sleep(100)' and state = 'active'",
+    )
+    if (rows.length === 0) break
+  }
+  await client.end()
+}
+
+/** Passes bytes on until it is told to be silent: then the connections stay open and nothing arrives. */
+async function openProxy(target: string) {
+  const { hostname, port, searchParams } = new URL(target)
+  let isSilent = false
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((client) => {
+    const host = searchParams.get('host')
+    const upstream = host
+      ? net.connect(`${host}/.s.PGSQL.${port || 5432}`)
+      : net.connect(Number(port || 5432), hostname)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (chunk) => isSilent || to.write(chunk))
+      from.on('error', () => undefined).on('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(target)
+  url.searchParams.delete('host')
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as net.AddressInfo).port)
+  return {
+    url: url.toString(),
+    silence: () => {
+      isSilent = true
+    },
+    speak: () => {
+      isSilent = false
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

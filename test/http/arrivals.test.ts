@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import t from 'tap'
+import { Arrivals } from '../../src/http/arrivals.ts'
+import { BodiesInFlight } from '../../src/http/bodies-in-flight.ts'
+import { startTestService } from '../helpers/service.ts'
+import { openRequest } from '../helpers/socket.ts'
+
+const path = '/api/v1/sales_history/bulk_create_or_update/'
+
+t.test(
+  'a body that hardly arrives is ended, its room given back, and nothing is written',
+  async (t) => {
+    const service = await startTestService(t, { BODIES_IN_FLIGHT_MB: '1' })
+    await service.app.listen({ port: 0, host: '127.0.0.1' })
+    const account = await service.newAccount(t)
+    const authorization = `jwt ${account.token}`
+    const lengths = [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }]
+    const sendSlowly = async (length: Record<string, string>) => {
+      const slow = await openRequest(service.app, path, { authorization, ...length })
+      const trickle = setInterval(() => slow.write('1\r\n \r\n'), 1000)
+      const answer = await slow.answer()
+      clearInterval(trickle)
+      t.match(answer, { status: 400, body: { type: 'malformed-body', detail: /in time/ } })
+      await slow.abort()
+    }
+    await Promise.all(lengths.map(sendSlowly))
+    t.equal((await account.get('/api/v1/sales_history/')).body.count, 0)
+  },
+)
+
+t.test('a body that waits for its reader is not slow', async (t) => {
+  const server = http.createServer()
+  const paces = { lookMs: 10, graceMs: 50, steadyBytesPerSecond: 1e9, bytesPerSecondMin: 1e9 }
+  const arrivals = new Arrivals(server, paces)
+  const refused: unknown[] = []
+  server.on('clientError', (error) => refused.push(error))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  const client = net.connect(port, '127.0.0.1')
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234')
+  const [request] = (await once(server, 'request')) as [http.IncomingMessage]
+  const body = new BodiesInFlight(1000).begin()
+  request.pause()
+  await once(request, 'readable')
+  arrivals.watch(request, body, 10)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  t.strictSame(refused, [])
+  request.resume()
+  while (refused.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.match(refused, [{ code: 'ERR_HTTP_REQUEST_TIMEOUT' }], 'then it is')
+  arrivals.stop()
+  client.destroy()
+  server.close()
+})

@@ -1,0 +1,149 @@
+import t, { type Test } from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const catalog = '/api/v1/product_catalog/bulk_create_or_update/'
+const competitor = '/api/v1/competitor_prices/bulk_create_or_update/'
+const agreements = '/api/v1/agreement/bulk_create_or_update'
+const promotions = '/api/v1/promotions/bulk_create_or_update/'
+
+type Fault = [line: number, pointer: string, code: string]
+
+const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][]> = {
+  'products are checked against the columns of the account': [
+    [catalog, ['code,size', 'A,'], [2, '/0/size', 'required']],
+    [catalog, ['code', 'A'], [1, '#/columns/size', 'required']],
+    [catalog, ['code,size,colour', 'A,1,red'], [1, '#/columns/colour', 'unknown_key']],
+    [catalog, ['code,size', 'A,x', 'B,1.5'], [2, '/0/size', 'type'], [3, '/1/size', 'type']],
+    [catalog, ['code,size,cost', 'A,1,-1'], [2, '/0/cost', 'range']],
+    [catalog, ['code,size,active', 'A,1,yes'], [2, '/0/active', 'type']],
+    [
+      catalog,
+      ['code,size,about', 'A,1,x', 'B,1,x', 'A,2,', 'A,3,y', 'B,2,x', 'A,4,z'],
+      [5, '/3/about', 'duplicate_row'],
+      [7, '/5/about', 'duplicate_row'],
+    ],
+    [catalog, ['code,size,cost', 'A,1,1', 'A,1,2'], [3, '/1', 'duplicate_row']],
+  ],
+  'competitor prices are checked against their schema': [
+    [
+      competitor,
+      ['code,competitor_name,competitor_price', 'A,X,1'],
+      [1, '#/columns/size', 'required'],
+    ],
+    [
+      competitor,
+      ['code,size,competitor_name,competitor_price', 'A,x,X,1', 'A,1,X,x', 'A,1,X,2', 'A,1,X,3'],
+      [2, '/0/size', 'format'],
+      [3, '/1/competitor_price', 'type'],
+      [5, '/3', 'duplicate_row'],
+    ],
+    [
+      competitor,
+      ['code,size,competitor_name,competitor_price,departure_date', 'A,1,X,1,2026-01-01'],
+      [2, '/0/departure_date', 'not_allowed'],
+    ],
+  ],
+  'agreements have columns for what is in their objects': [
+    [
+      agreements,
+      ['name,client_code,price_list_code,price_line.a,prices.p', 'N,C,L,,1', 'N,C,L,A,x'],
+      [2, '/0/price_line', 'required'],
+      [3, '/1/prices/p', 'type'],
+    ],
+    [
+      agreements,
+      [
+        'name,client_code,price_list_code,price_line,prices',
+        'N,C,L,{},1',
+        'N,C,L,"{""a"":1}","{""p"":1}"',
+      ],
+      [2, '/0/price_line', 'length'],
+      [2, '/0/prices', 'type'],
+    ],
+    [
+      agreements,
+      ['name,client_code,price_list_code,price_line.a,prices.p.2026-02-30', 'N,C,L,A,1'],
+      [2, '/0/prices/p/2026-02-30', 'format'],
+    ],
+  ],
+  'promotions are checked against lists and columns': [
+    [
+      promotions,
+      [
+        'name,kind,value,valid_from,valid_to,price_lists,product_filters',
+        'P,percentage,101,2026-01-02,2026-01-01,,"{""colour"":[""red""]}"',
+        'Q,amount,1,2026-01-01,2026-01-01,"[""none""]",',
+      ],
+      [2, '/0/value', 'range'],
+      [2, '/0/valid_to', 'range'],
+      [2, '/0/product_filters/colour', 'unknown_column'],
+      [3, '/1/price_lists/0', 'unknown_price_list'],
+    ],
+  ],
+}
+
+for (const [rule, files] of Object.entries(cases)) {
+  t.test(rule, async (t) => {
+    const account = await anAccount(t)
+    for (const [path, lines, ...faults] of files) {
+      const file = lines.join('\r\n')
+      const { status, body } = await account.send('POST', path, file, {
+        'content-type': 'text/csv',
+      })
+      t.equal(status, 400, file)
+      t.strictSame(
+        body.errors.map(({ line, pointer, code }: Record<string, unknown>) => [
+          line,
+          pointer,
+          code,
+        ]),
+        faults,
+        file,
+      )
+      const read = path.replace(/bulk_create_or_update\/?$/, '')
+      t.equal((await account.get(read)).body.count, 0, 'nothing was written')
+    }
+  })
+}
+
+t.test('attributes of one code may stand in different rows of a file', async (t) => {
+  const account = await anAccount(t)
+  const file = 'code,size,about,rank,cost\nA,1,x,,1.5\nA,2,,7,\nB,1,,,\n'
+  const answer = await account.send('POST', catalog, file, { 'content-type': 'text/csv' })
+  t.match(answer, { status: 200, body: { rows: 3, created: 3, updated: 0 } })
+  const { body } = await account.get('/api/v1/product_catalog/')
+  t.match(body.results, [
+    { code: 'A', size: 1, about: 'x', rank: 7, cost: 1.5 },
+    { code: 'A', size: 2, about: 'x', rank: 7 },
+    { code: 'B', size: 1 },
+  ])
+  const update = 'code,size,rank\nA,1,8\n'
+  t.match(await account.send('POST', catalog, update, { 'content-type': 'text/csv' }), {
+    body: { created: 0, updated: 1 },
+  })
+  const [first] = (await account.get('/api/v1/product_catalog/')).body.results
+  t.match(first, { about: 'x', rank: 8, cost: 1.5 }, 'what the file leaves out stays')
+})
+
+t.test('competitor prices without a schema are a conflict', async (t) => {
+  const account = await service.newAccount(t)
+  const file = 'competitor_name,competitor_price\nX,1\n'
+  const answer = await account.send('POST', competitor, file, { 'content-type': 'text/csv' })
+  t.match(answer, { status: 409, body: { type: 'no-competitor-schema' } })
+})
+
+async function anAccount(t: Test): Promise<TestAccount> {
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [
+      { name: 'about', type: 'string' },
+      { name: 'rank', type: 'integer' },
+    ],
+    extensions: [{ name: 'size', type: 'integer' }],
+    costs: [{ name: 'cost' }],
+  })
+  const attributes_config = ['code', 'size']
+  await account.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config })
+  return account
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connections, type Reply } from './connections.ts'
+
+/** How a load went: what was done a second, and what became of the rest. */
+export interface Outcome {
+  goodput: number
+  offered: number
+  /** Answers by status; 0: the connection broke. */
+  statuses: Record<number, number>
+  servedMs: number[]
+  refusedMs: number[]
+}
+
+/** The next request to send. */
+export type Next = () => Buffer
+
+/** Some connections that send one request after the other: no more than the service can take. */
+export async function closedLoop(
+  port: number,
+  next: Next,
+  connections: number,
+  ms: number,
+): Promise<Outcome> {
+  const pool = new Connections(port)
+  const replies: Reply[] = []
+  const until = performance.now() + ms
+  const worker = async () => {
+    while (performance.now() < until) replies.push(await pool.send(next()))
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  pool.close()
+  return outcome(replies, ms)
+}
+
+/** So many requests a second, whether those before them are answered or not. */
+export async function openLoop(
+  port: number,
+  next: Next,
+  perSecond: number,
+  ms: number,
+): Promise<Outcome> {
+  const pool = new Connections(port)
+  const replies: Reply[] = []
+  const pending = new Set<Promise<unknown>>()
+  const began = performance.now()
+  let sent = 0
+  for (;;) {
+    const passed = performance.now() - began
+    if (passed > ms) break
+    for (; sent < (passed / 1000) * perSecond && pool.busy < 4000; sent++) {
+      const reply = pool.send(next()).then((one) => {
+        replies.push(one)
+        pending.delete(reply)
+      })
+      pending.add(reply)
+    }
+    await sleep(2)
+  }
+  const inTime = [...replies]
+  await Promise.all(pending)
+  pool.close()
+  return { ...outcome(replies, ms), goodput: served(inTime).length / (ms / 1000) }
+}
+
+function outcome(replies: Reply[], ms: number): Outcome {
+  const statuses: Record<number, number> = {}
+  for (const { status } of replies) statuses[status] = (statuses[status] ?? 0) + 1
+  const refused = replies.filter(({ status }) => status === 429 || status === 503)
+  return {
+    goodput: served(replies).length / (ms / 1000),
+    offered: replies.length / (ms / 1000),
+    statuses,
+    servedMs: served(replies).map((reply) => reply.ms),
+    refusedMs: refused.map((reply) => reply.ms),
+  }
+}
+
+function served(replies: Reply[]): Reply[] {
+  return replies.filter(({ status }) => status >= 200 && status < 300)
+}
+
+/** The value that a share of the values does not exceed. */
+export function percentile(values: number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0
+}

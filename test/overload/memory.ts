@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connections } from './connections.ts'
+import type { Report } from './report.ts'
+import type { LoadedService } from './service.ts'
+import { openShop } from './shop.ts'
+
+const megabyte = 1024 * 1024
+/** What a container of 2 GB leaves. */
+const rssBytesMax = 2000 * megabyte
+const atOnce = 4
+const rowsOfBody = 100_000
+/** So that a body comes to nearly 64 MB. */
+const padding = 440
+
+/** The most memory that four of the largest bodies take side by side. */
+export async function measureMemory(service: LoadedService, report: Report): Promise<void> {
+  const shops = await Promise.all(Array.from({ length: atOnce }, () => openShop(service)))
+  const rest = service.rssBytes()
+  const connections = new Connections(service.port)
+  let most = rest
+  let isDone = false
+  const sent = shops.map((shop) => connections.send(shop.sales(rowsOfBody, padding)))
+  const all = Promise.all(sent).finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    most = Math.max(most, service.rssBytes())
+    await sleep(10)
+  }
+  const statuses = (await all).map(({ status }) => status)
+  const bodyBytes = shops[0]?.sales(rowsOfBody, padding).length ?? 0
+  connections.close()
+  report.figure('one body', bodyBytes / megabyte, 'MB')
+  report.figure('RSS at rest', rest / megabyte, 'MB')
+  report.figure('RSS with four bodies side by side', most / megabyte, 'MB')
+  report.figure('growth a byte of body', (most - rest) / (atOnce * bodyBytes), 'bytes')
+  report.holds('four of the largest bodies fit into 2 GB', most < rssBytesMax)
+  report.holds(
+    `all four are taken (${statuses})`,
+    statuses.every((status) => status === 201),
+  )
+}

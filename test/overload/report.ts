@@ -1,0 +1,17 @@
+/** Figures as they come, and the bounds that must hold. */
+export class Report {
+  #failures = 0
+
+  figure(name: string, value: number, unit: string): void {
+    console.log(`${name}: ${Number(value.toPrecision(3))} ${unit}`.trimEnd())
+  }
+
+  holds(name: string, isSo: boolean): void {
+    if (!isSo) this.#failures++
+    console.log(`${isSo ? 'holds ' : 'BROKEN'} ${name}`)
+  }
+
+  get failures(): number {
+    return this.#failures
+  }
+}

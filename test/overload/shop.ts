@@ -1,0 +1,55 @@
+import { Connections, type Reply, requestBytes } from './connections.ts'
+import type { LoadedService } from './service.ts'
+
+const salesPath = '/api/v1/sales_history/bulk_create_or_update/'
+const rowsOfList = 100
+
+/** An account with a published list, and requests in its name. */
+export interface Shop {
+  token: string
+  /** Prices of so many rows. */
+  read(rows: number): Buffer
+  /** So many sales; `padding` makes each longer. */
+  sales(rows: number, padding?: number): Buffer
+}
+
+/** Makes an account with a price list of a hundred products. */
+export async function openShop(service: LoadedService): Promise<Shop> {
+  const token = await service.newToken()
+  const request = (path: string, body: unknown) =>
+    requestBytes('POST', path, token, JSON.stringify(body))
+  const connections = new Connections(service.port)
+  const post = async (path: string, body: unknown) =>
+    expectDone(await connections.send(request(path, body)), path)
+  const products = Array.from({ length: rowsOfList }, (_, i) => ({ code: `P${i}`, country: 'FR' }))
+  await post('/api/v1/product_catalog/schema/create_schema/', {
+    extensions: [{ name: 'country', type: 'string' }],
+  })
+  await post('/api/v1/product_catalog/bulk_create_or_update/', products)
+  await post('/api/v1/price_list/bulk_create/', [
+    { name: 'R', valid_from: '2026-01-01', valid_to: '2026-12-31' },
+  ])
+  await post('/api/v1/prices/bulk_add_products/', { price_list_name: 'R', payload: products })
+  connections.close()
+  return {
+    token,
+    read: (rows) =>
+      request('/api/v1/prices/get_prices/', {
+        price_list_name: 'R',
+        payload: products.slice(0, rows),
+      }),
+    sales: (rows, padding = 0) => request(salesPath, sales(rows, padding)),
+  }
+}
+
+function sales(rows: number, padding: number): object[] {
+  const text = 'x'.repeat(padding)
+  return Array.from({ length: rows }, (_, i) => ({
+    ...{ transaction_id: `T${i}`, code: `P${i}`, quantity: '1', revenue: '2.5' },
+    ...{ extension: text.slice(0, 200), client_code: `c${text.slice(200)}` },
+  }))
+}
+
+function expectDone({ status }: Reply, path: string): void {
+  if (status < 200 || status > 299) throw new Error(`${path} answered ${status}`)
+}

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { startTestService } from '../helpers/service.ts'
+import { aList, aShop, rowsOf } from '../helpers/shop.ts'
+
+const path = '/api/v1/prices/bulk_add_products/?price_list_name=list'
+const service = await startTestService(t)
+const csv = { 'content-type': 'text/csv' }
+
+t.test('up to 100 products of a file are added at once', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const list = await aList(shop, {})
+  const first = await shop.send('POST', path, 'code,country\nB,UK\nB,UK\n', csv)
+  t.match(first, { status: 201, body: { rows: 2, created: 1, updated: 0 } })
+  const exported =
+    'pk,extended_catalog_id,code,country,price_dimension,price,margin\n,,A,UK,price,1,\n,,B,UK,,,'
+  const second = await shop.send('POST', path, exported, csv)
+  t.match(second, { status: 201, body: { rows: 2, created: 1, updated: 1 } })
+  t.strictSame((await rowsOf(shop, list)).map(({ code }) => code).sort(), ['A', 'B'])
+})
+
+t.test('above 100 products a job adds them; the same key answers the same job', async (t) => {
+  const codes = Array.from({ length: 150 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, {})
+  const file = ['code,country', ...codes.map((code) => `${code},UK`)].join('\n')
+  const key = { ...csv, 'idempotency-key': 'k' }
+  const accepted = await shop.send('POST', path, file, key)
+  t.match(accepted, { status: 201, body: { progress: { total: 150 } } })
+  t.equal(accepted.headers.location, `/api/v1/jobs/${accepted.body.id}/`)
+  const again = await shop.send('POST', path, file, key)
+  t.strictSame(again.body, accepted.body)
+  t.match(await shop.finished(accepted.body), { status: 'done', progress: { finished: 150 } })
+  t.equal((await rowsOf(shop, list)).length, 150)
+})
+
+t.test('products that cannot be added are named, and none is added', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+    { code: 'B', country: 'UK', active: false },
+  ])
+  const list = await aList(shop, { product_filters: { country: ['UK'] } })
+  const file = 'country,code\nUK,A\nUK,X\nUK,B\nFR,A\n'
+  const { status, body } = await shop.send('POST', path, file, csv)
+  t.equal(status, 400)
+  t.strictSame(
+    body.errors.map(({ line, code }: Record<string, unknown>) => [line, code]),
+    [
+      [3, 'unknown_product'],
+      [4, 'inactive_product'],
+      [5, 'filtered_out'],
+    ],
+  )
+  t.strictSame(await rowsOf(shop, list), [])
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
+
+const service = await startTestService(t)
+const day = '2026-11-27'
+const a = { code: 'A', country: 'UK' }
+
+async function aPricedShop(test: Parameters<typeof aShop>[0]): Promise<TestAccount> {
+  const shop = await aShop(test, service, { codes: ['A'], countries: ['UK'] })
+  await publish(shop, 10)
+  return shop
+}
+
+async function publish(shop: TestAccount, price: number): Promise<number> {
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [a])
+  await setPrices(shop, 'L', [{ ...a, price }])
+  return id
+}
+
+const send = (shop: TestAccount, row: object, request: object = {}) =>
+  shop.post('/api/v1/prices/get_prices/', {
+    ...{ price_list_name: 'L', promotion_date: day, payload: [row], ...request },
+  })
+
+/** The price in force of row A; read twice, so that the second read has everything at hand. */
+async function price(shop: TestAccount): Promise<number> {
+  await send(shop, a)
+  const { body } = await send(shop, a)
+  return body[0].active_price
+}
+
+async function promote(shop: TestAccount, value: number): Promise<number[]> {
+  const promotion = { name: 'P', kind: 'amount', value, valid_from: day, valid_to: day }
+  const path = '/api/v1/promotions/bulk_create_or_update/'
+  return (await shop.post(path, [promotion])).body.created
+}
+
+t.test('a read sees each change of promotions at once', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  const [id] = await promote(shop, 1)
+  t.equal(await price(shop), 9, 'made')
+  await promote(shop, 2)
+  t.equal(await price(shop), 8, 'changed')
+  await shop.send('DELETE', `/api/v1/promotions/${id}`)
+  t.equal(await price(shop), 10, 'deleted')
+})
+
+t.test('a read sees a promotion that is made behind the back of the process', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  await select(
+    service.url,
+    `insert into promotions (account_id, name, kind, value, valid_from, valid_to)
+     values (${shop.id}, 'P', 'amount', 3, '${day}', '${day}')`,
+  )
+  t.equal(await price(shop), 7)
+})
+
+t.test('a read sees new prices and another list of the same name at once', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  await setPrices(shop, 'L', [{ ...a, price: 11 }])
+  t.equal(await price(shop), 11)
+  const [{ price_list_id }] = (await send(shop, a)).body
+  await shop.send('DELETE', `/api/v1/price_list/${price_list_id}`)
+  t.equal((await send(shop, a)).status, 404)
+  t.equal((await send(shop, a, { price_list_name: undefined, price_list_id })).status, 404)
+  const id = await publish(shop, 12)
+  t.equal(await price(shop), 12)
+  t.equal((await send(shop, a)).body[0].price_list_id, id)
+})
+
+t.test('a read takes columns as soon as they are declared', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  t.equal((await send(shop, { ...a, season: 'winter' })).status, 400)
+  await shop.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [
+      { name: 'description', type: 'string' },
+      { name: 'season', type: 'string' },
+    ],
+    extensions: [{ name: 'country', type: 'string' }],
+    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  })
+  t.equal((await send(shop, { ...a, season: 'winter' })).status, 201)
+})
+
+t.test('what one account has is nothing to another with the same names', async (t) => {
+  const shop = await aPricedShop(t)
+  const other = await aPricedShop(t)
+  await promote(other, 4)
+  t.strictSame([await price(shop), await price(other), await price(shop)], [10, 6, 10])
+})

@@ -1,0 +1,128 @@
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
+
+const path = '/api/v1/prices/get_prices/'
+const service = await startTestService(t)
+const day = '2026-11-27'
+const rows = 2500
+
+/** Texts that COPY or JSON escapes; the others are plain. */
+const hostile = ['\\', '\\N', '\t', '\n', '\r', '"', '\\t', '\u0001', '😀', "'", '[]', ',']
+
+const codeOf = (index: number) => `${hostile[index] ?? ''}P${String(index).padStart(5, '0')}`
+
+/** A shop with a list L of all products, dynamic attributes on the hostile ones, and a promotion of one brand. */
+async function aLargeShop(test: Parameters<typeof aShopOf>[0]): Promise<TestAccount> {
+  const products = Array.from({ length: rows }, (_, index) => ({
+    ...{ code: codeOf(index), size: index % 7, new: index % 2 === 0 },
+    ...(index % 3 > 0 && { brand: hostile[index] ?? `B${index % 3}` }),
+    ...(index % 5 > 0 && { purchase: 1.5 }),
+  }))
+  const schema = {
+    attributes: [{ name: 'brand', type: 'string' }],
+    extensions: [
+      { name: 'size', type: 'integer' },
+      { name: 'new', type: 'boolean' },
+    ],
+    costs: [{ name: 'purchase' }],
+  }
+  const shop = await aShopOf(test, service, schema, products)
+  await aList(shop, { name: 'L', price_dimensions: ['web', 'shop'] })
+  const keys = products.map(({ code, size, new: isNew }) => ({ code, size, new: isNew }))
+  await addProducts(shop, 'L', keys)
+  const dimensions = ['web', 'shop']
+  await expectDone(
+    shop.post('/api/v1/prices/bulk_update_prices/', {
+      price_list_name: 'L',
+      payload: keys.flatMap((key, index) =>
+        dimensions.map((price_dimension, at) => ({
+          ...key,
+          price_dimension,
+          price: index + at / 4,
+        })),
+      ),
+    }),
+  )
+  await expectDone(
+    shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+      price_list_name: 'L',
+      payload: keys.slice(0, hostile.length).map((key, index) => ({
+        ...key,
+        dynamic_attribute_name: hostile[index],
+        dynamic_attribute_value: { text: hostile[index], list: [1, null] },
+      })),
+    }),
+  )
+  const promotion = { name: 'P', kind: 'percentage', value: 50, valid_from: day, valid_to: day }
+  const filtered = { ...promotion, product_filters: { brand: ['B1'] } }
+  await expectDone(shop.post('/api/v1/promotions/bulk_create_or_update/', [filtered]))
+  return shop
+}
+
+async function expectDone(response: Promise<{ status: number; body: unknown }>): Promise<void> {
+  const { status, body } = await response
+  if (status >= 300) throw new Error(JSON.stringify(body))
+}
+
+t.test('a read of many rows says of each what a read of that row says', async (t) => {
+  const shop = await aLargeShop(t)
+  const include = ['base_price', 'margin', 'dynamic_attributes']
+  const requests = [
+    { price_list_name: 'L' },
+    { price_list_name: 'L', include },
+    { price_list_name: 'L', promotion_date: day },
+    { price_list_name: 'L', promotion_date: day, include },
+  ]
+  for (const body of requests) {
+    const wild = [{ price_dimension: 'shop' }, { new: true, price_dimension: 'web' }]
+    const large = await shop.post(path, { ...body, payload: wild })
+    t.equal(large.body.length, rows + rows / 2)
+    const payload = large.body.map(({ code, size, new: isNew, price_dimension }: never) => ({
+      ...{ code, size, new: isNew, price_dimension },
+    }))
+    const exact = await shop.post(path, { ...body, payload })
+    const sorted = (row: object) => Object.fromEntries(Object.entries(row).sort())
+    t.strictSame(large.body.map(sorted), exact.body.map(sorted))
+  }
+})
+
+t.test('rows of a large read stand in payload order, then by code and extensions', async (t) => {
+  const shop = await aLargeShop(t)
+  const payload = [{ price_dimension: 'web', size: 3 }, { price_dimension: 'shop' }]
+  const { body } = await shop.post(path, { price_list_name: 'L', payload })
+  const first = body.findIndex((row: { price_dimension: string }) => row.price_dimension === 'shop')
+  t.equal(first, Math.ceil((rows - 3) / 7))
+  const codes = body.slice(first).map(({ code }: { code: string }) => code)
+  t.strictSame(
+    codes,
+    Array.from({ length: rows }, (_, index) => codeOf(index)).sort((x, y) =>
+      Buffer.compare(Buffer.from(x), Buffer.from(y)),
+    ),
+  )
+})
+
+t.test('a client that leaves in the middle frees what it held', async (t) => {
+  const shop = await aLargeShop(t)
+  await service.app.listen({ port: 0 })
+  const { port } = service.app.server.address() as AddressInfo
+  const headers = { authorization: `jwt ${shop.token}`, 'content-type': 'application/json' }
+  // More answers than there are connections, each larger than what is buffered on the way.
+  const payload = Array.from({ length: 20 }, () => ({ price_dimension: 'web' }))
+  const body = JSON.stringify({ price_list_name: 'L', payload })
+  for (let times = 0; times < 10; times++) {
+    await new Promise<void>((resolve, reject) => {
+      const sent = request({ port, path, method: 'POST', headers }, (response) => {
+        response.once('data', () => response.destroy())
+        response.once('close', () => resolve())
+        response.on('error', () => undefined)
+      })
+      sent.on('error', reject).end(body)
+    })
+  }
+  const { status, body: rest } = await shop.post(path, JSON.parse(body))
+  t.equal(status, 201)
+  t.equal(rest.length, 20 * rows)
+})
