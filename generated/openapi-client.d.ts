@@ -99,7 +99,8 @@ export interface paths {
          *     that give one code different values are an error. A product that is not `active` matches no price list filter
          *     and cannot be added to a list.
          *
-         *     Code and text extensions of a row together take at most 2,400 bytes in UTF-8 (`length`).
+         *     Code and extensions of a row, the extensions written as a JSON array of texts, take at most 2,600 bytes in UTF-8
+         *     together (`length`).
          */
         post: operations["upsertProducts"];
         delete?: never;
@@ -249,6 +250,9 @@ export interface paths {
          *     100 the whole payload is checked just as fully, then the work runs as a background job: the answer is the job,
          *     `Location` names where to follow it, and the new rows appear all at one moment. Jobs of one list run in the
          *     order they were accepted; a call on a list with a job under way waits briefly for it, else answers 503.
+         *
+         *     A file above 100 products is answered with the job too. Columns of exported prices are skipped, so that one file can
+         *     add products and then set their prices.
          *
          *     The list is named by `price_list_name` or by `name`. Works only for lists made through this interface (409
          *     `price-list-not-managed`).
@@ -1761,12 +1765,14 @@ export interface components {
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `unsupported-media-type` 415: the body is of a media type that is not taken
          *     - `idempotency-key-reused` 422: the key was sent with another path or body
-         *     - `too-many-requests` 429: too many failed logins
+         *     - `too-many-requests` 429: too many failed logins, or more requests of the account than it may send or may have
+         *       waiting; others are not affected
          *     - `internal-error` 500: a fault of the service
+         *     - `overloaded` 503: more work than the service can do now; refused before it was begun
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;
@@ -2010,7 +2016,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too many requests; try again after `Retry-After` seconds. */
+        /** @description Too many requests; try again after `Retry-After` seconds. Nothing was written. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2054,15 +2060,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "type": "unavailable",
-                 *       "title": "Not available now",
-                 *       "status": 503,
-                 *       "detail": "Jobs work on this price list; try again when they are done.",
-                 *       "instance": "req-1"
-                 *     }
-                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -2253,6 +2250,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2307,6 +2305,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2405,6 +2404,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2478,6 +2478,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2561,6 +2562,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2638,6 +2640,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2693,6 +2696,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2722,6 +2726,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2813,13 +2818,19 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
     };
     addProducts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, new for each request that you mean as a new one. When you send the request again with the
@@ -2853,6 +2864,14 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["AddProductsInput"];
+                /**
+                 * @example code,country
+                 *     85123A,United Kingdom
+                 *     85123A,France
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"United Kingdom"} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
             };
         };
         responses: {
@@ -2865,9 +2884,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 2,
+                     *       "updated": 0
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -2877,6 +2904,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2968,6 +2996,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3020,6 +3049,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3127,6 +3157,13 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["PriceRow"][];
+                    /**
+                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions
+                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""One pound off"",""value"":1.55}]"
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"One pound off","value":1.55}]} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3138,6 +3175,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3232,6 +3270,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3331,6 +3370,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3408,6 +3448,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3437,6 +3478,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3531,6 +3573,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3607,6 +3650,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3675,6 +3719,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3717,6 +3762,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3804,6 +3850,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3872,6 +3919,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3965,6 +4013,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4046,6 +4095,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4094,6 +4144,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4170,6 +4221,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4234,6 +4286,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4265,6 +4318,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4323,6 +4377,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4358,6 +4413,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -34,7 +34,8 @@ export async function writeRejects(load: Load, target: string): Promise<void> {
   await writeTo(target, data as unknown as ReadableStream<Uint8Array>)
 }
 
-function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
+/** Sends a file and answers what the service answers. */
+export function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
   // Every feed takes the same; the types of one stand for all.
   const path = feeds[kind].path as typeof feeds.prices.path
   return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {

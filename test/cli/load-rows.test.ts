@@ -5,6 +5,7 @@ import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aList, aShopOf, rowsOf } from '../helpers/shop.ts'
+import { standIn } from '../helpers/stand-in.ts'
 
 const service = await startTestService(t)
 const PRICEWELL_URL = await service.app.listen({ port: 0 })
@@ -40,7 +41,7 @@ t.test('rows are added by a job that is followed, and once', async (t) => {
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 2)
 })
 
-t.test('a few rows need no job; NDJSON and JSON are taken as they are', async (t) => {
+t.test('a few rows need no job, from NDJSON and JSON too', async (t) => {
   const row = (code: string) => JSON.stringify({ code, extensions: { size: 4 }, gift: true })
   const files = { 'a.ndjson': `${row('P000')}\n\n${row('P001')}`, 'b.json': `[${row('P002')}]` }
   const { shop, list, load } = await aUserWith(t, files)
@@ -51,37 +52,41 @@ t.test('a few rows need no job; NDJSON and JSON are taken as they are', async (t
   )
 })
 
-t.test('bad rows are named by their line', async (t) => {
-  const ndjson = `{"code":"P000","size":4,"gift":true}\n\n{"code":"nowhere","size":4,"gift":true}\n`
+t.test('bad rows are named by their line, and none is added', async (t) => {
+  const lines = ['nowhere,4,true', 'P001,four,true', 'P002,,true']
   const files = {
-    'a.csv': `${csv(['P000'])}nowhere,4,true\nP001,four,true\nP002\n`,
-    'b.ndjson': ndjson,
+    'a.csv': `${csv(['P000'])}${lines.join('\n')}\n`,
+    'b.csv': 'code,colour\nP000,red\n',
   }
   const { shop, list, load } = await aUserWith(t, files)
-  const short = await load('a.csv')
-  t.equal(short.code, 2)
-  t.match(short.stderr, /^a\.csv: Invalid Record Length: .* on line 5/)
-  const bad = await load('b.ndjson')
-  t.equal(bad.code, 1)
-  t.match(bad.stderr, /^b\.ndjson: 1 error\. Nothing was written\.\n {2}line 3, code: .*catalog\n/)
+  const { code, stdout, stderr } = await load('a.csv', '--rejects', 'r.csv')
+  t.strictSame([code, stdout], [1, ''])
+  t.match(stderr, /^a\.csv: \d errors\. Nothing was written\.\n/)
+  for (const place of ['line 3, code: ', 'line 4, size: ', 'line 5, size: '])
+    t.match(stderr, `\n  ${place}`)
+  const column = await load('b.csv')
+  t.equal(column.code, 1)
+  t.match(column.stderr, /colour/)
   t.strictSame(await rowsOf(shop, list), [])
 })
 
-t.test('a cell that is no value of its column is refused, not guessed', async (t) => {
-  const { shop, list, load } = await aUserWith(t, {
-    'a.csv': `${csv(['P000'])}P001,four,maybe\nP002,,true\n`,
-  })
-  const { code, stderr } = await load('a.csv')
-  t.equal(code, 1)
-  t.match(stderr, /line 3, size: [^\n]*\n {2}line 3, gift: [^\n]*\n {2}line 4, size: is required/)
-  t.strictSame(await rowsOf(shop, list), [])
-})
-
-t.test('files that are no rows are wrong usage', async (t) => {
-  const { load } = await aUserWith(t, { 'a.csv': 'code,colour\nP000,red\n', 'b.ndjson': '{}\n{' })
-  const column = 'There is no extension "colour"; there are: size, gift.\n'
-  t.strictSame(await load('a.csv'), { code: 2, stdout: '', stderr: column })
-  const line = await load('b.ndjson')
-  t.equal(line.code, 2)
-  t.match(line.stderr, /^b\.ndjson: line 2: /)
+t.test('a job that failed, found again, is asked for anew', async (t) => {
+  const { home, run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  writeFileSync(join(home, 'a.csv'), csv(['P000']))
+  const progress = { total: 101, finished: 0, error: 0 }
+  const job = { resource_type: 'published-price-list', progress, errors: [] }
+  const replayed = { 'idempotent-replayed': 'true' }
+  const events = { 'content-type': 'text/event-stream' }
+  const end = (id: number, status: string) =>
+    `event: end\ndata: ${JSON.stringify({ ...job, id, status })}\n\n`
+  const { url, requests } = await standIn(t, [
+    { status: 201, headers: replayed, body: { ...job, id: 7, status: 'progress' } },
+    { status: 200, headers: events, body: end(7, 'failed') },
+    { status: 201, body: { ...job, id: 8, status: 'progress' } },
+    { status: 200, headers: events, body: end(8, 'done') },
+  ])
+  const { code, stderr } = await run('load', 'rows', 'a.csv', '--list', 'L', '--url', url)
+  t.strictSame([code, stderr], [0, ''])
+  const [first, , second] = requests.map(({ headers }) => headers['idempotency-key'])
+  t.equal(second, `${first}-7`)
 })

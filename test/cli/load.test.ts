@@ -168,7 +168,6 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
     [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
     [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
-    [['rows', 'a.csv', '--list', 'L', '--rejects', 'r'], '--rejects has no meaning for rows.'],
   ]
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await run('load', ...args)

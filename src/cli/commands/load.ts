@@ -32,7 +32,7 @@ export function addLoad(program: Program): void {
     .addHelpText(
       'after',
       `
-Rows are products (code and extensions) that are added to the price list, up to 50,000 at once.
+Rows are products (code and extensions) that are added to the price list; the job that adds many is followed.
 A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. A refused
 file does not keep the others from being loaded.
 
@@ -55,8 +55,6 @@ function rejectMisuse(kind: FeedKind, names: string[], { list, rejects }: LoadOp
   const { ofList } = feeds[kind]
   if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
   if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
-  if (rejects !== undefined && kind === 'rows')
-    throw new UsageFault('--rejects has no meaning for rows.')
   if (rejects !== undefined && names.length > 1)
     throw new UsageFault('--rejects goes with one file at a time.')
 }
