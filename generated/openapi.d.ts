@@ -825,6 +825,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Measurements for Prometheus
+         * @description What this process has done and how it is, in the text format of Prometheus: requests by operation and status, how
+         *     long they took, rows written and read, database connections in use and requests that wait for one, background
+         *     jobs that wait and how old the oldest is, event-loop delay, memory and processor. Numbers of the process, of no
+         *     account: labels are operations, statuses, pools and kinds of jobs.
+         *
+         *     There only where the operator sets `METRICS_TOKEN`, which is sent as `Authorization: Bearer <token>`; elsewhere
+         *     the path does not exist. Every process counts for itself, so ask each replica; a worker (`ROLE=worker`) answers
+         *     then, too, but nothing that is of an account.
+         */
+        get: operations["readMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.yaml": {
         parameters: {
             query?: never;
@@ -1763,16 +1790,18 @@ export interface components {
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
+         *     - `uri-too-long` 414: the request line is over 16 KB
          *     - `unsupported-media-type` 415: the body is of a media type that is not taken
          *     - `idempotency-key-reused` 422: the key was sent with another path or body
          *     - `too-many-requests` 429: too many failed logins, or more requests of the account than it may send or may have
          *       waiting; others are not affected
+         *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
          *     - `overloaded` 503: more work than the service can do now; refused before it was begun
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "internal-error" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;
@@ -1841,7 +1870,7 @@ export interface components {
         Unauthorized: {
             headers: {
                 /**
-                 * @description The scheme to use, `jwt`.
+                 * @description The scheme to use, `jwt` (for `/metrics`, `Bearer`).
                  * @example jwt
                  */
                 "WWW-Authenticate"?: string;
@@ -4472,6 +4501,35 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    readMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The measurements. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP pricewell_http_requests_total Requests answered
+                     *     # TYPE pricewell_http_requests_total counter
+                     *     pricewell_http_requests_total{operation="getPrices",status="201"} 1027
+                     */
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
         };
     };
     readContractYaml: {

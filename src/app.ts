@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
-import { Problem, problemTypes } from './contract/problem.ts'
 import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
-import { problemBody } from './http/problem-reply.ts'
+import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
+import { answerUnreadable } from './http/unreadable.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface AppServices extends Context {
   config: Config
@@ -25,6 +25,7 @@ export interface AppServices extends Context {
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
+  telemetry: Telemetry
 }
 
 /** Headers are small: who takes longer holds a socket and sends nothing. */
@@ -39,6 +40,7 @@ export async function buildApp({
   sendingDb,
   healthDb,
   isStopping,
+  telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
   const authenticate = createAuthenticate(config, context.jwtSecret)
@@ -48,7 +50,10 @@ export async function buildApp({
       stream: process.stderr,
       serializers: { err: loggableError },
     },
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'request_id',
+    }),
     genReqId: () => randomUUID(),
     bodyLimit: config.limits.bodyBytesMax,
     // A file takes as long as it goes on; the other bodies have their time from the hook for all requests.
@@ -67,38 +72,14 @@ export async function buildApp({
     frameworkErrors: answerBadPath(authenticate),
     return503OnClosing: true,
   })
-  app.addHook('onResponse', async (request, reply) => {
-    request.log.info({
-      account: request.caller?.account,
-      operation: request.routeOptions.config.operation?.id,
-      method: request.method,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-    })
-  })
-  await registerDocumentation(app)
-  const service = serviceHandlers({ db: healthDb, isStopping })
+  watchRequests(app, telemetry)
+  if (config.role !== 'worker') await registerDocumentation(app)
+  const { metricsToken } = config
+  const { metrics } = telemetry
+  const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
   const databases = { db, readingDb, sendingDb, filesDb }
   await registerContract(app, { ...databases, context, service, config }, authenticate)
   return app
 }
 
 const fileArrivalMs = 3_600_000
-
-/** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
-function answerUnreadable(
-  error: { code?: string },
-  socket: { writable: boolean; end: (text: string) => void; destroy: () => void },
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const detail = isLate ? 'The request did not arrive in time.' : 'The request is not valid HTTP.'
-  const problem = new Problem('malformed-body', detail, { cause: error })
-  const { status } = problemTypes[problem.type]
-  const body = JSON.stringify(problemBody(problem, randomUUID()))
-  const headers = `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`)
-}

@@ -14,6 +14,10 @@ export interface Config {
     | { readonly url: URL; readonly issuer: string; readonly audience: string }
     | undefined
   readonly logLevel: string
+  /** Opens `/metrics` to who sends it; undefined: there is no such path. */
+  readonly metricsToken: string | undefined
+  /** An OpenTelemetry collector that spans are sent to, over OTLP/HTTP. */
+  readonly collector: URL | undefined
   readonly role: Role
   readonly limits: Limits
   readonly load: LoadLimits
@@ -90,6 +94,8 @@ export function readConfig(environment: Environment): Config {
     jwtSecret: jwtSecret(env, faults),
     jwks: jwks(env, faults),
     logLevel: oneOf('LOG_LEVEL', logLevels, 'info'),
+    metricsToken: metricsToken(env, faults),
+    collector: collector(env, faults),
     role: oneOf('ROLE', roles, 'all'),
     limits: Object.freeze({
       bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
@@ -145,6 +151,24 @@ function jwtSecret(env: Env, faults: string[]): string | undefined {
     faults.push(`JWT_SECRET must be at least 32 bytes long, not ${Buffer.byteLength(value)}`)
   }
   return value
+}
+
+function metricsToken(env: Env, faults: string[]): string | undefined {
+  const value = env('METRICS_TOKEN')
+  if (value !== undefined && !/^[\w.~+/=-]{16,}$/.test(value)) {
+    faults.push(
+      'METRICS_TOKEN must be at least 16 letters, digits or any of _.~+/=-, for example from `openssl rand -hex 32`',
+    )
+  }
+  return value
+}
+
+function collector(env: Env, faults: string[]): URL | undefined {
+  const value = env('OTEL_EXPORTER_OTLP_ENDPOINT')
+  if (value === undefined) return undefined
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return new URL(value)
+  faults.push('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL')
+  return undefined
 }
 
 function jwks(env: Env, faults: string[]): Config['jwks'] {

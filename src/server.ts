@@ -23,15 +23,15 @@ try {
 }
 
 async function open({ app, server }: Service, config: Config): Promise<void> {
-  if (config.role === 'worker') console.log('Pricewell takes background jobs.')
-  else {
-    const { port, host } = config
-    const url = await app.listen({
-      port,
-      host,
-      listenTextResolver: (address) => `listening on ${address}`,
-    })
+  const { port, host, role, metricsToken } = config
+  const listenTextResolver = (address: string) => `listening on ${address}`
+  const listen = () => app.listen({ port, host, listenTextResolver })
+  if (role !== 'worker') {
+    const url = await listen()
     console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)
+  } else {
+    if (metricsToken) console.log(`Metrics and health: ${await listen()}`)
+    console.log('Pricewell takes background jobs.')
   }
   if (server.isEmbedded && !(await hasAccounts(server.url))) await announceFirstAccount(server.url)
 }

@@ -3,15 +3,17 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { CopyingClient } from './database/copy.ts'
 import { migrate } from './database/migrate.ts'
-import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
+import { type Database, openDatabase, type PoolOptions, poolUse } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
 import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
+import { findQueueState } from './jobs/queue-state.ts'
 import { startRetention } from './jobs/retention.ts'
 import { startWorkers } from './jobs/work.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { runSync } from './price-lists/sync-job.ts'
 import { undoDraft } from './price-lists/undo-draft.ts'
+import { startTelemetry } from './telemetry/telemetry.ts'
 
 /** A running service. */
 export interface Service {
@@ -35,7 +37,16 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   await installQueue(server.url)
   const stopping = new AbortController()
   const onError = (error: Error) => app.log.error({ err: error }, 'database connection failed')
-  const pools = openPools(server.url, config.load.databaseConnections, onError)
+  const telemetry = await startTelemetry(config, {
+    pools: () => mapValues(pools, poolUse),
+    queue: () => findQueueState(pools.health),
+  })
+  const { metrics, tracing } = telemetry
+  const { databaseConnections } = config.load
+  const pools = openPools(server.url, databaseConnections, {
+    onError,
+    onStatement: tracing?.statement,
+  })
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
   const app = await buildApp({
     ...{ config, limits: config.limits, boss },
@@ -49,13 +60,15 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
     jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
+    telemetry,
   })
   await boss.start()
   if (config.role !== 'api') {
     await startWorkers({
       ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft },
       runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync },
-      log: (fields, message) => app.log.info(fields, message),
+      log: (fields, message) => app.log['err' in fields ? 'error' : 'info'](fields, message),
+      watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
     })
     await startRetention(boss, pools.jobs)
   }
@@ -64,6 +77,7 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
     await closeApp(app)
     await boss.stop({ graceful: true, timeout: 10_000 })
     await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+    await tracing?.stop()
     await server.stop()
   }
   return { app, server, close }
@@ -79,11 +93,11 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 function openPools(
   url: string,
   connectionsMax: number,
-  onError: (error: Error) => void,
+  listeners: Pick<PoolOptions, 'onError' | 'onStatement'>,
 ): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
-      ...{ name, onError, connectionsMax, client: CopyingClient },
+      ...{ name, ...listeners, connectionsMax, client: CopyingClient },
       // Requests have their turn before they come here: this is the time in which a connection must open.
       ...{ acquireTimeoutMs: 1500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
       ...options,
@@ -104,4 +118,8 @@ function openPools(
     }),
     health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),
   }
+}
+
+function mapValues<T, U>(record: Record<string, T>, map: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 }

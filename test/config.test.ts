@@ -39,6 +39,8 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     jwtSecret: undefined,
     jwks: undefined,
     logLevel: 'info',
+    metricsToken: undefined,
+    collector: undefined,
     role: 'all',
     limits: {
       ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
@@ -67,6 +69,8 @@ t.test('an empty value is as good as none', async (t) => {
     'DATA_DIR',
     'JWT_SECRET',
     'LOG_LEVEL',
+    'METRICS_TOKEN',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
     'ROLE',
     'BODY_LIMIT_MB',
     'ROWS_MAX',
@@ -92,6 +96,8 @@ t.test('each setting is read', async (t) => {
     JWT_ISSUER: 'https://id.example',
     JWT_AUDIENCE: 'prices',
     LOG_LEVEL: 'debug',
+    METRICS_TOKEN: 'm'.repeat(16),
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     ROLE: 'worker',
     BODY_LIMIT_MB: '1',
     ROWS_MAX: '2',
@@ -112,6 +118,8 @@ t.test('each setting is read', async (t) => {
       audience: 'prices',
     },
     logLevel: 'debug',
+    metricsToken: 'm'.repeat(16),
+    collector: new URL('http://collector:4318'),
     role: 'worker',
     limits: {
       ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
@@ -157,6 +165,12 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['SOCKETS', ['0', '1000001'], /SOCKETS must be .* from 1 to 1000000,/],
     ['ARRIVAL_SECONDS', ['0', '3601'], /ARRIVAL_SECONDS must be .* from 1 to 3600,/],
     ['LOG_LEVEL', ['loud', 'INFO', 'constructor'], /LOG_LEVEL must be one of trace, debug/],
+    ['METRICS_TOKEN', ['short', 'm'.repeat(15), `${'m'.repeat(16)} x`], /METRICS_TOKEN must be at/],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      ['collector:4318', 'grpc://collector', 'x'],
+      /OTEL_EXPORTER_OTLP_ENDPOINT must be an http/,
+    ],
     ['ROLE', ['boss', 'API', 'all,api'], /ROLE must be one of all, api, worker/],
   ]
   for (const [name, values, expected] of cases) {

@@ -59,9 +59,12 @@ export class Answer<T> {
 /** A result that is JSON text already: rows are written as they are found, not made objects first. */
 export class JsonText {
   readonly text: string
+  /** How many rows it has, where it is rows. */
+  readonly rows: number | undefined
 
-  constructor(text: string) {
+  constructor(text: string, rows?: number) {
     this.text = text
+    this.rows = rows
   }
 }
 
@@ -73,15 +76,19 @@ export class Stream {
   readonly contentType: string
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
   readonly headers: Record<string, string>
+  /** How many rows it has, where it is rows. */
+  readonly rows: number | undefined
 
   constructor(
     contentType: string,
     open: (gone: AbortSignal) => AsyncIterable<string>,
     headers: Record<string, string> = {},
+    rows?: number,
   ) {
     this.contentType = contentType
     this.open = open
     this.headers = headers
+    this.rows = rows
   }
 }
 

@@ -70,7 +70,7 @@ export class RowErrors {
 export function invalidRequest(errors: RequestError[], total = errors.length): Problem {
   const count = total === 1 ? '1 error' : `${total} errors`
   const listed = total > listedMax ? `${count}, the first ${listedMax} are listed` : count
-  return new Problem('invalid-request', `${listed}. Nothing was written.`, {
+  return new Problem('invalid-request', `${listed}.`, {
     errors: errors.slice(0, listedMax),
     errorCount: total,
   })

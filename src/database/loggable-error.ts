@@ -8,7 +8,20 @@ export interface LoggableError {
 
 /** Postgres quotes values in the messages of data exceptions (class 22); others name tables and constraints. */
 const quoting = /^22/
-const sqlState = /^[0-9A-Z]{5}$/
+/** Codes of the system have no digit (EPIPE). */
+const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/
+
+/** Whether the code of an error is one of Postgres. */
+export function isSqlState(code: unknown): code is string {
+  return typeof code === 'string' && sqlState.test(code)
+}
+
+/** The SQLSTATE of an error of Postgres, or of its cause. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as { code?: unknown }
+  return isSqlState(code) ? code : sqlStateOf(error.cause)
+}
 
 /**
  * An error without row values: those of Postgres carry them in `detail`, `where`, `hint` and `internalQuery`, and
@@ -17,7 +30,7 @@ const sqlState = /^[0-9A-Z]{5}$/
 export function loggableError(error: unknown): LoggableError {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an error', stack: '' }
   const { code, table, constraint, cause } = error as Error & Record<string, unknown>
-  const isQuoting = typeof code === 'string' && sqlState.test(code) && quoting.test(code)
+  const isQuoting = isSqlState(code) && quoting.test(code)
   const message = isQuoting ? 'a data exception; its values are left out' : error.message
   const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
   return {

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, type LogEvent, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { guardConnection } from './guard-connection.ts'
@@ -21,6 +21,32 @@ export interface PoolOptions {
   lockTimeoutMs: number
   /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
   onError: (error: Error) => void
+  /** Called after each statement, to trace it. */
+  onStatement?: ((done: StatementDone) => void) | undefined
+}
+
+/** A statement that has ended; its values are no part of the text. */
+export interface StatementDone {
+  text: string
+  ms: number
+  error?: unknown
+}
+
+/** Connections of a pool, and who waits for one. */
+export interface PoolUse {
+  inUse: number
+  max: number
+  waiting: number
+}
+
+const pools = new WeakMap<Database, pg.Pool>()
+
+/** How busy the connections of a database are now. */
+export function poolUse(db: Database): PoolUse {
+  const pool = pools.get(db)
+  if (!pool) throw new Error('not a database of openDatabase')
+  const { totalCount, idleCount, waitingCount, options } = pool
+  return { inUse: totalCount - idleCount, max: options.max, waiting: waitingCount }
 }
 
 /** Opens a pool whose connections run as the application role, in UTC, and give up in time. */
@@ -46,7 +72,17 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   })
   pool.on('error', options.onError)
   pool.on('connect', (client) => guardConnection(client, options.statementTimeoutMs))
-  return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<DB>({
+    dialect: new PostgresDialect({ pool }),
+    ...(options.onStatement && { log: reporting(options.onStatement) }),
+  })
+  pools.set(db, pool)
+  return db
+}
+
+function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent) => void {
+  return ({ query, queryDurationMillis: ms, ...event }) =>
+    onStatement({ text: query.sql, ms, ...('error' in event && { error: event.error }) })
 }
 
 /** The URL with `-c name=value` for each setting, beside the options it has already. */

@@ -10,7 +10,7 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** What the token must allow; undefined: open without a token. */
+  /** What the token must allow; undefined: open without a token (of an account). */
   scope: 'read' | 'write' | undefined
   hasBody: boolean
   /** Media types that the body may have. */
@@ -63,7 +63,8 @@ export const operations: Operation[] = Object.entries<Document>(contract.paths).
 
 function readOperation(path: string, method: string, operation: Document): Operation {
   const status = Object.keys(operation.responses).find((code) => code.startsWith('2'))
-  const isOpen = operation.security?.length === 0
+  // Open, or with a token of its own that is no JWT.
+  const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
   if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
   return {
     id: operation.operationId,

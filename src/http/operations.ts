@@ -26,6 +26,7 @@ import { rowsAsFile } from './files/rows-as-file.ts'
 import { handlers } from './handlers.ts'
 import { hashBody, storingAnswer } from './idempotency.ts'
 import { clientGone } from './overloaded.ts'
+import { countRows } from './row-count.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
@@ -106,15 +107,20 @@ async function runHandler(
   const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
-  const result = await handler(
-    {
-      ...{ account, body, params, query, errors },
-      ifMatch: request.headers['if-match'],
-      inAccount: storing(inTurn, operation, request, async () => bodyHash),
-      inAccountSending: (work) => inAccount(services.sendingDb, account, work),
-    },
-    services.context,
-  )
+  const handle = () =>
+    handler(
+      {
+        ...{ account, body, params, query, errors },
+        ifMatch: request.headers['if-match'],
+        inAccount: storing(inTurn, operation, request, async () => bodyHash),
+        inAccountSending: (work) => inAccount(services.sendingDb, account, work),
+      },
+      services.context,
+    )
+  const result = await (request.span ? request.span.run(handle) : handle())
+  const answered: unknown = result instanceof Answer ? result.body : result
+  const isText = answered instanceof JsonText || answered instanceof Stream
+  request.rowsAnswered = isText ? answered.rows : countRows(answered)
   if (isFile)
     return sendStream(rowsAsFile(result, request.body, mediaType), operation.status, reply)
   if (result instanceof Stream) return sendStream(result, operation.status, reply)
@@ -122,7 +128,6 @@ async function runHandler(
   reply.code(operation.status).headers(answer.headers)
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   if (answer.body === undefined) return reply.send()
-  const answered: unknown = answer.body
   const text = answered instanceof JsonText ? answered.text : JSON.stringify(answered)
   return reply.type('application/json; charset=utf-8').send(text)
 }

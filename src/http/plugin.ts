@@ -15,6 +15,7 @@ import {
   routeUrl,
 } from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
+import { setHeaders } from './headers.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
@@ -42,12 +43,14 @@ export async function registerContract(
   services: OperationServices,
   authenticate: Authenticate,
 ): Promise<void> {
+  const served = servedOperations(services)
   app.setErrorHandler(replyProblem)
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
   const admission = createAdmission(app, services.config)
   app.addHook('onRequest', async (request, reply) => {
+    setHeaders(request, reply)
     rejectNoHost(request)
     await admit(request, authenticate)
     rejectUnacceptable(request)
@@ -80,11 +83,19 @@ export async function registerContract(
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {
-    specification: contractOfRequests(),
+    specification: contractOfRequests(served),
     operationResolver: (id: string) =>
       operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
-  rejectOtherMethods(app)
+  rejectOtherMethods(app, served)
+}
+
+/** What this process answers: metrics where they have a token, and a worker speaks of itself only. */
+function servedOperations({ config, service }: OperationServices): Operation[] {
+  return operations.filter(({ id }) => {
+    if (id === 'readMetrics') return config.metricsToken !== undefined
+    return config.role !== 'worker' || id in service
+  })
 }
 
 /** A file is not read here but as its operation takes the rows. */
@@ -107,8 +118,10 @@ function addFileParser(
 }
 
 /** The contract without its answers: they are checked by the tests and need no serializer. */
-function contractOfRequests(): object {
+function contractOfRequests(served: Operation[]): object {
   const contract = readContract()
+  const paths = new Set(served.map(({ path }) => path))
+  for (const path of Object.keys(contract.paths)) if (!paths.has(path)) delete contract.paths[path]
   for (const item of Object.values<Record<string, { responses?: object }>>(contract.paths)) {
     for (const operation of Object.values(item))
       if (operation.responses) operation.responses = { default: { description: '' } }
@@ -120,6 +133,7 @@ function contractOfRequests(): object {
 export function answerBadPath(authenticate: Authenticate) {
   return async (_error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const problem = await authenticate(request).then(noSuchPath, (refusal: unknown) => refusal)
+    setHeaders(request, reply)
     replyProblem(problem, request, reply)
   }
 }
@@ -200,11 +214,11 @@ function findOperation(id: string): Operation {
 }
 
 /** A path of the contract with a method that it does not have is 405, not 404. */
-function rejectOtherMethods(app: FastifyInstance): void {
+function rejectOtherMethods(app: FastifyInstance, served: Operation[]): void {
   for (const method of allMethods) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
-  for (const [path, present] of Map.groupBy(operations, ({ path }) => path)) {
+  for (const [path, present] of Map.groupBy(served, ({ path }) => path)) {
     const methods = new Set(
       present.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     )

@@ -7,6 +7,7 @@ import {
   unavailable,
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { sqlStateOf } from '../database/loggable-error.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { parameterError } from './validation.ts'
 
@@ -14,6 +15,8 @@ import { parameterError } from './validation.ts'
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request)
   const { status } = problemTypes[problem.type]
+  request.problem = problem.type
+  request.sqlState = sqlStateOf(problem)
   // When there is too much to do, writing an error for each refusal is more of it.
   if (status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
@@ -21,7 +24,15 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     .code(status)
     .headers(problem.options.headers ?? {})
     .type('application/problem+json')
-    .send(JSON.stringify(problemBody(problem, String(request.id))))
+    .send(
+      JSON.stringify({ ...problemBody(problem, request.id), detail: detailOf(problem, request) }),
+    )
+}
+
+/** A write that is refused for its rows is told what became of the others. */
+function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest): string {
+  const isWrite = routeOptions.config.operation?.scope === 'write'
+  return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
 }
 
 /** The body of a problem, without anything that is not for the client. */

@@ -22,11 +22,14 @@ export type JobRow = Pick<
   'account_id' | 'id' | 'price_list_id' | 'kind' | 'finished' | 'product_ids'
 >
 
+/** A job as it is taken up. */
+export type StartedJob = JobRow & Pick<Selectable<Jobs>, 'total'>
+
 /** What a chunk needs of its job; the products of a large job would be read again for each chunk. */
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
 /** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
-export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
+export async function startAttempt({ db, account, job, number }: Attempt): Promise<StartedJob> {
   const row = await inAccount(db, account, (trx) =>
     trx
       .updateTable('jobs')
@@ -35,7 +38,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
-      .returning(['account_id', 'id', 'price_list_id', 'kind', 'finished', 'product_ids'])
+      .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished', 'product_ids'])
       .executeTakeFirst(),
   )
   return row ?? lost()

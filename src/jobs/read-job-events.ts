@@ -13,7 +13,7 @@ export const readJobEvents: Handler<'readJobEvents'> = async (
   // The first look comes before the answer begins: an absent job is an ordinary 404.
   const job = await look()
   const open = (gone: AbortSignal) => jobEvents(job, look, AbortSignal.any([gone, stopping]), paces)
-  return new Stream('text/event-stream', open, { 'cache-control': 'no-store' })
+  return new Stream('text/event-stream', open)
 }
 
 /**

@@ -1,42 +1,19 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
-import type { Database, Trx } from '../database/pool.ts'
-import {
-  type Attempt,
-  AttemptLost,
-  type CurrentJob,
-  inAttempt,
-  type JobRow,
-  startAttempt,
-} from './attempt.ts'
-import { endUndone } from './end-job.ts'
-import type { JobKind } from './enqueue.ts'
+import type { Database } from '../database/pool.ts'
 import { type ListTurn, listQueue } from './queue.ts'
+import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
 import { findOldestJob } from './turn.ts'
 
-/** Does one kind of job, in chunks, to its end. */
-export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
-
-export interface WorkOptions {
+export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
-  runners: Record<JobKind, RunJob>
-  /** Undoes what a job has not published. */
-  undo: (trx: Trx, job: CurrentJob) => Promise<void>
   signal: AbortSignal
-  log: (fields: object, message: string) => void
 }
 
 const jobsAtOnce = 2
-/** A fault that comes back this often is the job's own. */
-const attemptsMax = 10
 /** Jobs start by NOTIFY; what waits behind another job of its list is looked for when that is done. */
 const pollingIntervalSeconds = 0.5
-
-const internalError = {
-  code: 'internal-error',
-  message: 'The job could not be done; nothing was published.',
-}
 
 /** Takes jobs from the queue until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
@@ -51,7 +28,7 @@ async function startWorker({ boss, ...options }: WorkOptions): Promise<void> {
   } as const
   let id = ''
   const work = async ([turn]: JobWithMetadata<ListTurn>[]) => {
-    if (turn) await takeTurn(turn, { boss, ...options })
+    if (turn) await takeTurn(turn, { boss, ...options }).catch(failing(options))
     boss.notifyWorker(id)
   }
   id = await boss.work(listQueue, workOptions, work)
@@ -73,27 +50,11 @@ async function takeTurn(
     )
 }
 
-async function runJob(attempt: Attempt, options: WorkOptions): Promise<void> {
-  const fields = { account: attempt.account, job: attempt.job, attempt: attempt.number }
-  try {
-    const row = await startAttempt(attempt)
-    await options.runners[row.kind as JobKind](attempt, row).catch((error) =>
-      endOrRetry(error, attempt, options),
-    )
-    options.log(fields, 'job done')
-  } catch (error) {
-    if (!(error instanceof AttemptLost)) throw error
-    options.log(fields, 'job has ended or is left to another worker')
+/** What is no failure of a job, like a database that is away, is logged here. */
+function failing({ log }: RunOptions): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof TurnFailed) throw error
+    log({ err: error }, 'a job could not be taken up')
+    throw new TurnFailed(error)
   }
-}
-
-/** Hands the job back to the queue; after ten attempts ends it as failed, its draft changes undone. */
-async function endOrRetry(error: unknown, attempt: Attempt, options: WorkOptions): Promise<void> {
-  if (error instanceof AttemptLost || attempt.signal.aborted || attempt.number + 1 < attemptsMax)
-    throw error
-  options.log({ err: error, account: attempt.account, job: attempt.job }, 'job failed')
-  await inAttempt(attempt, async (trx, job) => {
-    await options.undo(trx, job)
-    await endUndone(trx, job, 'failed', [internalError])
-  })
 }

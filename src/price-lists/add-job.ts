@@ -1,6 +1,6 @@
 import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
-import type { RunJob } from '../jobs/work.ts'
+import type { RunJob } from '../jobs/run-job.ts'
 import { addDraftRows, chunkRows, findRowIds, publish } from './publication.ts'
 import { lockPriceList } from './queries.ts'
 

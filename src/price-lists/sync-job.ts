@@ -3,7 +3,7 @@ import { findColumns } from '../catalog/columns.ts'
 import { inAccount } from '../database/in-account.ts'
 import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
-import type { RunJob } from '../jobs/work.ts'
+import type { RunJob } from '../jobs/run-job.ts'
 import {
   applyChange,
   type Change,

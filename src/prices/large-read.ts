@@ -17,12 +17,21 @@ export class LargeRead {
   readonly wanted: WantedRow[]
   readonly extras: Extras
   readonly write: WritePriceRow
+  /** How many they are. */
+  readonly rows: number
 
-  constructor(pricing: Pricing, wanted: WantedRow[], extras: Extras, write: WritePriceRow) {
+  constructor(
+    pricing: Pricing,
+    wanted: WantedRow[],
+    extras: Extras,
+    write: WritePriceRow,
+    rows: number,
+  ) {
     this.pricing = pricing
     this.wanted = wanted
     this.extras = extras
     this.write = write
+    this.rows = rows
   }
 }
 
@@ -41,7 +50,7 @@ export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Pro
         gone.addEventListener('abort', () => pieces.destroy())
         return pieces
       }
-      resolve(new Stream('application/json; charset=utf-8', open))
+      resolve(new Stream('application/json; charset=utf-8', open, {}, read.rows))
       await finished(pieces)
     }).catch(reject)
   })

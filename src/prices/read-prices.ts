@@ -47,8 +47,8 @@ export async function readPrices(
   const priceOf = promotedPrices(pricing.promotions)
   const write = priceRowWriter({ list: pricing.list, columns: pricing.columns, include, priceOf })
   const isPlain = !pricing.list.is_calendar && !Object.values(extras).includes(true)
-  const pieces = isPlain ? await readPlainRows(trx, pricing, read, write) : undefined
-  return pieces ? inPieces(pieces) : readOtherRows(trx, pricing, read, { extras, write })
+  const written = isPlain ? await readPlainRows(trx, pricing, read, write) : undefined
+  return written ? inPieces(written) : readOtherRows(trx, pricing, read, { extras, write })
 }
 
 /** The rows of a read that names all of them, and needs no more than their prices; undefined for any other read. */
@@ -57,7 +57,7 @@ async function readPlainRows(
   { list, columns }: Pricing,
   { body, rowsMax, errors }: Read,
   write: WritePriceRow,
-): Promise<string[] | undefined> {
+): Promise<WrittenRows | undefined> {
   const pieces: Promise<string>[] = []
   let size = 0
   const rows = errors.sound(body.payload)
@@ -74,9 +74,14 @@ async function readPlainRows(
     pieces.push(piece)
   }
   if (errors.count > 0) return undefined
-  const written = await Promise.all(pieces)
+  const texts = await Promise.all(pieces)
   if (size > rowsMax) throw tooLarge(rowsMax, size)
-  return written
+  return { texts, rows: size }
+}
+
+interface WrittenRows {
+  texts: string[]
+  rows: number
 }
 
 async function readOtherRows(
@@ -91,7 +96,7 @@ async function readOtherRows(
   if (!wanted.every(isExact)) {
     const count = await countMatchingRows(trx, list, columns, wanted)
     if (count > rowsMax) throw tooLarge(rowsMax, count)
-    if (count > heldRowsMax) return new LargeRead(pricing, wanted, extras, write)
+    if (count > heldRowsMax) return new LargeRead(pricing, wanted, extras, write, count)
   }
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   if (found.length > rowsMax) throw tooLarge(rowsMax, found.length)
@@ -101,7 +106,7 @@ async function readOtherRows(
     const rows = found.slice(from, from + rowsAtOnce)
     pieces.push(writeRows(wanted, rows, write))
   }
-  return inPieces(pieces)
+  return inPieces({ texts: pieces, rows: found.length })
 }
 
 function writeRows(wanted: WantedRow[], found: MatchingRow[], write: WritePriceRow): string {
@@ -109,16 +114,17 @@ function writeRows(wanted: WantedRow[], found: MatchingRow[], write: WritePriceR
 }
 
 /** Sent in pieces, because 100,000 rows are more than should be copied at once. */
-function inPieces(texts: string[]): JsonText | Stream {
+function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
   const pieces = texts.filter((text) => text !== '')
-  if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`)
-  return new Stream('application/json; charset=utf-8', async function* () {
+  if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`, rows)
+  const open = async function* () {
     for (const [index, piece] of pieces.entries()) {
       yield (index === 0 ? '[' : ',') + piece
       await nextTurn()
     }
     yield ']'
-  })
+  }
+  return new Stream('application/json; charset=utf-8', open, {}, rows)
 }
 
 function tooLarge(rowsMax: number, size: number): Problem {

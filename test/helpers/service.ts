@@ -11,6 +11,9 @@ import { cloneDatabase } from './database.ts'
 export const jwtSecret = randomBytes(32).toString('base64')
 const secretBytes = new TextEncoder().encode(jwtSecret)
 
+/** What the operator of the services of the tests reads their metrics with. */
+export const metricsToken = randomBytes(16).toString('hex')
+
 export interface TestService extends Service {
   /** Connects as the owner, for what the interface does not show. */
   url: string
@@ -50,6 +53,7 @@ export async function startTestService(
     LOG_LEVEL: 'error',
     // A machine that is busy with other tests is late, and that is no fault.
     EVENT_LOOP_DELAY_MS: '0',
+    METRICS_TOKEN: metricsToken,
     ...settings,
   }
   const config: Config = readConfig(environment)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import { inAttempt, setFinished, startAttempt } from '../../src/jobs/attempt.ts'
-import type { RunJob } from '../../src/jobs/work.ts'
+import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { undoDraft } from '../../src/price-lists/undo-draft.ts'

@@ -1,0 +1,22 @@
+# syntax=docker/dockerfile:1
+
+# What runs: packages of production alone. PostgreSQL is another container's, Node is the image's own, so neither comes
+# from npm (--omit=optional).
+FROM node:26.10.0-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
+
+FROM node:26.10.0-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json openapi.yaml LICENSE ./
+COPY migrations ./migrations
+COPY src ./src
+# Of nobody but root, so that the service cannot change itself.
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "src/server.ts"]

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { Problem, problemTypes } from '../contract/problem.ts'
+import { protectiveHeaders } from './headers.ts'
+import { problemBody } from './problem-reply.ts'
+
+interface ParserError {
+  code?: string
+  /** What had arrived when the parser gave up. */
+  rawPacket?: unknown
+}
+
+interface WritableSocket {
+  writable: boolean
+  end: (text: string) => void
+  destroy: () => void
+}
+
+/** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
+export function answerUnreadable(
+  this: FastifyInstance,
+  error: ParserError,
+  socket: WritableSocket,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem = problemOf(error)
+  const { status } = problemTypes[problem.type]
+  const id = randomUUID()
+  this.log.info({ request_id: id, status, problem: problem.type })
+  const body = JSON.stringify(problemBody(problem, id))
+  const headers = Object.entries({
+    ...protectiveHeaders,
+    'x-request-id': id,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`)
+}
+
+function problemOf(cause: ParserError): Problem {
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('malformed-body', 'The request did not arrive in time.', { cause })
+  if (cause.code !== 'HPE_HEADER_OVERFLOW')
+    return new Problem('malformed-body', 'The request is not valid HTTP.', { cause })
+  const { rawPacket } = cause
+  const begin = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, 16_384) : ''
+  const isRequestLine = /^[A-Z]+ [^\r\n]*$/.test(begin)
+  return isRequestLine
+    ? new Problem('uri-too-long', 'The request line is over 16 KB.', { cause })
+    : new Problem('headers-too-large', 'The headers are over 16 KB.', { cause })
+}

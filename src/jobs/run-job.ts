@@ -1,0 +1,106 @@
+import { performance } from 'node:perf_hooks'
+import { sqlStateOf } from '../database/loggable-error.ts'
+import type { Trx } from '../database/pool.ts'
+import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
+import {
+  type Attempt,
+  AttemptLost,
+  type CurrentJob,
+  inAttempt,
+  type JobRow,
+  startAttempt,
+} from './attempt.ts'
+import { endUndone } from './end-job.ts'
+import type { JobKind } from './enqueue.ts'
+
+/** Does one kind of job, in chunks, to its end. */
+export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
+
+export interface RunOptions {
+  runners: Record<JobKind, RunJob>
+  /** Undoes what a job has not published. */
+  undo: (trx: Trx, job: CurrentJob) => Promise<void>
+  /** `err` among the fields: something failed. */
+  log: (fields: object, message: string) => void
+  /** Where somebody counts or traces the tries. */
+  watch?: {
+    attempt?: ((done: AttemptDone) => void) | undefined
+    inSpan?: Tracing['inSpan'] | undefined
+  }
+}
+
+/** A fault that comes back this often is the job's own. */
+const attemptsMax = 10
+
+const internalError = {
+  code: 'internal-error',
+  message: 'The job could not be done; nothing was published.',
+}
+
+/** What the queue is told of a failure: it keeps the errors it gets, and errors quote values of rows. */
+export class TurnFailed extends Error {
+  constructor(cause: unknown) {
+    const state = sqlStateOf(cause)
+    super(`the log has the error${state ? `, SQLSTATE ${state}` : ''}`)
+  }
+}
+
+/** One try at a job, logged, counted and traced. Throws TurnFailed for the queue to hand the job out again. */
+export async function runJob(attempt: Attempt, options: RunOptions): Promise<void> {
+  const fields = { account: attempt.account, job: attempt.job, attempt: attempt.number }
+  const row = await startAttempt(attempt).catch(ignoreLost)
+  if (!row) return options.log(fields, 'job has ended or is left to another worker')
+  const { kind, total } = row
+  options.log({ ...fields, kind, total, finished: row.finished }, 'job begins')
+  const start = performance.now()
+  const { outcome, error } = await tryJob(attempt, row, options)
+  const seconds = (performance.now() - start) / 1000
+  options.watch?.attempt?.({ kind, outcome, seconds })
+  const err = error === undefined ? {} : { err: error, sqlstate: sqlStateOf(error) }
+  options.log({ ...fields, kind, total, ms: Math.round(seconds * 1000), ...err }, `job ${outcome}`)
+  if (outcome === 'retried') throw new TurnFailed(error)
+}
+
+interface Ending {
+  outcome: AttemptDone['outcome']
+  error?: unknown
+}
+
+async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promise<Ending> {
+  const { number, signal } = attempt
+  try {
+    await inSpan(attempt, row, options)
+    return { outcome: 'done' }
+  } catch (error) {
+    if (error instanceof AttemptLost) return { outcome: 'lost' }
+    if (signal.aborted || number + 1 < attemptsMax) return { outcome: 'retried', error }
+    return endFailed(error, attempt, options)
+  }
+}
+
+function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): Promise<void> {
+  const run = () => runners[row.kind as JobKind](attempt, row)
+  const attributes = {
+    'pricewell.account': attempt.account,
+    'pricewell.job': attempt.job,
+    'pricewell.attempt': attempt.number,
+  }
+  return watch?.inSpan ? watch.inSpan(`job ${row.kind}`, attributes, run) : run()
+}
+
+/** Ends the job as failed, its draft changes undone; where even that fails, it is tried again. */
+async function endFailed(error: unknown, attempt: Attempt, { undo }: RunOptions): Promise<Ending> {
+  const end = inAttempt(attempt, async (trx, job) => {
+    await undo(trx, job)
+    await endUndone(trx, job, 'failed', [internalError])
+  })
+  return end.then(
+    () => ({ outcome: 'failed', error }),
+    (second) =>
+      second instanceof AttemptLost ? { outcome: 'lost' } : { outcome: 'retried', error: second },
+  )
+}
+
+function ignoreLost(error: unknown): undefined {
+  if (!(error instanceof AttemptLost)) throw error
+}

@@ -1,0 +1,119 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { PoolUse } from '../database/pool.ts'
+import type { Metrics, Observed, QueueState } from './telemetry.ts'
+
+const secondsOfRequests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
+
+/** The counters of this process, and gauges that are read when they are asked for. */
+export function createMetrics({ pools, queue }: Observed): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const showPools = poolGauges(registry)
+  const showQueue = queueGauges(registry)
+  return {
+    contentType: registry.contentType,
+    request: requestCounters(registry),
+    attempt: attemptCounters(registry),
+    text: async () => {
+      showPools(pools())
+      showQueue(await queue().catch(() => []))
+      return registry.metrics()
+    },
+  }
+}
+
+function requestCounters(registry: Registry): Metrics['request'] {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'pricewell_http_requests_total',
+    help: 'Requests answered',
+    labelNames: ['operation', 'status'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'pricewell_http_request_duration_seconds',
+    help: 'From the headers of a request to the end of its answer',
+    labelNames: ['operation'],
+    buckets: secondsOfRequests,
+    registers,
+  })
+  const rows = (verb: string, help: string) =>
+    new Counter({
+      name: `pricewell_rows_${verb}_total`,
+      help,
+      labelNames: ['operation'],
+      registers,
+    })
+  const written = rows('written', 'Rows of payloads that were written')
+  const read = rows('read', 'Rows that reads answered')
+  return ({ operation, status, seconds, rowsWritten, rowsRead }) => {
+    requests.inc({ operation, status })
+    duration.observe({ operation }, seconds)
+    if (rowsWritten > 0) written.inc({ operation }, rowsWritten)
+    if (rowsRead > 0) read.inc({ operation }, rowsRead)
+  }
+}
+
+function attemptCounters(registry: Registry): Metrics['attempt'] {
+  const registers = [registry]
+  const attempts = new Counter({
+    name: 'pricewell_job_attempts_total',
+    help: 'Tries at background jobs by how they ended',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'pricewell_job_attempt_duration_seconds',
+    help: 'How long a try at a background job took',
+    labelNames: ['kind'],
+    buckets: secondsOfAttempts,
+    registers,
+  })
+  return ({ kind, outcome, seconds }) => {
+    attempts.inc({ kind, outcome })
+    duration.observe({ kind }, seconds)
+  }
+}
+
+function poolGauges(registry: Registry): (pools: Record<string, PoolUse>) => void {
+  const gauge = (name: string, help: string) => gaugeBy('pool', registry, name, help)
+  const inUse = gauge('database_connections_in_use', 'Database connections that work')
+  const max = gauge('database_connections_max', 'Database connections that may be open')
+  const waiting = gauge('database_connections_waiting', 'Requests that wait for a connection')
+  return (pools) => {
+    for (const [pool, use] of Object.entries(pools)) {
+      inUse.set({ pool }, use.inUse)
+      max.set({ pool }, use.max)
+      waiting.set({ pool }, use.waiting)
+    }
+  }
+}
+
+function queueGauges(registry: Registry): (queue: QueueState[]) => void {
+  const gauge = (name: string, help: string) => gaugeBy('state', registry, name, help)
+  const jobs = gauge('jobs', 'Background jobs of the whole service that have not ended')
+  const oldest = gauge('jobs_oldest_seconds', 'Age of the oldest of them')
+  return (queue) => {
+    jobs.reset()
+    oldest.reset()
+    for (const { state, jobs: count, oldestSeconds } of queue) {
+      jobs.set({ state }, count)
+      oldest.set({ state }, oldestSeconds)
+    }
+  }
+}
+
+function gaugeBy<Label extends string>(
+  label: Label,
+  registry: Registry,
+  name: string,
+  help: string,
+): Gauge<Label> {
+  return new Gauge({
+    name: `pricewell_${name}`,
+    help,
+    labelNames: [label],
+    registers: [registry],
+  })
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
+import { sqlStateOf } from '../database/loggable-error.ts'
+import type { StatementDone } from '../database/pool.ts'
+import type { RequestSpan, Tracing } from './telemetry.ts'
+
+const statementLengthMax = 2000
+/** A collector that is away does not hold up the end of the process. */
+const stopMsMax = 2000
+
+/**
+ * Sends spans to a collector over OTLP/HTTP. The libraries read the other variables of OpenTelemetry themselves
+ * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES, ...).
+ */
+export function startTracing(collector: URL): Tracing {
+  const url = `${collector.href.replace(/\/$/, '')}/v1/traces`
+  const environment = detectResources({ detectors: [envDetector] })
+  const provider = new NodeTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'pricewell' }).merge(environment),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url }))],
+  })
+  provider.register()
+  const tracer = provider.getTracer('pricewell')
+  return {
+    startRequest: (headers) => startRequest(tracer, headers),
+    statement: (done) => noteStatement(tracer, done),
+    inSpan: (name, attributes, work) =>
+      tracer.startActiveSpan(name, { attributes }, (span) => ending(span, work)),
+    stop: async () => {
+      const sent = provider.shutdown().catch(() => undefined)
+      await Promise.race([sent, sleep(stopMsMax, undefined, { ref: false })])
+      for (const global of [trace, context, propagation]) global.disable()
+    },
+  }
+}
+
+const headerGetter: TextMapGetter<Record<string, unknown>> = {
+  keys: Object.keys,
+  get: (headers, name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? value : undefined
+  },
+}
+
+function startRequest(tracer: Tracer, headers: Record<string, unknown>): RequestSpan {
+  const parent = propagation.extract(ROOT_CONTEXT, headers, headerGetter)
+  const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent)
+  const here = trace.setSpan(parent, span)
+  return {
+    traceId: span.spanContext().traceId,
+    run: (work) => context.with(here, work),
+    end: (name, attributes) => {
+      span.updateName(name).setAttributes(attributes)
+      if (Number(attributes['http.response.status_code']) >= 500)
+        span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    },
+  }
+}
+
+/** Its text has placeholders where the values are. */
+function noteStatement(tracer: Tracer, { text, ms, error }: StatementDone): void {
+  if (!trace.getActiveSpan()) return
+  const end = Date.now()
+  const name = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? 'statement'
+  const span = tracer.startSpan(name, {
+    kind: SpanKind.CLIENT,
+    attributes: { 'db.system.name': 'postgresql', 'db.query.text': short(text) },
+    startTime: end - ms,
+  })
+  if (error !== undefined) fail(span, error)
+  span.end(end)
+}
+
+async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    fail(span, error)
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** The message of an error may quote values, its kind does not. */
+function fail(span: Span, error: unknown): void {
+  const state = sqlStateOf(error)
+  const type = error instanceof Error ? error.constructor.name : typeof error
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setAttributes({ 'error.type': type, ...(state && { 'db.response.status_code': state }) })
+}
+
+function short(text: string): string {
+  return text.length > statementLengthMax ? `${text.slice(0, statementLengthMax)} ...` : text
+}
