@@ -71,7 +71,7 @@ t.test('a calendar list is read for today, or the day given', async (t) => {
   t.match((await run('prices', 'C', 'A')).stdout, new RegExp(`France +4 +${today} +7 `))
   const outside = await run('prices', 'C', 'A', '--date', '2000-01-01')
   t.equal(outside.code, 1)
-  t.match(outside.stderr, /^1 error\. Nothing was written\.\n {2}\/payload\/0\/date: /)
+  t.match(outside.stderr, /^1 error\.\n {2}\/payload\/0\/date: /)
 })
 
 t.test('nothing that matches is no fault', async (t) => {
