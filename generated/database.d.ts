@@ -104,6 +104,7 @@ export interface Jobs {
   created_at: Generated<Date>;
   error: Generated<number>;
   errors: Generated<Json>;
+  faults: Generated<number>;
   finished: Generated<number>;
   finished_at: Date | null;
   id: Generated<number>;
@@ -111,6 +112,7 @@ export interface Jobs {
   price_list_id: number;
   product_ids: ArrayType<number> | null;
   result: Json | null;
+  row_ids: ArrayType<number> | null;
   status: Generated<string>;
   total: number;
 }

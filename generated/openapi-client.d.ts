@@ -1584,7 +1584,7 @@ export interface components {
             departure_date?: components["schemas"]["Date"];
             /**
              * Format: date-time
-             * @description When the price was recorded, in UTC.
+             * @description When the price was recorded, in UTC to the microsecond.
              */
             latest_update: string;
         } & {

@@ -6,6 +6,8 @@ export interface Config {
   readonly host: string
   /** A PostgreSQL to use; undefined: the embedded one, with its data in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** How long the start waits for a database that is away. */
+  readonly databaseWaitSeconds: number
   readonly dataDir: string
   /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which keeps its own. */
   readonly jwtSecret: string | undefined
@@ -90,6 +92,7 @@ export function readConfig(environment: Environment): Config {
     port: integer('PORT', 3000, 0, 65535),
     host: env('HOST') ?? '127.0.0.1',
     databaseUrl: databaseUrl(env, faults),
+    databaseWaitSeconds: integer('DATABASE_WAIT_SECONDS', 30, 0, 3600),
     dataDir: resolve(env('DATA_DIR') ?? '.data'),
     jwtSecret: jwtSecret(env, faults),
     jwks: jwks(env, faults),

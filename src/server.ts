@@ -1,15 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
 import { startFault } from './start-fault.ts'
 
+/** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
+const farewellMs = 1000
+/** The farewell, 25 seconds for requests in flight, and what closing takes; a container is killed after 30 seconds. */
+const graceMs = 28_000
+
 try {
   const config = readConfig(process.env)
   const service = await startService(config)
   const opening = open(service, config)
-  closeWithGrace({ delay: 25_000, logger: false }, async ({ err }) => {
+  closeWithGrace({ delay: graceMs, logger: false }, async ({ err, signal }) => {
     if (err) service.app.log.fatal({ err }, 'stopping after an unexpected error')
+    service.retire()
+    if (signal === 'SIGTERM') await sleep(farewellMs)
     await opening.catch(() => undefined)
     await service.close()
   })

@@ -6,12 +6,14 @@ import { migrate } from './database/migrate.ts'
 import { type Database, openDatabase, type PoolOptions, poolUse } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
 import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
+import { whenAvailable } from './database/when-available.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
 import { findQueueState } from './jobs/queue-state.ts'
 import { startRetention } from './jobs/retention.ts'
 import { startWorkers } from './jobs/work.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { runSync } from './price-lists/sync-job.ts'
+import { tidyList } from './price-lists/tidy-list.ts'
 import { undoDraft } from './price-lists/undo-draft.ts'
 import { startTelemetry } from './telemetry/telemetry.ts'
 
@@ -19,7 +21,9 @@ import { startTelemetry } from './telemetry/telemetry.ts'
 export interface Service {
   app: FastifyInstance
   server: DatabaseServer
-  /** Not ready, no new work, requests in flight finish, jobs are handed back, connections close. */
+  /** Not ready, jobs are handed back; requests are still taken. */
+  retire(): void
+  /** Retires, takes no more requests, finishes those in flight, closes connections. */
   close(): Promise<void>
 }
 
@@ -33,8 +37,10 @@ export async function startService(config: Config): Promise<Service> {
 }
 
 async function startOn(server: DatabaseServer, config: Config): Promise<Service> {
-  await migrate(server.url)
-  await installQueue(server.url)
+  await whenAvailable(() => install(server.url), {
+    seconds: config.databaseWaitSeconds,
+    onWait: ({ message, name }) => console.error(`Waiting for PostgreSQL: ${message || name}`),
+  })
   const stopping = new AbortController()
   const onError = (error: Error) => app.log.error({ err: error }, 'database connection failed')
   const telemetry = await startTelemetry(config, {
@@ -65,22 +71,28 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   await boss.start()
   if (config.role !== 'api') {
     await startWorkers({
-      ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft },
+      ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft, tidy: tidyList },
       runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync },
       log: (fields, message) => app.log['err' in fields ? 'error' : 'info'](fields, message),
       watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
     })
     await startRetention(boss, pools.jobs)
   }
+  const retire = () => stopping.abort()
   const close = async () => {
-    stopping.abort()
+    retire()
     await closeApp(app)
     await boss.stop({ graceful: true, timeout: 10_000 })
     await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     await tracing?.stop()
     await server.stop()
   }
-  return { app, server, close }
+  return { app, server, retire, close }
+}
+
+async function install(url: string): Promise<void> {
+  await migrate(url)
+  await installQueue(url)
 }
 
 /** A connection whose last request ends while we close stays open for the next one: closed as soon as it is idle. */
@@ -88,6 +100,9 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), 50)
   await app.close().finally(() => clearInterval(timer))
 }
+
+/** Postgres waits twice for a row that others want too, first for the turn and then for the row: 2.5 seconds in all. */
+const lockTurnMs = 1250
 
 /** Reads, writes, jobs and health checks wait for their own connections only. */
 function openPools(
@@ -99,7 +114,7 @@ function openPools(
     openDatabase(url, {
       ...{ name, ...listeners, connectionsMax, client: CopyingClient },
       // Requests have their turn before they come here: this is the time in which a connection must open.
-      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: 2500, statementTimeoutMs: 30_000 },
+      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: lockTurnMs, statementTimeoutMs: 30_000 },
       ...options,
     })
   return {

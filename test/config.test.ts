@@ -35,6 +35,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     port: 3000,
     host: '127.0.0.1',
     databaseUrl: undefined,
+    databaseWaitSeconds: 30,
     dataDir: resolve('.data'),
     jwtSecret: undefined,
     jwks: undefined,
@@ -110,6 +111,7 @@ t.test('each setting is read', async (t) => {
     port: 0,
     host: '0.0.0.0',
     databaseUrl: database,
+    databaseWaitSeconds: 30,
     dataDir: '/var/data',
     jwtSecret: secret,
     jwks: {

@@ -103,11 +103,12 @@ t.test('a database that cannot be reached ends the start plainly', async (t) => 
   ]
   for (const [url, expected] of faults) {
     const create = ['account', 'create', '--account', 'A', '--email', 'z@example.com']
+    const database = { DATABASE_URL: url, DATABASE_WAIT_SECONDS: '0' }
     for (const [file, args] of [
       ['src/server.ts', []],
       ['src/cli/main.ts', create],
     ] as const) {
-      const { code, stderr } = await runFile(file, [...args], { ...settings, DATABASE_URL: url })
+      const { code, stderr } = await runFile(file, [...args], { ...settings, ...database })
       t.equal(code, 1)
       t.match(stderr, expected)
       t.notMatch(stderr, /\n {4}at /)

@@ -41,9 +41,12 @@ export function rejectFaultyFilters(
   }
 }
 
-/** The conditions of checked filters. A column that the catalog no longer has matches nothing. */
+/**
+ * The conditions of checked filters, in the order of the columns: that of the keys depends on their names, and so would
+ * the statement. A column that the catalog no longer has matches nothing.
+ */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
-  return Object.entries(filters).map(([name, values]) => {
+  const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
     const texts = [...new Set(values.map(canonicalText))]
     if (name === 'code') return { kind: 'code', ordinal: 0, texts }
     const column = findFilterColumn(columns, name)
@@ -53,17 +56,24 @@ export function compileFilters(filters: ProductFilters, columns: Columns): Filte
       texts: column ? texts : [],
     }
   })
+  return conditions.sort(byColumn)
+}
+
+function byColumn(a: FilterCondition, b: FilterCondition): number {
+  return a.kind === b.kind ? a.ordinal - b.ordinal : a.kind < b.kind ? -1 : 1
 }
 
 /**
- * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow. Names and
- * values are bound; the text depends on the number and kind of the conditions only.
+ * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow, else
+ * false or null (the planner makes the left join an inner one when it may). Names and values are bound; the text depends
+ * on the number and kind of the conditions only.
  */
 export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
   const parts = conditions.map(({ kind, ordinal, texts }) => {
     if (kind === 'code') return sql<boolean>`p.code = any(${texts}::text[])`
-    const values = kind === 'attribute' ? sql`a.attributes` : sql`p.extensions`
-    return sql<boolean>`coalesce(${values}[${ordinal}::integer] = any(${texts}::text[]), false)`
+    const place = sql`[${ordinal}::integer]`
+    if (kind === 'extension') return sql<boolean>`p.extensions${place} = any(${texts}::text[])`
+    return sql<boolean>`(a.code is not null and a.attributes${place} = any(${texts}::text[]))`
   })
   return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`
 }

@@ -5,13 +5,14 @@ import type { Feed, FeedCounts } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { unavailable } from '../contract/problem.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/stage.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import { attributesByCode, findDifferingAttributes, productColumns } from './product-feed.ts'
 import { type ProductRow, readEachProduct, readProductRows } from './product-rows.ts'
-import { extensionKey, rowKey } from './row-key.ts'
+import { rowKey } from './row-key.ts'
 
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
@@ -83,22 +84,29 @@ async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): 
   }
   const given = [...byCode].filter(([, attributes]) => attributes.some((text) => text !== null))
   if (given.length === 0) return
-  const input = sql`
-    unnest(${given.map(([code]) => code)}::text[], ${given.map(([, texts]) => arrayLiteral(texts))}::text[])
-      as input (code, attributes)`
-  await mergeAttributes(trx, account, input)
+  await mergeAttributes(trx, account, await inputRows(trx, attributeColumns, given))
 }
 
 /** `input` has each code once. */
 async function mergeAttributes(trx: Trx, account: number, input: RawBuilder<unknown>) {
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
-    select ${account}, code, attributes::text[] from ${input} order by code
+    select ${account}, code, attributes from ${input} order by code
     on conflict (account_id, code) do update set attributes = (
       select array_agg(coalesce(given, kept) order by ordinal)
       from unnest(excluded.attributes, present.attributes) with ordinality as merged (given, kept, ordinal)
     )`.execute(trx)
 }
+
+const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] = [
+  { name: 'code', type: 'text', value: ([code]) => code },
+  { name: 'attributes', type: 'text[]', value: ([, texts]) => arrayLiteral(texts) },
+]
+
+const positionedColumns: InputColumn<ProductRow & { position: number }>[] = [
+  ...productColumns,
+  { name: 'position', type: 'integer', value: ({ position }) => position },
+]
 
 interface UpsertedProduct {
   id: number
@@ -111,17 +119,14 @@ async function upsertProductRows(
   account: number,
   rows: ProductRow[],
 ): Promise<UpsertedProduct[]> {
-  const columns = [
-    sql`${rows.map(({ code }) => code)}::text[]`,
-    sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
-    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
-    sql`${rows.map(({ costs }) => arrayLiteral(costs))}::text[]`,
-    sql`${rows.map(({ active }) => active)}::boolean[]`,
-  ]
+  const input = await inputRows(
+    trx,
+    positionedColumns,
+    rows.map((row, position) => ({ ...row, position })),
+  )
   const { rows: products } = await sql<UpsertedProduct>`
     with input as materialized (
-      select code, extensions::text[] as extensions, extension_key, costs::numeric[] as costs, active, position
-      from unnest(${sql.join(columns)}) with ordinality as input (code, extensions, extension_key, costs, active, position)
+      select code, extensions, extension_key, costs, active, position from ${input}
     ), upserted as (${upsertFrom(account, sql`input`)})
     select upserted.id, upserted.created from input join upserted using (code, extension_key) order by position`.execute(
     trx,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
+import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import type { Trx } from '../database/pool.ts'
@@ -21,7 +22,10 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
       .executeTakeFirstOrThrow()
     const page = await entries
       .select(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'])
-      .select([sql<string>`encode(hash, 'hex')`.as('hash'), 'latest_update'])
+      .select([
+        sql<string>`encode(hash, 'hex')`.as('hash'),
+        sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
+      ])
       .orderBy('id')
       .offset(offset)
       .limit(limit)
@@ -77,7 +81,7 @@ interface StoredEntry {
   competitor_name: string
   departure_date: string | null
   competitor_price: number
-  latest_update: Date
+  latest_update: string
 }
 
 function entryOf(
@@ -88,6 +92,6 @@ function entryOf(
     ...{ id, hash },
     ...Object.fromEntries(columns.map(({ name }, index) => [name, dimensions[index]])),
     ...entry,
-    latest_update: latest_update.toISOString(),
+    latest_update: shownTimestamp(latest_update),
   }) as Schemas['CompetitorPrice']
 }

@@ -37,6 +37,11 @@ export function utcTimestamp(text: string): string {
   return iso.endsWith('Z') ? iso : `${iso}Z`
 }
 
+/** What `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')` makes of a time: milliseconds always, microseconds where there are any. */
+export function shownTimestamp(text: string): string {
+  return `${text.replace(/(\.\d{3})0{3}$/, '$1')}Z`
+}
+
 /** A finite number of at most 15 significant digits and 6 decimals, which a decimal keeps exactly. */
 export function isMoney(value: number): boolean {
   return Number.isFinite(value) && isExactDecimal(String(value))

@@ -35,10 +35,17 @@ export class CopyingClient extends pg.Client {
     const stream = super.query(copyFrom(text.replace(/\$1\s*$/, '')))
     const finished = once(stream, 'finish')
     finished.catch(() => undefined)
+    // For as long as the stream lives: one that has failed may fail again when it is written to or ended.
+    let failure: Error | undefined
+    stream.on('error', (error) => {
+      failure = error
+    })
     try {
       for await (const chunk of chunks) {
+        if (failure) throw failure
         if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), finished])
       }
+      if (failure) throw failure
       stream.end()
     } catch (error) {
       stream.destroy(error as Error)

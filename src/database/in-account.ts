@@ -6,6 +6,8 @@ import type { Database, Trx } from './pool.ts'
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
 const retriedStates = new Set(['40P01', '40001'])
 const attemptsMax = 4
+const noticedWaitMs = 200
+const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks and
@@ -25,8 +27,11 @@ export async function onceInAccount<T>(
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
+  const began = Date.now()
   return db.transaction().execute(async (trx) => {
+    const waitedMs = Date.now() - began
     await setAccount(trx, account)
+    if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
     return await work(trx)
   })
 }
@@ -62,6 +67,13 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
       await sleep(Math.random() * 20 * 2 ** attempt)
     }
   }
+}
+
+/** Who has waited for a connection waits less for locks: a caller's patience is one for both. */
+async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
+  await sql`
+    select set_config('lock_timeout', greatest(${lockWaitMinMs}, setting::integer - ${waitedMs}::integer)::text, true)
+    from pg_settings where name = 'lock_timeout'`.execute(trx)
 }
 
 /** SET LOCAL and not set_config(): a distributed database passes only the statement on to its shards. */

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import {
-  createRemoteJWKSet,
   type JWTPayload,
   type JWTVerifyOptions,
   jwtVerify,
@@ -10,6 +9,7 @@ import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
 import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
 import { KnownTokens } from './known-tokens.ts'
+import { isOutage, providerKeys } from './provider-keys.ts'
 
 /** Who sends a request: what the token says, checked. */
 export interface Caller {
@@ -62,7 +62,7 @@ function verifyOwn(secret: Uint8Array): Verify {
 }
 
 function verifyRemote(jwks: NonNullable<Config['jwks']>): Verify {
-  const keys = createRemoteJWKSet(jwks.url, { timeoutDuration: 2000 })
+  const keys = providerKeys(jwks.url)
   const options = { ...required, issuer: jwks.issuer, audience: jwks.audience }
   return (token) => jwtVerify(token, keys, { ...options, algorithms: ['RS256', 'ES256', 'EdDSA'] })
 }
@@ -89,15 +89,6 @@ function readCaller({ sub, account, scope }: JWTPayload): Caller {
     throw new Error('account is not an id')
   if (typeof scope !== 'string') throw new Error('scope is not a text')
   return { account, subject: sub, scopes: new Set(scope.split(' ')) }
-}
-
-/** The keys could not be fetched, or what came is not a set of keys. */
-function isOutage(cause: unknown): boolean {
-  const code = (cause as { code?: string }).code ?? ''
-  return (
-    ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(code) ||
-    (cause instanceof TypeError && /fetch/.test(cause.message))
-  )
 }
 
 function identityProviderAway(cause: unknown): Problem {

@@ -74,6 +74,35 @@ export async function setFinished(trx: Trx, job: CurrentJob, finished: number): 
     .execute()
 }
 
+/** Notes the rows of the products from `from` on, with the progress. A chunk that is done again notes them again. */
+export async function setRowIds(
+  trx: Trx,
+  job: CurrentJob,
+  { from, rowIds, finished }: { from: number; rowIds: string; finished: number },
+): Promise<void> {
+  await trx
+    .updateTable('jobs')
+    .set({
+      row_ids: sql`row_ids[:${from}::integer] || ${rowIds}::bigint[]`,
+      finished: sql`greatest(finished, ${finished}::integer)`,
+    })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .execute()
+}
+
+/** Counts a fault of the job; answers how many there were. */
+export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
+  const { faults } = await trx
+    .updateTable('jobs')
+    .set({ faults: sql`faults + 1` })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .returning('faults')
+    .executeTakeFirstOrThrow()
+  return faults
+}
+
 function lost(): never {
   throw new AttemptLost('the job has ended or another worker has taken it up')
 }

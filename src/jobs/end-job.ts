@@ -24,7 +24,7 @@ export async function endUndone(
     .updateTable('jobs')
     .set({
       ...{ status, errors: JSON.stringify(errors), finished_at: new Date() },
-      ...{ result: null, product_ids: null },
+      ...{ result: null, row_ids: null, product_ids: null },
     })
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)

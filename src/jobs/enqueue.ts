@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { fromKysely } from 'pg-boss'
 import { Answer, type Schemas } from '../contract/operation.ts'
@@ -13,8 +14,8 @@ export interface NewJob {
   kind: JobKind
   /** How many products it will handle. */
   total: number
-  /** The products to add, in payload order. */
-  productIds?: number[]
+  /** The products to add, in payload order, as the text of a Postgres array. */
+  productIds?: string
 }
 
 /** Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job. */
@@ -30,7 +31,7 @@ export async function enqueueJob(
       price_list_id: job.priceListId,
       kind: job.kind,
       total: job.total,
-      product_ids: job.productIds ?? null,
+      product_ids: sql`${job.productIds ?? null}::bigint[]`,
     })
     .returning(['id', 'status', 'total', 'finished', 'error'])
     .executeTakeFirstOrThrow()

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -38,7 +39,7 @@ export async function findJob(trx: Trx, account: number, id: number): Promise<Sc
     .selectFrom('jobs')
     .select(['id', 'status', 'total', 'finished', 'error', 'created_at', 'finished_at', 'errors'])
     // A result may be noted before what it tells is published.
-    .select((eb) => eb.case().when('status', '=', 'done').then(eb.ref('result')).end().as('result'))
+    .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
     .where('id', '=', id)
     .executeTakeFirst()

@@ -28,6 +28,11 @@ const expireInSeconds = 6 * 3600
 /** A queued job that fails for good would hold up its list, so the worker ends jobs itself and pg-boss only retries. */
 const retryLimit = 1_000_000
 
+/** A connection that the network swallows is given up after this time, and the queue goes on with another one. */
+const silence: object = { query_timeout: 15_000, keepAlive: true }
+/** Processes that start at once install the queue one after the other. */
+const installationLock = 0x70726963
+
 /** The queue of a process. `supervise` for processes that run jobs: it finds those of dead workers, and keeps schedules. */
 export function createBoss(
   url: string,
@@ -37,6 +42,7 @@ export function createBoss(
     connectionString: url,
     application_name: 'pricewell queue',
     max: 4,
+    ...silence,
     migrate: false,
     createSchema: false,
     schedule: options.supervise,
@@ -51,24 +57,36 @@ export function createBoss(
 
 /** Installs pg-boss and the queue, and lets the application role send jobs. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [installationLock])
+    await createQueues(url)
+    await client.query(`grant usage on schema pgboss to ${applicationRole}`)
+    await client.query(
+      `grant select, insert, update, delete on all tables in schema pgboss to ${applicationRole}`,
+    )
+  } finally {
+    await client.end()
+  }
+}
+
+async function createQueues(url: string): Promise<void> {
   const boss = new PgBoss({ connectionString: url, max: 2, supervise: false, schedule: false })
   boss.on('error', () => undefined)
-  await boss.start()
-  await boss.createQueue(listQueue, {
-    policy: 'key_strict_fifo',
-    notify: true,
-    heartbeatSeconds,
-    expireInSeconds,
-    retryLimit,
-    retryDelay: 1,
-  })
-  await boss.createQueue(retentionQueue)
-  await boss.stop({ graceful: false })
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(`grant usage on schema pgboss to ${applicationRole}`)
-  await client.query(
-    `grant select, insert, update, delete on all tables in schema pgboss to ${applicationRole}`,
-  )
-  await client.end()
+  try {
+    await boss.start()
+    await boss.createQueue(listQueue, {
+      policy: 'key_strict_fifo',
+      notify: true,
+      heartbeatSeconds,
+      expireInSeconds,
+      retryLimit,
+      retryDelay: 1,
+    })
+    await boss.createQueue(retentionQueue)
+  } finally {
+    await boss.stop({ graceful: false })
+  }
 }

@@ -1,11 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import { sqlStateOf } from '../database/loggable-error.ts'
+import { isPassing } from '../database/passing-error.ts'
 import type { Trx } from '../database/pool.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
 import {
   type Attempt,
   AttemptLost,
   type CurrentJob,
+  countFault,
   inAttempt,
   type JobRow,
   startAttempt,
@@ -29,8 +31,8 @@ export interface RunOptions {
   }
 }
 
-/** A fault that comes back this often is the job's own. */
-const attemptsMax = 10
+/** A job that fails this often, by what does not pass by itself, is given up. */
+const faultsMax = 10
 
 const internalError = {
   code: 'internal-error',
@@ -67,14 +69,14 @@ interface Ending {
 }
 
 async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promise<Ending> {
-  const { number, signal } = attempt
   try {
     await inSpan(attempt, row, options)
     return { outcome: 'done' }
   } catch (error) {
     if (error instanceof AttemptLost) return { outcome: 'lost' }
-    if (signal.aborted || number + 1 < attemptsMax) return { outcome: 'retried', error }
-    return endFailed(error, attempt, options)
+    // What passes by itself, and the end of this process, are no faults of the job.
+    if (attempt.signal.aborted || isPassing(error)) return { outcome: 'retried', error }
+    return endOrRetry(error, attempt, options)
   }
 }
 
@@ -88,14 +90,16 @@ function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): 
   return watch?.inSpan ? watch.inSpan(`job ${row.kind}`, attributes, run) : run()
 }
 
-/** Ends the job as failed, its draft changes undone; where even that fails, it is tried again. */
-async function endFailed(error: unknown, attempt: Attempt, { undo }: RunOptions): Promise<Ending> {
+/** Counts a fault; at the tenth the job ends as failed, its draft changes undone. */
+async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions): Promise<Ending> {
   const end = inAttempt(attempt, async (trx, job) => {
+    if ((await countFault(trx, job)) < faultsMax) return false
     await undo(trx, job)
     await endUndone(trx, job, 'failed', [internalError])
+    return true
   })
   return end.then(
-    () => ({ outcome: 'failed', error }),
+    (isGivenUp) => ({ outcome: isGivenUp ? 'failed' : 'retried', error }),
     (second) =>
       second instanceof AttemptLost ? { outcome: 'lost' } : { outcome: 'retried', error: second },
   )

@@ -8,6 +8,8 @@ import { findOldestJob } from './turn.ts'
 export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
+  /** Deletes what jobs of a list have left that nobody sees; also after a worker that was killed before it could. */
+  tidy: (turn: ListTurn & { db: Database; signal: AbortSignal }) => Promise<void>
   signal: AbortSignal
 }
 
@@ -48,6 +50,7 @@ async function takeTurn(
       { db: options.db, account, job, number: retryCount, signal: options.signal },
       options,
     )
+  await options.tidy({ ...data, db: options.db, signal: options.signal })
 }
 
 /** What is no failure of a job, like a database that is away, is logged here. */

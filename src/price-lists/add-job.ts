@@ -1,35 +1,61 @@
-import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
+import { inAccount } from '../database/in-account.ts'
+import { type Attempt, inAttempt, type JobRow, setRowIds } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/run-job.ts'
-import { addDraftRows, chunkRows, findRowIds, publish } from './publication.ts'
+import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
+import { chunkRows, publish } from './publication.ts'
 import { lockPriceList } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
   const productIds = job.product_ids ?? []
+  const { db, account } = attempt
+  const list = { account_id: account, id: job.price_list_id }
+  // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
+  const add = (await inAccount(db, account, (trx) => isEmpty(trx, list)))
+    ? addNewDraftRows
+    : addDraftRows
   for (let from = job.finished; from < productIds.length; from += chunkRows) {
     const chunk = productIds.slice(from, from + chunkRows)
-    await inAttempt(attempt, async (trx, current) => {
-      const list = await lockPriceList(trx, attempt.account, { id: current.price_list_id })
-      await addDraftRows(trx, list, chunk)
-      await setFinished(trx, current, from + chunk.length)
-    })
+    // The planner gets to know one chunk while the next is added.
+    await Promise.all([
+      addChunk(attempt, { from, productIds: chunk, add }),
+      analyzeList(attempt, job, from),
+    ])
   }
-  await publishResult(attempt, productIds)
+  await analyzeList(attempt, job, productIds.length)
+  await publishResult(attempt)
+}
+
+interface Chunk {
+  /** The place of the first product among those of the job. */
+  from: number
+  productIds: number[]
+  add: typeof addDraftRows
+}
+
+function addChunk(attempt: Attempt, { from, productIds, add }: Chunk): Promise<void> {
+  return inAttempt(attempt, async (trx, job) => {
+    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const rowIds = await add(trx, list, `{${productIds.join(',')}}`)
+    await setRowIds(trx, job, { from, rowIds, finished: from + productIds.length })
+  })
+}
+
+/** Up to product `until`, unless an earlier attempt added them. */
+async function analyzeList(
+  { db, account }: Attempt,
+  { price_list_id: id, finished }: JobRow,
+  until: number,
+): Promise<void> {
+  if (until > finished) await inAccount(db, account, (trx) => analyzeRows(trx, { id }, until))
 }
 
 /** The last transaction of the job: the rows become visible, and the job is done with their ids. */
-function publishResult(attempt: Attempt, productIds: number[]): Promise<void> {
-  return inAttempt(attempt, async (trx, current) => {
-    const list = await lockPriceList(trx, attempt.account, { id: current.price_list_id })
-    const ids = await findRowIds(trx, list, productIds)
+function publishResult(attempt: Attempt): Promise<void> {
+  return inAttempt(attempt, async (trx, job) => {
+    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
     await publish(trx, list)
-    await trx
-      .updateTable('jobs')
-      .set({ result: JSON.stringify(ids) })
-      .where('account_id', '=', attempt.account)
-      .where('id', '=', attempt.job)
-      .execute()
-    await endDone(trx, current)
+    await endDone(trx, job)
   })
 }

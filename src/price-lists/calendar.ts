@@ -2,6 +2,7 @@
 export const horizonDays = 365
 
 const dayMs = 86_400_000
+const calendarCycleMs = 146_097 * dayMs
 
 /** The last day of a calendar list. */
 export function lastCalendarDay(validFrom: string): string {
@@ -24,10 +25,10 @@ export function today(): string {
   return formatDay(Date.now())
 }
 
-/** setUTCFullYear, because Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+/** 400 years later the calendar is the same, and Date.UTC takes no year for one of the twentieth century. */
 function parseDay(date: string): number {
-  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
-  return new Date(0).setUTCFullYear(year, month - 1, day)
+  const [year, month, day] = [date.slice(0, 4), date.slice(5, 7), date.slice(8)].map(Number)
+  return Date.UTC((year ?? 0) + 400, (month ?? 1) - 1, day) - calendarCycleMs
 }
 
 function formatDay(time: number): string {

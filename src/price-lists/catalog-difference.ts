@@ -3,7 +3,8 @@ import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { addDraftRows, chunkRows, removeDraftRows } from './publication.ts'
+import { addDraftRows, analyzeRows } from './draft-rows.ts'
+import { chunkRows, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /** Products to add or rows to remove, few enough for one transaction. */
@@ -13,6 +14,9 @@ export interface Change {
   ids: string
   count: number
 }
+
+/** For one statement at a time: a large list and its catalog are joined without a file. */
+const joinMemory = '64MB'
 
 /** Counting goes no further: a large list or catalog is read once, by the job. */
 const countedMax = 10_000
@@ -38,21 +42,30 @@ export async function findDifference(
   list: PriceList,
   columns: Columns,
 ): Promise<{ changes: Change[]; handled: number }> {
-  const { rows: counted } = await sql<{ present: number }>`
-    select count(*) as present from ${draftRows(list)}`.execute(trx)
-  const { rows } = await sql<Change>`
-    select kind, count(*) as count, string_agg(id::text, ',') as ids
-    from (
-      select case when r.id is null then 'add' else 'remove' end as kind, coalesce(r.id, p.id) as id
+  await sql.raw(`set local work_mem = '${joinMemory}'`).execute(trx)
+  // The join ends in one row, which is what lets Postgres do it in parallel; only then are its ids cut into chunks.
+  const { rows } = await sql<Change | { kind: null; count: number }>`
+    with difference as materialized (
+      select count(*) as handled, array_agg(p.id) filter (where r.id is null) as added,
+        array_agg(r.id) filter (where p.id is null) as removed
       from ${matchingProducts(list, columns)} full join ${draftRows(list)} on r.product_id = p.id
-      where r.id is null or p.id is null
-    ) as difference
-    group by kind, id / ${chunkRows}::bigint
-    order by kind, min(id)`.execute(trx)
+    ), changed as (
+      select 'add' as kind, unnest(added) as id from difference
+      union all select 'remove', unnest(removed) from difference
+    ), chunks as (
+      select kind, count(*) as count, string_agg(id::text, ',') as ids from changed
+      group by kind, id / ${chunkRows}::bigint
+      order by kind, min(id)
+    )
+    select null as kind, handled as count, null as ids from difference
+    union all select * from chunks`.execute(trx)
   const changes: Change[] = []
-  for (const change of rows) append(changes, change)
-  const added = changes.filter(({ kind }) => kind === 'add')
-  return { changes, handled: (counted[0]?.present ?? 0) + sumCounts(added) }
+  let handled = 0
+  for (const row of rows) {
+    if (row.kind === null) handled = row.count
+    else append(changes, row)
+  }
+  return { changes, handled }
 }
 
 /** How many products changes concern. */
@@ -63,7 +76,9 @@ export function sumCounts(changes: Change[]): number {
 /** Makes one change to the draft. */
 export async function applyChange(trx: Trx, list: PriceList, change: Change): Promise<void> {
   const ids = `{${change.ids}}`
-  await (change.kind === 'add' ? addDraftRows : removeDraftRows)(trx, list, ids)
+  if (change.kind === 'remove') return removeDraftRows(trx, list, ids)
+  await addDraftRows(trx, list, ids)
+  await analyzeRows(trx, list, change.count)
 }
 
 /** SQL of the answer of a sync whose draft is not published yet: the ids of the rows by code and extensions. */

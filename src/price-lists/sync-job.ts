@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { inAccount } from '../database/in-account.ts'
 import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/run-job.ts'
@@ -11,8 +10,8 @@ import {
   sumCounts,
   syncResult,
 } from './catalog-difference.ts'
-import { chunkRows, deleteRemovedRows, publish } from './publication.ts'
-import { findPriceList, lockPriceList, type PriceList } from './queries.ts'
+import { publish } from './publication.ts'
+import { findPriceList, lockPriceList } from './queries.ts'
 
 /**
  * Makes the list what the catalog and the list's filters say, as they are when the job runs. The draft changes in
@@ -27,8 +26,7 @@ export const runSync: RunJob = async (attempt) => {
     await changeDraft(attempt, change, total - left)
   }
   await noteResult(attempt)
-  const list = await publishSync(attempt)
-  await deleteAllRemovedRows(attempt, list)
+  await publishSync(attempt)
 }
 
 /** Finds what there is to do. The catalog may have changed since the job was accepted, and so may the total. */
@@ -73,20 +71,10 @@ function noteResult(attempt: Attempt): Promise<void> {
   })
 }
 
-function publishSync(attempt: Attempt): Promise<PriceList> {
+function publishSync(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
     const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
     await publish(trx, list)
     await endDone(trx, job)
-    return list
   })
-}
-
-/** Nobody sees these rows any more; were the process to stop here, the next sync of the list would delete them. */
-async function deleteAllRemovedRows({ db, account, signal }: Attempt, list: PriceList) {
-  const published = list.version + 1
-  let deleted = chunkRows
-  while (deleted === chunkRows && !signal.aborted) {
-    deleted = await inAccount(db, account, (trx) => deleteRemovedRows(trx, list, published))
-  }
 }

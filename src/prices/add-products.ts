@@ -1,14 +1,17 @@
 import { sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
-import { extensionKey, type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
+import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
-import type { ErrorCode, RowErrors } from '../contract/row-errors.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
+import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
-import { addDraftRows, findRowIds, publish } from '../price-lists/publication.ts'
+import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
+import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
+import { keyColumns } from './key-input.ts'
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
@@ -27,74 +30,72 @@ export const addProducts: Handler<'addProducts'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       const rows = readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
-      const productIds = await findAllowedProducts(trx, list, columns, rows, errors)
+      const { productIds, count } = await findAllowedProducts(trx, list, columns, rows, errors)
       errors.reject()
-      if (productIds.length > atOnceMax) {
-        const total = productIds.length
-        return enqueueJob(trx, boss, {
-          account,
-          priceListId: list.id,
-          kind: 'add-products',
-          total,
-          productIds,
-        })
+      if (count > atOnceMax) {
+        const job = { account, priceListId: list.id, kind: 'add-products', total: count } as const
+        return enqueueJob(trx, boss, { ...job, productIds })
       }
       await rejectBusy(trx, account, list.id)
-      if (productIds.length === 0) return []
-      await addDraftRows(trx, list, productIds)
-      await publish(trx, list)
-      return findRowIds(trx, list, productIds)
+      if (count === 0) return []
+      return addAtOnce(trx, list, productIds)
     }),
   )
 
-/** What the catalog says of a product that is to be added; all null: it has none. */
-export interface Candidate {
-  id: number | null
-  active: boolean | null
-  allowed: boolean | null
+async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promise<number[]> {
+  const rowIds = await addDraftRows(trx, list, productIds)
+  await analyzeRows(trx, list, atOnceMax)
+  await publish(trx, list)
+  return rowIds.slice(1, -1).split(',').map(Number)
 }
 
-/** Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. */
+type Fault = 'unknown_product' | 'inactive_product' | 'filtered_out'
+
+interface Found {
+  /** Each product once, in payload order. */
+  productIds: IdsText
+  count: number
+  faults: [position: number, Fault][]
+}
+
+/** The products that the rows name; rows whose product cannot be added are errors. */
 async function findAllowedProducts(
   trx: Trx,
   list: PriceList,
   columns: Columns,
-  rows: KeyedRow<unknown>[],
+  keyed: KeyedRow<unknown>[],
   errors: RowErrors,
-): Promise<number[]> {
-  const distinct = [...new Map(rows.map((row) => [rowKey(row), row])).values()]
-  const filters = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
-  const { rows: candidates } = await sql<Candidate>`
-    select p.id, coalesce(p.active, true) as active, ${filters} as allowed
-    from unnest(
-      ${distinct.map(({ code }) => code)}::text[],
-      ${distinct.map(({ extensions }) => extensionKey(extensions))}::text[]
-    ) with ordinality as input (code, extension_key, position)
-    left join products p on p.account_id = ${list.account_id} and p.code = input.code
-      and p.extension_key = input.extension_key
-    left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
-    order by input.position`.execute(trx)
-  const byKey = new Map(distinct.map((row, index) => [rowKey(row), candidates[index] as Candidate]))
-  for (const row of rows) {
-    const fault = findFault(byKey.get(rowKey(row)) as Candidate)
-    if (fault) errors.add(row.position, 'code', fault.code, fault.message)
-  }
-  return candidates.flatMap(({ id }) => id ?? [])
+): Promise<Found> {
+  const filters = compileFilters(list.product_filters as ProductFilters, columns)
+  const input = await inputRows(trx, keyColumns, keyed)
+  const { rows } = await sql<Found>`
+    with candidates as materialized (
+      select input.position, p.id, case
+          when p.id is null then 'unknown_product'
+          when not coalesce(p.active, true) then 'inactive_product'
+          when (${filterSql(filters)}) is not true then 'filtered_out'
+        end as fault
+      from ${input}
+      left join products p on p.account_id = ${list.account_id} and p.code = input.code
+        and p.extension_key = input.extension_key
+      left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
+    ), products as (
+      select id, min(position) as position from candidates where id is not null group by id
+    )
+    select
+      coalesce((select array_agg(id order by position) from products), '{}')::text as "productIds",
+      (select count(*) from products) as count,
+      (select coalesce(json_agg(json_build_array(position, fault) order by position), '[]')
+        from candidates where fault is not null) as faults`.execute(trx)
+  const found = rows[0] as Found
+  for (const [position, fault] of found.faults)
+    errors.add(position, 'code', fault, faultMessages[fault])
+  return found
 }
 
-/** Why a product cannot be added; undefined: it can. */
-export function findFault({
-  id,
-  active,
-  allowed,
-}: Candidate): { code: ErrorCode; message: string } | undefined {
-  if (id === null)
-    return {
-      code: 'unknown_product',
-      message: 'this code with these extensions is not in the catalog',
-    }
-  if (!active) return { code: 'inactive_product', message: 'this product is not active' }
-  if (!allowed)
-    return { code: 'filtered_out', message: "the list's product_filters exclude this product" }
-  return undefined
+/** What is wrong with a product that cannot be added. */
+export const faultMessages: Record<Fault, string> = {
+  unknown_product: 'this code with these extensions is not in the catalog',
+  inactive_product: 'this product is not active',
+  filtered_out: "the list's product_filters exclude this product",
 }

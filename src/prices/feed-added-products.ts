@@ -9,9 +9,10 @@ import { unavailable } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { findOldestJob } from '../jobs/turn.ts'
-import { addDraftRows, publish } from '../price-lists/publication.ts'
+import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
+import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
-import { atOnceMax, type Candidate, findFault, fixedKeys } from './add-products.ts'
+import { atOnceMax, faultMessages, fixedKeys } from './add-products.ts'
 import { extensionColumns, findFeedList, keyColumns } from './staged-rows.ts'
 
 /** What exports have beside the row: a file of prices names the products too. */
@@ -50,10 +51,10 @@ async function findUnaddable(
       left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
     ) as candidates
     where id is null or not active or not allowed order by position`.execute(trx)
-  return rows.flatMap(({ position, line, ...candidate }) => {
-    const fault = findFault(candidate)
-    return fault ? [{ position, line, field: 'code', ...fault }] : []
-  })
+  return rows.map(({ position, line, ...candidate }) => ({
+    ...{ position, line, field: 'code' },
+    ...faultOf(candidate),
+  }))
 }
 
 async function addStaged(
@@ -62,15 +63,16 @@ async function addStaged(
   boss: PgBoss,
 ): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
   const list = await lockPriceList(trx, account, { id })
-  const { rows } = await sql<{ id: number; is_new: boolean }>`
-    select p.id, r.id is null as is_new
+  const { rows } = await sql<{ total: number; created: number; ids: string }>`
+    select count(*) as total, count(*) filter (where r.id is null) as created,
+      coalesce(array_agg(p.id order by f.position), '{}')::text as ids
     from pg_temp.feed f
     join products p on p.account_id = ${account} and p.code = f.code and p.extension_key = f.extension_key
     left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
-      and r.code = f.code and r.extension_key = f.extension_key and r.removed_version is null
-    order by f.position`.execute(trx)
-  const productIds = rows.map((row) => row.id)
-  const total = rows.length
+      and r.code = f.code and r.extension_key = f.extension_key and r.removed_version is null`.execute(
+    trx,
+  )
+  const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
   if (total > atOnceMax)
     return enqueueJob(trx, boss, {
       account,
@@ -83,8 +85,20 @@ async function addStaged(
     throw unavailable('Jobs work on this price list; try again when they are done.', 2)
   if (total > 0) {
     await addDraftRows(trx, list, productIds)
+    await analyzeRows(trx, list, atOnceMax)
     await publish(trx, list)
   }
-  const created = rows.filter((row) => row.is_new).length
   return { created, updated: total - created }
+}
+
+interface Candidate {
+  id: number | null
+  active: boolean
+  allowed: boolean
+}
+
+function faultOf({ id, active }: Candidate): Pick<StagedFault, 'code' | 'message'> {
+  if (id === null) return { code: 'unknown_product', message: faultMessages.unknown_product }
+  if (!active) return { code: 'inactive_product', message: faultMessages.inactive_product }
+  return { code: 'filtered_out', message: faultMessages.filtered_out }
 }

@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { readRowKeys } from '../catalog/row-key.ts'
+import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import type { Feed } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { type Cell, daysInChunk, mergeMonths, mergePrices } from './cells.ts'
-import { rejectFaultyAddress } from './payload.ts'
+import { daysInChunk } from './cells.ts'
+import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
   extensionColumns,
@@ -16,7 +17,7 @@ import {
   joinPublished,
   keyColumns,
 } from './staged-rows.ts'
-import { cellOf, fixedKeys } from './update-prices.ts'
+import { fixedKeys } from './update-prices.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) => {
@@ -38,6 +39,29 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) 
       const updated = await (list.is_calendar ? writeDays : writePrices)(trx, list)
       return { created: 0, updated }
     },
+  }
+}
+
+/** One price of one row: of a dimension (from 1) and, in a calendar list, of a day. */
+interface Cell {
+  code: string
+  extensions: string[]
+  price: number
+  dimension: number
+  date: string | undefined
+}
+
+function cellOf(
+  list: PriceList,
+  { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
+): Cell {
+  // -0 is 0: written alike, and no other price for the same cell.
+  return {
+    code,
+    extensions,
+    price: row.price + 0,
+    dimension: dimensionIndex(list, row),
+    date: row.date,
   }
 }
 
@@ -78,4 +102,33 @@ async function writeDays(trx: Trx, list: PriceList): Promise<number> {
     trx,
   )
   return rows[0]?.count ?? 0
+}
+
+/** Sets the prices of `input` (id, prices by dimension, null where a price stays). Answers how many rows changed. */
+async function mergePrices(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<number> {
+  const merged = list.price_dimensions.map(
+    (_, index) =>
+      sql`coalesce(input.prices[${sql.lit(index + 1)}], r.prices[${sql.lit(index + 1)}])`,
+  )
+  const { numAffectedRows } = await sql`
+    update price_list_rows r set prices = array[${sql.join(merged)}]
+    from ${input}
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
+    trx,
+  )
+  return Number(numAffectedRows)
+}
+
+/** Sets the prices of `input` (row_id, dimension, month, prices by day, null where a price stays). */
+async function mergeMonths(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<void> {
+  const { numAffectedRows } = await sql`
+    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
+    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
+    order by row_id, dimension, month
+    on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = (
+      select array_agg(coalesce(given, kept) order by day)
+      from unnest(excluded.prices, present.prices) with ordinality as merged (given, kept, day)
+    )`.execute(trx)
+  const load = { column: 'price_list_id', value: list.id, rows: Number(numAffectedRows) } as const
+  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
 }

@@ -13,8 +13,8 @@ import {
   rejectUnpublished,
 } from '../price-lists/queries.ts'
 import { rejectTooManyNames } from './attribute-names.ts'
-import { findPublishedRows } from './cells.ts'
 import { findNamedList } from './payload.ts'
+import { findPublishedRows } from './write-prices.ts'
 
 type Input = Schemas['UpdateDynamicAttributesRow']
 

@@ -1,16 +1,12 @@
 import { findColumns } from '../catalog/columns.ts'
-import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
-import { uniqueRows } from '../contract/duplicates.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { readRowKeys } from '../catalog/row-key.ts'
+import type { Handler } from '../contract/operation.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
-import {
-  lockPriceList,
-  type PriceList,
-  rejectUnmanaged,
-  rejectUnpublished,
-} from '../price-lists/queries.ts'
-import { type Cell, findPublishedRows, setCalendarPrices, setPrices } from './cells.ts'
-import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
+import { groupByRow, type PricedRow, positionsOf } from './cells.ts'
+import { rejectFaultyAddress } from './payload.ts'
+import { findPublishedRows, type RowIds, setCalendarPrices, setPrices } from './write-prices.ts'
 
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
@@ -25,46 +21,24 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       for (const { row, position } of errors.sound(body.payload))
         rejectFaultyAddress(list, row, position, errors)
       const keyed = readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const addressed = keyed.map((row) => ({ row: cellOf(list, row), position: row.position }))
-      const cells = uniqueRows(addressed, errors, cellKey)
-      const rowIds = await findPublishedRows(
-        trx,
-        list,
-        cells.map(({ row }) => row),
-      )
-      const isMissing = rowIds.some((id) => id === null)
+      const rows = groupByRow(list, keyed, errors)
+      // At once, when nothing is wrong so far: were a row missing, the transaction would be undone.
+      const isWritten = errors.isEmpty() && !list.is_calendar
+      const rowIds = await (isWritten ? setPrices : findPublishedRows)(trx, list, rows)
       // A row may be on its way: a job that was accepted earlier has its turn first.
-      if (isMissing) await rejectBusy(trx, account, list.id)
-      for (const [index, { position }] of cells.entries()) {
-        if (rowIds[index] === null)
-          errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
-      }
+      if (rowIds.includes(null)) await rejectBusy(trx, account, list.id)
+      rejectMissing(rows, rowIds, errors)
       errors.reject()
-      const found = cells.map(({ row, position }, index) => ({
-        ...row,
-        position,
-        rowId: rowIds[index] as number,
-      }))
-      await (list.is_calendar ? setCalendarPrices : setPrices)(trx, list, found)
-      return [...new Set(found.sort((a, b) => a.position - b.position).map(({ rowId }) => rowId))]
+      const ids = rowIds as number[]
+      if (list.is_calendar) await setCalendarPrices(trx, list, rows, ids)
+      return ids
     }),
   )
 
-/** The cell that a payload row sets. */
-export function cellOf(
-  list: PriceList,
-  { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
-): Cell {
-  return {
-    code,
-    extensions,
-    // -0 is 0: written alike, and no other price for the same cell.
-    price: row.price + 0,
-    dimension: dimensionIndex(list, row),
-    date: row.date,
+function rejectMissing(rows: PricedRow[], ids: RowIds, errors: RowErrors): void {
+  for (const [index, row] of rows.entries()) {
+    if (ids[index] !== null) continue
+    for (const position of positionsOf(row))
+      errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
   }
-}
-
-function cellKey(cell: Cell): string {
-  return `${rowKey(cell)} ${cell.dimension} ${cell.date}`
 }

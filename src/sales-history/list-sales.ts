@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
+import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 
@@ -52,18 +53,13 @@ type StoredSale = { transaction_date: string | null }
 function saleOf(sale: StoredSale): Schemas['Sale'] {
   return withoutAbsent({
     ...sale,
-    transaction_date: sale.transaction_date && utcText(sale.transaction_date),
+    transaction_date: sale.transaction_date && shownTimestamp(sale.transaction_date),
   }) as Schemas['Sale']
 }
 
 /** Sales of some days are found by day and then sorted: in the order of ids, the newest days are met last. */
 function isByDate({ code, transaction_id, from, to }: Filters): boolean {
   return code === undefined && transaction_id === undefined && (from ?? to) !== undefined
-}
-
-/** Milliseconds always, microseconds where they were given. */
-function utcText(timestamp: string): string {
-  return `${timestamp.replace(/(\.\d{3})0{3}$/, '$1')}Z`
 }
 
 interface Filters {

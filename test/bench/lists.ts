@@ -125,22 +125,21 @@ function publishMeasure(rows: number): Measure {
     ours: async ({ sql, account }) => {
       const { rows: drafted } = await sql.query(
         `update price_list_rows r set added_version = l.version + 1 from price_lists l
-         where l.id = $1 and r.${hundredth} returning r.product_id::integer as id`,
+         where l.id = $1 and r.${hundredth} returning r.id::integer as row, r.product_id::integer as id`,
         [list.id],
       )
       await sql.query('vacuum analyze price_list_rows')
       const ids = drafted.map(({ id }) => id)
       const { rows: jobs } = await sql.query(
-        `insert into jobs (account_id, price_list_id, kind, total, finished, product_ids)
-         values ($1, $2, 'add-products', $3, $3, $4) returning id::integer`,
-        [account, list.id, ids.length, ids],
+        `insert into jobs (account_id, price_list_id, kind, total, finished, product_ids, row_ids)
+         values ($1, $2, 'add-products', $3, $3, $4, $5)
+         returning account_id::integer, id::integer, price_list_id::integer, kind, finished`,
+        [account, list.id, ids.length, ids, drafted.map(({ row }) => row)],
       )
-      const [{ id: job }] = jobs
-      const attempt = { db, account, job, number: -1, signal: new AbortController().signal }
-      const row = { account_id: account, id: job, price_list_id: list.id, kind: 'add-products' }
-      return timed(() =>
-        runAddProducts(attempt, { ...row, finished: ids.length, product_ids: ids }),
-      )
+      const [job] = jobs
+      const { signal } = new AbortController()
+      const attempt = { db, account, job: job.id, number: -1, signal }
+      return timed(() => runAddProducts(attempt, { ...job, product_ids: ids }))
     },
     bare: async ({ sql }) => {
       await sql.query('truncate copied')

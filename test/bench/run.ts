@@ -32,6 +32,10 @@ const present = options.quick ? 100_000 : 1_000_000
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-bench-'))
 const postgres = await startEmbeddedPostgres(dataDir)
+let stopping: Promise<void> | undefined
+const close = [postgres.stop, async () => removeDataDir(dataDir)]
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stop().finally(() => process.exit(1)))
 const client = new pg.Client({ connectionString: postgres.url })
 await client.connect()
 await client.query('create database bench')
@@ -48,6 +52,7 @@ const measures = [
 ]
 const results: Result[] = []
 const service = await startBenchService(databaseUrl(postgres.url, 'bench'))
+close.unshift(service.stop)
 try {
   for (const measure of measures.filter(({ name }) => name.includes(options.only))) {
     process.stderr.write(`${measure.name} ...`)
@@ -56,9 +61,13 @@ try {
     process.stderr.write(` ${shown(result.figure, result.unit)} ${result.verdict}\n`)
   }
 } finally {
-  await service.stop()
-  await postgres.stop()
-  removeDataDir(dataDir)
+  await stop()
+}
+
+/** A signal breaks off the measure that runs: both come here, and wait for the same end. */
+function stop(): Promise<void> {
+  stopping ??= close.reduce((before, step) => before.then(step), Promise.resolve())
+  return stopping
 }
 
 if (options.json) console.log(JSON.stringify(results))

@@ -54,6 +54,8 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
   }
   const stopServer = async () => {
     client.close()
+    // Ctrl-C reaches the server, too: it may be gone.
+    if (server.child.exitCode !== null || server.child.signalCode !== null) return
     server.child.kill('SIGTERM')
     await once(server.child, 'exit')
   }

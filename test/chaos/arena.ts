@@ -16,9 +16,10 @@ export interface Arena {
   random: Random
   outages: Outages
   faults: string[]
+  /** How many times as long as promised things may take: more than once where the machine is busy with other tests. */
+  patience: number
   /** Starts a process of the service; by default one that answers requests and runs jobs. */
   start(settings?: Record<string, string>): Promise<ServiceProcess>
-  /** Starts one that is not waited for. */
   token(account: number): Promise<string>
   /** Runs when the run is over, last one first. */
   teardown(work: () => unknown): void
@@ -32,11 +33,10 @@ const jwtSecret = randomBytes(48).toString('base64')
 export async function openArena(
   cluster: Cluster,
   random: Random,
-  { isEmpty = false, tablespace = '' } = {},
+  { isEmpty = false, patience = 1 } = {},
 ): Promise<Arena> {
   const name = `chaos_${randomBytes(6).toString('hex')}`
-  const options = `${isEmpty ? '' : `template ${template}`} ${tablespace && `tablespace ${tablespace}`}`
-  await query(cluster.url, `create database ${name} ${options}`)
+  await query(cluster.url, `create database ${name} ${isEmpty ? '' : `template ${template}`}`)
   const url = databaseUrl(cluster.url, name)
   const faults: string[] = []
   const undo: (() => unknown)[] = []
@@ -51,8 +51,7 @@ export async function openArena(
       LOG_LEVEL: 'error',
       ...settings,
     }
-    const service = await startProcess({ teardown }, environment)
-    return service
+    return startProcess({ teardown }, environment)
   }
   const close = async () => {
     for (const work of undo) await work()
@@ -60,7 +59,10 @@ export async function openArena(
   const secret = new TextEncoder().encode(jwtSecret)
   const token = (account: number) => signToken(secret, { id: 1, account })
   const outages = recordOutages()
-  return { cluster, databaseUrl: url, random, outages, faults, start, token, teardown, close }
+  return {
+    ...{ cluster, databaseUrl: url, random, outages, faults, patience },
+    ...{ start, token, teardown, close },
+  }
 }
 
 /** A new account; answers its id. */
@@ -72,5 +74,5 @@ export async function createAccount(url: string): Promise<number> {
 
 /** Notes a process that has died of itself. */
 export function expectAlive({ faults }: Arena, service: ServiceProcess): void {
-  if (!isAlive(service.pid)) faults.push(`a process died: ${service.stderr().slice(-2000)}`)
+  if (!isAlive(service.pid)) faults.unshift(`a process died: ${service.stderr().slice(-2000)}`)
 }

@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,11 +41,12 @@ const settings = [
   ...['timezone=UTC', 'jit=off', 'log_min_messages=warning'],
 ]
 
-/** Makes a data directory; the server is not started. */
-export function createCluster(extraSettings: string[] = []): Cluster {
+/** Makes a data directory, under `parent`; the server is not started. */
+export function createCluster(parent = tmpdir()): Cluster {
   const user = findPostgresUser()
   const native = locateBinaries(user)
-  const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-chaos-'))
+  const dataDir = mkdtempSync(join(parent, 'pricewell-chaos-'))
+  chmodSync(dataDir, 0o755)
   const data = prepareCluster(dataDir, native, user)
   const socketDir = mkdtempSync(join(tmpdir(), 'pricewell-chaos-socket-'))
   if (user) chownSync(socketDir, user.uid, user.gid)
@@ -47,7 +56,7 @@ export function createCluster(extraSettings: string[] = []): Cluster {
 
   const spawnServer = () => {
     const log = openSync(logPath, 'a')
-    const flags = [...settings, ...extraSettings, `unix_socket_directories=${socketDir}`]
+    const flags = [...settings, `unix_socket_directories=${socketDir}`]
     const args = ['-D', data, ...flags.flatMap((flag) => ['-c', flag])]
     server = spawn(join(native, 'bin', 'postgres'), args, {
       ...user,

@@ -23,8 +23,12 @@ export async function underLoad(
 ): Promise<void> {
   const service = await arena.start(settings)
   const load = await startLoad(arena, () => service.url)
-  await breakThings(service, load)
-  await load.settle()
+  try {
+    await breakThings(service, load)
+  } finally {
+    expectAlive(arena, service)
+    await load.settle()
+  }
   expectAlive(arena, service)
   await judge(arena, load.tenants)
 }

@@ -26,9 +26,11 @@ export async function startLoad(
   const tenants: Tenant[] = []
   for (let count = 0; count < accounts; count++) tenants.push(await createTenant(arena, url))
   let isOver = false
+  /** More of the same says nothing. */
+  const isLost = () => arena.faults.length > 100
   const running = tenants.flatMap((tenant) =>
     loops.map((loop) =>
-      loop(tenant, arena, () => isOver).catch((error) => {
+      loop(tenant, arena, () => isOver || isLost()).catch((error) => {
         arena.faults.push(`the load broke off: ${(error as Error).stack}`)
       }),
     ),

@@ -4,10 +4,14 @@ import type { Kind } from './kind.ts'
 import { seeded } from './random.ts'
 
 /** Breaks things once on a running cluster; answers what was not survived. The cluster runs afterwards. */
-export async function runOnce(kind: Kind, cluster: Cluster, seed: number): Promise<string[]> {
-  const arena = await openArena(cluster, seeded(seed), kind)
+export async function runOnce(
+  { isEmpty = false, run }: Kind,
+  cluster: Cluster,
+  { seed, patience = 1 }: { seed: number; patience?: number },
+): Promise<string[]> {
+  const arena = await openArena(cluster, seeded(seed), { isEmpty, patience })
   try {
-    await kind.run(arena)
+    await run(arena)
   } catch (error) {
     arena.faults.push(`the run broke off: ${(error as Error).stack}`)
   }

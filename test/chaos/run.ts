@@ -50,7 +50,7 @@ process.exit(scores.every(({ survived, runs }) => survived === runs) ? 0 : 1)
 /** One run, and one line about it. */
 async function survives(kind: Kind, cluster: Cluster, seed: number): Promise<boolean> {
   const began = Date.now()
-  const faults = await runOnce(kind, cluster, seed)
+  const faults = await runOnce(kind, cluster, { seed })
   const seconds = ((Date.now() - began) / 1000).toFixed(1)
   console.log(`${faults.length === 0 ? 'ok  ' : 'LOST'} ${kind.name} seed ${seed}, ${seconds} s`)
   for (const fault of faults.slice(0, 20)) console.log(`     ${fault}`)

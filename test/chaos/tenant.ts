@@ -21,7 +21,11 @@ export function codesFrom(count: number): { code: string; country: string }[] {
 }
 
 /** An account with a catalog and the published list "stable", every price 1. */
-export async function createTenant(arena: Arena, url: () => string): Promise<Tenant> {
+export async function createTenant(
+  arena: Arena,
+  url: () => string,
+  products = jobProductsMax,
+): Promise<Tenant> {
   const account = await createAccount(arena.databaseUrl)
   const onFault = (fault: string) => arena.faults.push(`account ${account}: ${fault}`)
   const token = await arena.token(account)
@@ -32,7 +36,7 @@ export async function createTenant(arena: Arena, url: () => string): Promise<Ten
   }
   const columns = { extensions: [{ name: 'country', type: 'string' }] }
   await post('product_catalog/schema/create_schema', { ...columns, costs: [{ name: 'purchase' }] })
-  await post('product_catalog/bulk_create_or_update', codesFrom(jobProductsMax))
+  await post('product_catalog/bulk_create_or_update', codesFrom(products))
   await post('price_list/bulk_create', [aList('stable')])
   const payload = codesFrom(stableRows)
   await post('prices/bulk_add_products', { name: 'stable', payload })

@@ -5,11 +5,11 @@ import type { Tenant } from './tenant.ts'
 const withinMs = 2000
 
 /** Notes a fault unless a read and a write of every account succeed within two seconds from now. */
-export async function expectUsable({ faults }: Arena, tenants: Tenant[]): Promise<void> {
+export async function expectUsable({ faults, patience }: Arena, tenants: Tenant[]): Promise<void> {
   const back = Date.now()
   await Promise.all(tenants.map(untilUsable))
   const ms = Date.now() - back
-  if (ms > withinMs) faults.push(`usable only after ${ms} ms`)
+  if (ms > withinMs * patience) faults.push(`usable only after ${ms} ms`)
 }
 
 async function untilUsable({ send }: Tenant): Promise<void> {

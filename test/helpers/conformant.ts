@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import { isDate, isDecimal, isMoney, isTimestamp } from '../../src/contract/formats.ts'
 import { pointerSegment } from '../../src/contract/row-errors.ts'
-import { operations, readContract } from '../../src/http/contract.ts'
+import { type Operation, operations, readContract } from '../../src/http/contract.ts'
 
 const contract = readContract()
 const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -68,7 +68,8 @@ function segment(part: string | number, index: number): string {
   return index === 0 ? String(part) : encodeURIComponent(pointerSegment(String(part)))
 }
 
-function findOperation(method: string, path: string) {
+/** The operation that a request calls. */
+export function findOperation(method: string, path: string): Operation | undefined {
   const [pathname = ''] = path.split('?')
   const candidates = operations.filter(
     (operation) => operation.method === method && matches(operation.path, pathname),

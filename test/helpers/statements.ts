@@ -13,7 +13,10 @@ const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: any[]): any {
   const [config, values] = args
   const text = typeof config === 'string' ? config : config?.text
-  if (/^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') && !/pgboss/.test(text))
+  if (
+    /^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') &&
+    !/pgboss|pg_listening_channels/.test(text)
+  )
     recorded?.push({ text, values: values ?? config.values ?? [] })
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   return (query as any).apply(this, args)

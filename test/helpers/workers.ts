@@ -6,6 +6,7 @@ import { createBoss, listQueue } from '../../src/jobs/queue.ts'
 import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
+import { tidyList } from '../../src/price-lists/tidy-list.ts'
 import { undoDraft } from '../../src/price-lists/undo-draft.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { select } from './sql.ts'
@@ -33,7 +34,14 @@ export async function startTestWorkers(
   await boss.updateQueue(listQueue, { retryDelay: 0 })
   await select(service.url, 'update pgboss.job set retry_delay = 0')
   await startWorkers({
-    ...{ db, boss, undo: undoDraft, signal: new AbortController().signal, log: () => undefined },
+    ...{
+      db,
+      boss,
+      undo: undoDraft,
+      tidy: tidyList,
+      signal: new AbortController().signal,
+      log: () => undefined,
+    },
     runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync, ...runners },
   })
 }

@@ -131,6 +131,7 @@ t.test(
     }
     for (const [name, outage] of Object.entries(outages)) {
       answer = outage
+      later(t, 2)
       const refused = await ask(next)
       expectProblem(t, refused, 503, 'unavailable', name)
       t.match(refused.headers['retry-after'], /^\d+$/, name)
@@ -138,6 +139,7 @@ t.test(
       t.equal((await ask(known)).status, 200, `${name}: a known key`)
     }
     publish(next)
+    later(t, 2)
     t.equal((await ask(next)).status, 200, 'it recovers')
   },
 )
@@ -153,7 +155,61 @@ t.test('a service that starts while the provider is away answers 503 and recover
   const health = await send(t, service, { method: 'GET', path: '/health/live' })
   t.equal(health.status, 200)
   publish(...keys)
+  later(t, 2)
   t.equal((await ask()).status, 200)
+})
+
+t.test('keys that are held serve on through an outage of hours', async (t) => {
+  const [known, next] = await Promise.all([aKey('ES256', 'held'), aKey('ES256', 'new')])
+  publish(known)
+  const service = await startTestService(t, settings)
+  const ask = async (key: Key) => {
+    const headers = { authorization: `jwt ${await signWith(key)}` }
+    return (await send(t, service, { method: 'GET', path, headers })).status
+  }
+  t.equal(await ask(known), 200)
+  answer = (response) => response.writeHead(500).end()
+  for (const seconds of [601, 3600, 36_000]) {
+    later(t, seconds)
+    t.equal(await ask(known), 200, `after ${seconds} more seconds`)
+    t.equal(await ask(next), 503)
+  }
+  publish(next)
+  later(t, 31)
+  t.equal(await ask(known), 401, 'a key that the provider has dropped goes as soon as it answers')
+  t.equal(await ask(next), 200)
+  publish(known)
+  later(t, 601)
+  t.equal(await ask(next), 401, 'and when the keys are 10 minutes old')
+})
+
+t.test('many requests ask the provider once', async (t) => {
+  const [known, next] = await Promise.all([aKey('ES256', 'first'), aKey('ES256', 'unknown')])
+  publish(known)
+  const service = await startTestService(t, settings)
+  /** Status and number of 100 answers to tokens that have not been seen, and how often the provider was asked. */
+  const crowd = async (key: Key) => {
+    const before = fetches
+    const tokens = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => signWith(key, { jti: `${Date.now()} ${index}` })),
+    )
+    const answers = tokens.map((token) => {
+      const headers = { authorization: `jwt ${token}` }
+      return send(t, service, { method: 'GET', path, headers })
+    })
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    return [[...new Set(statuses)], fetches - before]
+  }
+  t.strictSame(await crowd(known), [[200], 1], 'at the start')
+  t.strictSame(await crowd(next), [[401], 0], 'with an unknown key, the keys just fetched')
+  later(t, 31)
+  t.strictSame(await crowd(next), [[401], 1], 'with an unknown key, the keys older')
+  later(t, 601)
+  t.strictSame(await crowd(known), [[200], 1], 'when the keys are 10 minutes old')
+  answer = (response) => response.destroy()
+  later(t, 31)
+  t.strictSame(await crowd(next), [[503], 1], 'while the provider is away')
+  t.strictSame(await crowd(next), [[503], 0], 'and again at once')
 })
 
 /** The keys are fetched again at most every so many seconds: lets them pass. */

@@ -86,6 +86,56 @@ t.test(
   },
 )
 
+t.test('a database that is away does not count against a job', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  let attempts = 0
+  const full = Object.assign(new Error('No space left on device'), { code: '53100' })
+  const failElevenTimes: RunJob = async (attempt, job) => {
+    if (++attempts <= 11) throw full
+    await runAddProducts(attempt, job)
+  }
+  const { shop, job } = await aBigJob(t, own)
+  await startTestWorkers(t, own, { 'add-products': failElevenTimes })
+  t.match(await shop.finished(job), { status: 'done', progress: { total: 101, finished: 101 } })
+  t.equal(attempts, 12)
+})
+
+t.test('a job that was handed back ten times and then fails once is tried again', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, own)
+  await select(own.url, `update pgboss.job set retry_count = 10 where name = 'price-list'`)
+  let attempts = 0
+  const failOnce: RunJob = async (attempt, row) => {
+    if (++attempts === 1) throw new Error('a fault of its own')
+    await runAddProducts(attempt, row)
+  }
+  await startTestWorkers(t, own, { 'add-products': failOnce })
+  t.match(await shop.finished(job), { status: 'done' })
+  t.equal(attempts, 2)
+})
+
+t.test('the rows that a killed worker had no time to delete are deleted', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, list, job } = await aBigJob(t, own)
+  await startTestWorkers(t, own)
+  await shop.finished(job)
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+    { code: 'P000', country: 'UK', active: false },
+  ])
+  const removed = `update price_list_rows set removed_version = 1 where code = 'P000'`
+  await select(own.url, removed)
+  t.equal((await shop.get(`/api/v1/price_list/${list.id}/rows`)).body.count, 100)
+  await select(
+    own.url,
+    `update pgboss.job set state = 'retry', retry_count = 1, start_after = now(), completed_on = null
+     where name = 'price-list'`,
+  )
+  const left = `select count(*)::int from price_list_rows where removed_version is not null`
+  while ((await select(own.url, left))[0].count > 0)
+    await new Promise((done) => setTimeout(done, 20))
+  t.equal((await shop.get(`/api/v1/jobs/${job.id}/`)).body.status, 'done')
+})
+
 t.test('a job that fails once is tried again and done', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0

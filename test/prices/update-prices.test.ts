@@ -46,6 +46,41 @@ t.test('answers the ids of the rows in payload order, each once', async (t) => {
   )
 })
 
+t.test('a large payload, which travels by COPY, is written as a small one is', async (t) => {
+  const odd = [
+    'back\\slash',
+    '{brace}',
+    '"quoted"',
+    "l'apostrophe",
+    'NULL',
+    '\\N',
+    'comma,',
+    'é',
+    ' ',
+  ]
+  const codes = [...odd, ...Array.from({ length: 5000 }, (_, index) => `P${index}`)]
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
+  const keys = codes.map((code) => ({ code, country: 'UK' }))
+  const ids = await addProducts(shop, 'L', keys)
+  const payload = keys.map((key, index) => ({ ...key, price_dimension: 'y', price: index + 0.5 }))
+  const update = (rows: object[]) => shop.post(path, { price_list_name: 'L', payload: rows })
+  t.strictSame((await update(payload)).body, ids, 'the ids in payload order')
+  const read = await shop.post('/api/v1/prices/get_prices/', {
+    price_list_name: 'L',
+    payload: keys.map((key) => ({ ...key, price_dimension: 'y' })),
+  })
+  t.strictSame(
+    read.body.map(({ active_price }: { active_price: number }) => active_price),
+    payload.map(({ price }) => price),
+  )
+  const absent = { code: 'absent', country: 'UK', price_dimension: 'x', price: 1 }
+  const response = await update([...payload.map((row) => ({ ...row, price: 7 })), absent])
+  expectFaults(t, response, [`/payload/${payload.length}/code row_not_in_list`])
+  const [first] = await rowsOf(shop, list)
+  t.not(first?.prices.y, 7, 'a row that is missing leaves the others as they were')
+})
+
 t.test('money is exact: what was written is what is read', async (t) => {
   const { update, shop, list } = await aPricedShop(t)
   const prices = [

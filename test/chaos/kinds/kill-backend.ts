@@ -22,7 +22,7 @@ export const terminateBackend: Kind = {
 /** kill -9 of the process of a session: PostgreSQL ends all sessions and recovers. */
 export const killBackend: Kind = {
   name: 'backend-killed',
-  isQuick: true,
+  isQuick: false,
   run: (arena) =>
     underLoad(arena, async (_service, load) => {
       await sleep(arena.random.integer(100, 1500))
@@ -35,7 +35,8 @@ export const killBackend: Kind = {
 
 /** The process id of a session of the service, one that works if there is any. */
 async function aBackend({ databaseUrl, random }: Arena): Promise<number> {
-  for (;;) {
+  const deadline = Date.now() + 10_000
+  while (Date.now() < deadline) {
     const backends = await select(
       databaseUrl,
       `select pid from pg_stat_activity
@@ -46,4 +47,5 @@ async function aBackend({ databaseUrl, random }: Arena): Promise<number> {
     if (first) return random.pick([first, ...others]).pid
     await sleep(10)
   }
+  throw new Error('the service has no session left')
 }

@@ -6,7 +6,7 @@ import { judge } from '../verdict.ts'
 /** kill -9 of the only process, in the middle of bulk writes, jobs and reads, once or twice. */
 export const killService: Kind = {
   name: 'kill-service',
-  isQuick: true,
+  isQuick: false,
   run: async (arena) => {
     let service = await arena.start()
     const load = await startLoad(arena, () => service.url)

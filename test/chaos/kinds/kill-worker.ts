@@ -3,9 +3,10 @@ import { type Arena, expectAlive } from '../arena.ts'
 import { createList, runJob, startJob, watchJob } from '../job-load.ts'
 import type { Kind } from '../kind.ts'
 import type { JobEntry, ListEntry } from '../ledger.ts'
-import { createTenant, jobProductsMax, type Tenant } from '../tenant.ts'
+import { createTenant, type Tenant } from '../tenant.ts'
 import { judge } from '../verdict.ts'
 
+const products = 20_000
 const resumedWithinMs = 30_000
 
 /** kill -9 of one of two workers while add and sync jobs run; the other one ends what it had. */
@@ -15,10 +16,10 @@ export const killWorker: Kind = {
   run: async (arena) => {
     const api = await arena.start({ ROLE: 'api' })
     const victim = await arena.start({ ROLE: 'worker' })
-    const tenant = await createTenant(arena, () => api.url)
+    const tenant = await createTenant(arena, () => api.url, products)
     const lists = await Promise.all(['A', 'B', 'C'].map((name) => aFilledList(tenant, arena, name)))
     const jobs = await Promise.all(lists.map(({ list, name }) => aSync(tenant, list, name)))
-    await sleep(arena.random.integer(0, 250))
+    await sleep(arena.random.integer(0, 1500))
     await victim.kill()
     const killed = Date.now()
     const other = await arena.start({ ROLE: 'worker' })
@@ -32,7 +33,7 @@ export const killWorker: Kind = {
 
 async function aFilledList(tenant: Tenant, arena: Arena, name: string) {
   const list = (await createList(tenant, name)) as ListEntry
-  const rows = arena.random.integer(101, jobProductsMax)
+  const rows = arena.random.integer(101, products)
   const isFirst = arena.random.chance(0.5)
   if (isFirst) await runJob(tenant, arena, list, { kind: 'add', name, rows })
   else await startJob(tenant, list, { kind: 'add', name, rows })
@@ -40,5 +41,5 @@ async function aFilledList(tenant: Tenant, arena: Arena, name: string) {
 }
 
 async function aSync(tenant: Tenant, list: ListEntry, name: string): Promise<JobEntry> {
-  return (await startJob(tenant, list, { kind: 'sync', name, rows: jobProductsMax })) as JobEntry
+  return (await startJob(tenant, list, { kind: 'sync', name, rows: products })) as JobEntry
 }

@@ -6,7 +6,7 @@ import { expectUsable } from '../usable.ts'
 function restartPostgres(mode: 'fast' | 'immediate'): Kind {
   return {
     name: `postgres-${mode}`,
-    isQuick: true,
+    isQuick: mode === 'immediate',
     run: (arena) =>
       underLoad(arena, async (_service, load) => {
         await sleep(arena.random.integer(100, 1500))

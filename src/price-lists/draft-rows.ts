@@ -1,0 +1,115 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
+import type { IdsText } from './publication.ts'
+import type { PriceList } from './queries.ts'
+
+/**
+ * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices, also when the
+ * draft has lost it since the last publication. Answers the ids of the rows in the order of the products.
+ */
+export async function addDraftRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+): Promise<IdsText> {
+  if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
+  const isNew = sql`present.removed_version <= ${list.version}`
+  const added = await insertRows(
+    trx,
+    list,
+    productIds,
+    sql`
+      on conflict (account_id, price_list_id, code, extension_key) do update set
+        added_version = case when ${isNew} then excluded.added_version else present.added_version end,
+        prices = case when ${isNew} then excluded.prices else present.prices end,
+        dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
+        removed_version = null
+      where present.removed_version is not null`,
+  )
+  return added.isComplete ? added.ids : findRowIds(trx, list, productIds)
+}
+
+/** Whether a list has no rows at all, neither published nor drafted nor removed. */
+export async function isEmpty(
+  trx: Trx,
+  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('price_list_rows')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('price_list_id', '=', id)
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined
+}
+
+/** `addDraftRows` for products that are new to the list: a look at each key would cost a sixth of the time. */
+export async function addNewDraftRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+): Promise<IdsText> {
+  return (await insertRows(trx, list, productIds, sql``)).ids
+}
+
+/** Answers the rows that were written, in the order of the products; not complete: some were there. */
+async function insertRows(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+  onConflict: RawBuilder<unknown>,
+): Promise<{ ids: IdsText; isComplete: boolean }> {
+  const { rows } = await sql<{ ids: IdsText; isComplete: boolean }>`
+    with source as materialized (
+      select id, code, extensions, extension_key from products
+      where account_id = ${list.account_id} and id = any(${productIds}::bigint[])
+      order by code, extension_key
+    ), added as (
+      insert into price_list_rows as present
+        (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+      select ${list.account_id}, ${list.id}, id, code, extensions, extension_key,
+        array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
+      from source ${onConflict}
+      returning id, product_id
+    )
+    select coalesce(array_agg(added.id order by position), '{}')::text as ids,
+      count(added.id) = count(*) as "isComplete"
+    from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
+    left join added using (product_id)`.execute(trx)
+  return rows[0] as { ids: IdsText; isComplete: boolean }
+}
+
+/** A row that was removed and is added again has no prices of its earlier days. */
+async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
+  await sql`
+    delete from calendar_months m
+    using price_list_rows r
+    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+      and r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.removed_version <= ${list.version} and r.product_id = any(${productIds}::bigint[])`.execute(
+    trx,
+  )
+}
+
+/** Lets the planner know `count` rows that were added to the list. */
+export async function analyzeRows(
+  trx: Trx,
+  { id }: Pick<PriceList, 'id'>,
+  count: number,
+): Promise<void> {
+  const load = { column: 'price_list_id', value: id, rows: count } as const
+  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+}
+
+/** Ids of the rows of products, in the order of the products. */
+async function findRowIds(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
+  const { rows } = await sql<{ ids: IdsText }>`
+    select coalesce(array_agg(r.id order by input.position), '{}')::text as ids
+    from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
+    join products p on p.account_id = ${list.account_id} and p.id = input.product_id
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.code = p.code and r.extension_key = p.extension_key`.execute(trx)
+  return rows[0]?.ids ?? '{}'
+}

@@ -1,0 +1,27 @@
+import { inAccount } from '../database/in-account.ts'
+import type { Database } from '../database/pool.ts'
+import { chunkRows, deleteRemovedRows } from './publication.ts'
+
+/** A list whose turn it is, and the signal to stop. */
+export interface TidyTurn {
+  db: Database
+  account: number
+  priceListId: number
+  signal: AbortSignal
+}
+
+/** Deletes the rows of a list that no reader sees since its last publication, in chunks. */
+export async function tidyList({ db, account, priceListId, signal }: TidyTurn): Promise<void> {
+  let deleted = chunkRows
+  while (deleted === chunkRows && !signal.aborted) {
+    deleted = await inAccount(db, account, async (trx) => {
+      const list = await trx
+        .selectFrom('price_lists')
+        .select(['account_id', 'id', 'version'])
+        .where('account_id', '=', account)
+        .where('id', '=', priceListId)
+        .executeTakeFirst()
+      return list ? deleteRemovedRows(trx, list, list.version) : 0
+    })
+  }
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { select } from '../../helpers/sql.ts'
+import type { Arena } from '../arena.ts'
+import { type Kind, underLoad } from '../kind.ts'
+import { codesFrom, stableRows, type Tenant } from '../tenant.ts'
+
+const withinMs = 3000
+
+/** A session that is not ours holds a list: its writers are told so in time, its readers go on. */
+export const lockHeld: Kind = {
+  name: 'lock-held',
+  isQuick: true,
+  run: (arena) =>
+    underLoad(arena, async (_service, { tenants }) => {
+      const tenant = arena.random.pick(tenants as [Tenant, ...Tenant[]])
+      const client = new pg.Client({ connectionString: arena.databaseUrl })
+      await client.connect()
+      const lock = `select from price_lists where account_id = $1 and name = 'stable' for update`
+      await client.query('begin')
+      await client.query(lock, [tenant.account])
+      await expectRefused(arena, tenant)
+      await expectReads(arena, tenant)
+      await sleep(arena.random.integer(0, 1500))
+      await client.query('commit')
+      await client.end()
+      await sleep(300)
+      await expectNothingLeft(arena)
+    }),
+}
+
+async function expectRefused({ faults, patience }: Arena, { send, ledger }: Tenant): Promise<void> {
+  const price = ++ledger.prices.last
+  const payload = codesFrom(stableRows).map((row) => ({ ...row, price }))
+  const body = { price_list_name: 'stable', payload }
+  const { status, ms } = await send('POST', '/api/v1/prices/bulk_update_prices/', body)
+  if (status !== 503 || ms > withinMs * patience)
+    faults.push(`a writer got ${status} after ${ms} ms`)
+}
+
+async function expectReads({ faults, patience }: Arena, { send }: Tenant): Promise<void> {
+  const body = { price_list_name: 'stable', payload: [{ country: 'UK' }] }
+  const { status, ms } = await send('POST', '/api/v1/prices/get_prices/', body)
+  if (status !== 201 || ms > withinMs * patience)
+    faults.push(`a reader got ${status} after ${ms} ms`)
+}
+
+/** Nobody waits for a lock any more on behalf of a request that was answered. */
+async function expectNothingLeft({ databaseUrl, faults }: Arena): Promise<void> {
+  const waiting = await select(
+    databaseUrl,
+    `select query from pg_stat_activity where datname = current_database()
+     and application_name in ('pricewell writes', 'pricewell reads')
+     and state <> 'idle' and xact_start < now() - interval '3 seconds'`,
+  )
+  if (waiting.length > 0) faults.push(`left in the server: ${JSON.stringify(waiting)}`)
+}

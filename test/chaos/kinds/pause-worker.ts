@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { select } from '../../helpers/sql.ts'
+import { type Arena, expectAlive } from '../arena.ts'
+import { createList, lookAtJob, startJob, watchJob } from '../job-load.ts'
+import type { Kind } from '../kind.ts'
+import type { JobEntry, ListEntry } from '../ledger.ts'
+import { createTenant } from '../tenant.ts'
+import { judge } from '../verdict.ts'
+
+const products = 30_000
+const takenUpWithinMs = 30_000
+const afterwardsMs = 3000
+
+/** A worker that sleeps past its lease in the middle of a job; another one ends the job; then the first one wakes up. */
+export const pauseWorker: Kind = {
+  name: 'pause-worker',
+  isQuick: false,
+  run: async (arena) => {
+    const api = await arena.start({ ROLE: 'api' })
+    const sleeper = await arena.start({ ROLE: 'worker' })
+    const tenant = await createTenant(arena, () => api.url, products)
+    const list = (await createList(tenant, 'A')) as ListEntry
+    const order = { kind: arena.random.pick(['add', 'sync'] as const), name: 'A', rows: products }
+    const job = (await startJob(tenant, list, order)) as JobEntry
+    while (job.finished === 0 && job.status === 'progress') await lookAtJob(tenant, arena, job)
+    await sleep(arena.random.integer(0, 200))
+    process.kill(sleeper.pid, 'SIGSTOP')
+    const paused = Date.now()
+    const other = await arena.start({ ROLE: 'worker' })
+    await watchJob(tenant, arena, job)
+    const ms = Date.now() - paused
+    if (ms > takenUpWithinMs) arena.faults.push(`the job ended ${ms} ms after the pause`)
+    const before = await dump(arena)
+    process.kill(sleeper.pid, 'SIGCONT')
+    await sleep(afterwardsMs)
+    if ((await dump(arena)) !== before) arena.faults.push('the paused worker committed something')
+    for (const service of [sleeper, other, api]) expectAlive(arena, service)
+    await judge(arena, [tenant])
+  },
+}
+
+/** A hash of everything that a job changes. */
+async function dump({ databaseUrl }: Arena): Promise<string> {
+  const tables = ['jobs', 'price_lists', 'price_list_rows']
+  const hash = createHash('sha256')
+  for (const table of tables) {
+    const rows = await select(databaseUrl, `select * from ${table} order by account_id, id`)
+    hash.update(JSON.stringify(rows))
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A file system of its own that can be filled to the last block. */
+export interface SmallDisk {
+  readonly path: string
+  fill(): void
+  free(): void
+  unmount(): void
+}
+
+const block = Buffer.alloc(64 * 1024)
+
+/** Mounts a small file system in memory; only root may, so elsewhere it throws. */
+export function mountSmallDisk(megabytes: number): SmallDisk {
+  const path = mkdtempSync(join(tmpdir(), 'pricewell-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
+  chmodSync(path, 0o755)
+  const filler = join(path, 'filler')
+  return {
+    path,
+    fill: () => {
+      const file = openSync(filler, 'w')
+      try {
+        for (;;) writeSync(file, block)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      } finally {
+        closeSync(file)
+      }
+    },
+    free: () => rmSync(filler),
+    unmount: () => {
+      execFileSync('umount', ['--lazy', path])
+      rmSync(path, { recursive: true })
+    },
+  }
+}
+
+/** Why no small disk can be mounted here; undefined: it can. */
+export function noSmallDisk(): string | undefined {
+  try {
+    mountSmallDisk(1).unmount()
+    return undefined
+  } catch (error) {
+    return `no file system can be mounted (${(error as Error).message.split('\n')[0]})`
+  }
+}

@@ -1,0 +1,79 @@
+import pg from 'pg'
+import t from 'tap'
+import { isPassing } from '../../src/database/passing-error.ts'
+
+const failure = (fields: object, message = 'failed') => Object.assign(new Error(message), fields)
+
+t.test('what Postgres says of itself passes: away, full, locked, too slow', async (t) => {
+  const states = {
+    '08006': 'connection failure',
+    '53100': 'disk full',
+    '53200': 'out of memory',
+    '53300': 'too many connections',
+    '57P01': 'admin shutdown',
+    '57P02': 'crash shutdown',
+    '57P03': 'cannot connect now',
+    '57P05': 'idle session timeout',
+    '58030': 'input or output error',
+    '55P03': 'lock not available',
+    '57014': 'statement timeout',
+    '25P03': 'idle in transaction timeout',
+    '25P04': 'transaction timeout',
+    '25006': 'read-only: a standby',
+    '40001': 'serialization failure',
+    '40P01': 'deadlock',
+  }
+  for (const [code, name] of Object.entries(states)) t.ok(isPassing(failure({ code })), name)
+})
+
+t.test('a fault of the statement or of its data does not pass', async (t) => {
+  for (const code of [
+    '22P02',
+    '23505',
+    '23503',
+    '42P01',
+    '42601',
+    '25P02',
+    '0A000',
+    'XX000',
+    'P0001',
+  ])
+    t.notOk(isPassing(failure({ code })), code)
+})
+
+t.test('a connection that cannot be opened or breaks passes', async (t) => {
+  for (const code of [
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EHOSTUNREACH',
+    'EAI_AGAIN',
+  ])
+    t.ok(isPassing(failure({ code })), code)
+  t.ok(isPassing(failure({ code: 'ENOENT', syscall: 'connect' })), 'the socket of a stopped server')
+  t.notOk(isPassing(failure({ code: 'ENOENT', syscall: 'open' })), 'a file of ours is missing')
+  for (const code of ['EACCES', 'EMFILE', 'ERR_INVALID_ARG_TYPE'])
+    t.notOk(isPassing(failure({ code })), code)
+})
+
+t.test('the messages of the driver in use are known', async (t) => {
+  const closed = new pg.Client({ host: '/nowhere' })
+  await closed.end()
+  const pool = new pg.Pool({ host: '127.0.0.1', port: 1 })
+  await pool.end()
+  for (const work of [() => closed.query('select 1'), () => pool.query('select 1')])
+    t.ok(isPassing(await work().catch((error: unknown) => error)))
+  const others = ['Connection terminated unexpectedly', 'timeout exceeded when trying to connect']
+  for (const message of others) t.ok(isPassing(new Error(message)), message)
+})
+
+t.test('nothing else passes, whatever its words', async (t) => {
+  for (const thrown of [
+    new Error('the connection was refused'),
+    new TypeError('closed'),
+    'x',
+    null,
+  ])
+    t.notOk(isPassing(thrown))
+})

@@ -1,0 +1,121 @@
+import type { ColumnType, Value } from './values.ts'
+
+/** What one account holds, kept in memory by rules written a second time from the contract. */
+export interface Model {
+  /** Codes in play, so that requests meet. */
+  codes: string[]
+  columns: Columns
+  /** Values in play of each attribute and extension. */
+  pools: Map<string, Value[]>
+  products: Map<string, Product>
+  /** By code, then by attribute. */
+  attributes: Map<string, Map<string, Value>>
+  lists: Map<string, PriceList>
+  promotions: Map<string, Promotion>
+  sales: Map<string, StoredSale>
+  competitors: CompetitorSchema | undefined
+  agreements: Agreement[]
+  jobs: Job[]
+}
+
+export interface Column {
+  name: string
+  type: ColumnType
+  values?: Value[]
+  letter: string
+}
+
+export interface Columns {
+  attributes: Column[]
+  extensions: Column[]
+  costs: { name: string; letter: string }[]
+}
+
+export interface ProductKey {
+  code: string
+  extensions: Record<string, Value>
+}
+
+export interface Product extends ProductKey {
+  id: number
+  costs: Record<string, number>
+  active: boolean
+}
+
+export type Filters = Record<string, Value[]>
+
+export interface PriceList {
+  id: number
+  name: string
+  settings: Record<string, unknown>
+  dimensions: string[]
+  isCalendar: boolean
+  validFrom: string
+  filters: Filters
+  margin: Margin
+  isPublished: boolean
+  rows: Map<string, Row>
+}
+
+export interface Row extends ProductKey {
+  pk: number
+  productId: number
+  /** By dimension, then by day ('' where there are no days). */
+  prices: Map<string, Map<string, number>>
+  dynamic: Record<string, unknown>
+}
+
+/** Margin from a price and the costs of a row by name. */
+export type Margin = (price: number, costs: Record<string, number>) => number | null
+
+export interface Promotion {
+  id: number
+  name: string
+  kind: string
+  value: number
+  valid_from: string
+  valid_to: string
+  price_lists?: string[]
+  product_filters?: Filters
+  price_dimensions?: string[]
+}
+
+/** A sale as it is read, without its id. */
+export interface StoredSale {
+  id: number
+  sale: Record<string, string>
+}
+
+export interface CompetitorSchema {
+  dimensions: { name: string; type: ColumnType; values?: Value[] }[]
+  isDated: boolean
+  entries: Map<string, Record<string, unknown>>
+}
+
+export interface Agreement {
+  id: number
+  version: number
+  fields: Record<string, unknown>
+}
+
+export interface Job {
+  id: number
+  status: string
+  result?: unknown
+}
+
+export function emptyModel(): Model {
+  return {
+    codes: [],
+    columns: { attributes: [], extensions: [], costs: [] },
+    pools: new Map(),
+    products: new Map(),
+    attributes: new Map(),
+    lists: new Map(),
+    promotions: new Map(),
+    sales: new Map(),
+    competitors: undefined,
+    agreements: [],
+    jobs: [],
+  }
+}

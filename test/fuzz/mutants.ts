@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { bodyFaults, parametersOf } from './contract-faults.ts'
+import { chance, type Draw, oneOf } from './draw.ts'
+import type { Call, Plan } from './world.ts'
+
+type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
+/** A place in a body: the object or array that holds it, and its key there. */
+interface Place {
+  holder: Record<string | number, Json>
+  key: string | number
+}
+
+/** Values that stand where others belong. */
+const strange = fc.constantFrom<Json>(
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    0.1234567,
+    1e21,
+    '',
+    '5',
+    '2026-02-30',
+    'x'.repeat(256),
+    [],
+    {},
+  ],
+  ...[[null], { a: 1 }, ['x', 'x'], -0.000001, '2026-01-01T25:00', 'NaN', '１２'],
+)
+
+function placesIn(node: Json, found: Place[] = []): Place[] {
+  if (typeof node !== 'object' || node === null) return found
+  const holder = node as Place['holder']
+  for (const key of Array.isArray(node) ? node.keys() : Object.keys(node)) {
+    found.push({ holder, key })
+    placesIn(holder[key] as Json, found)
+  }
+  return found
+}
+
+/** A change of one place: a missing key, an unknown key, null, the value as a text, another value. */
+function change(draw: Draw, body: Json): Json {
+  const copy = structuredClone(body)
+  const places = placesIn(copy)
+  if (places.length === 0 || chance(draw, 5)) return draw(strange)
+  const { holder, key } = oneOf(draw, places)
+  const kind = draw(fc.nat({ max: 9 }))
+  if (kind === 0 && !Array.isArray(holder)) delete holder[key]
+  else if (kind === 1 && !Array.isArray(holder)) holder['no~such/key'] = 1
+  else if (kind <= 3) holder[key] = null
+  else if (kind === 4) holder[key] = String(holder[key])
+  else holder[key] = draw(strange)
+  return copy
+}
+
+/** The request with a body that the contract refuses, confirmed by a validator; undefined when none was found. */
+export function invalidBody(draw: Draw, call: Call): Plan | undefined {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const body = change(draw, call.body as Json)
+    if (bodyFaults(call.method, call.path, body).length > 0)
+      return { call: { ...call, body }, status: 400, type: 'invalid-request' }
+  }
+  return undefined
+}
+
+const malformed = 'malformed-body'
+
+/** A body as bytes that no JSON value has: every one is refused as it is read. */
+export function unreadableBody(draw: Draw, call: Call): Plan {
+  const text = JSON.stringify(call.body)
+  const inside = (json: string) => (text.startsWith('[') ? `[${json}]` : `{"payload":${json}}`)
+  const [raw, type] = draw(
+    fc.constantFrom<[string | Buffer, string]>(
+      [text.slice(0, -1), malformed],
+      [`${text},`, malformed],
+      [inside('{"code":"a\\u0000b"}'), malformed],
+      [inside('{"code":"\\ud800"}'), malformed],
+      [inside('{"code":"a","code":"b"}'), malformed],
+      [inside('{"__proto__":{}}'), malformed],
+      [inside('['.repeat(40) + ']'.repeat(40)), malformed],
+      [Buffer.from([0x22, 0xc3, 0x28, 0x22]), malformed],
+      ['', malformed],
+      ['NaN', malformed],
+      [inside('1e400'), 'invalid-request'],
+      [inside('9007199254740993'), 'invalid-request'],
+      ['null', 'invalid-request'],
+    ),
+  )
+  return { call: { ...call, raw }, status: 400, type }
+}
+
+/** A request that is refused for its headers. */
+export function refusedHeaders(draw: Draw, call: Call): Plan {
+  const hasBody = call.body !== undefined
+  const cases: [Record<string, string>, number, string][] = [
+    [{ authorization: 'jwt a.b.c' }, 401, 'unauthorized'],
+    [{ authorization: '' }, 401, 'unauthorized'],
+    ...(hasBody
+      ? ([[{ 'content-type': 'text/csv' }, 415, 'unsupported-media-type']] as typeof cases)
+      : []),
+    ...(hasBody
+      ? ([[{ 'content-encoding': 'gzip' }, 415, 'unsupported-media-type']] as typeof cases)
+      : []),
+  ]
+  const [headers, status, type] = oneOf(draw, cases)
+  return { call: { ...call, headers: { ...call.headers, ...headers } }, status, type }
+}
+
+function faultyTexts({ type, format, enum: values, minLength }: Record<string, unknown>): string[] {
+  if (type === 'integer') return ['x', '-1', '1.5', '', '9007199254740993', '1e400']
+  if (format === 'date') return ['2026-02-30', 'x', '20260101', '2026-1-1']
+  if (values) return ['none', '']
+  return minLength === 1 ? ['', 'x'.repeat(256)] : []
+}
+
+/** The request with a parameter in its path or query that the contract refuses; undefined where it has none. */
+export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
+  const parameters = parametersOf(call.method, call.path).filter(
+    (one) => one.in !== 'header' && faultyTexts(one.schema).length > 0,
+  )
+  if (parameters.length === 0) return undefined
+  const { name, in: place, schema } = oneOf(draw, parameters)
+  const value = encodeURIComponent(
+    oneOf(
+      draw,
+      faultyTexts(schema).filter((text) => place === 'query' || text !== ''),
+    ),
+  )
+  const [base = ''] = call.path.split('?')
+  const path =
+    place === 'query' ? `${base}?${name}=${value}` : base.replace(/\/\d+(?=\/|$)/, `/${value}`)
+  const pointer = `#/${place}/${name}`
+  return { call: { ...call, path }, status: 400, type: 'invalid-request', pointer }
+}

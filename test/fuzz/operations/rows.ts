@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { chance, type Draw, oneOf, someOf } from '../draw.ts'
+import type { Model, PriceList, Product, Row } from '../model.ts'
+import { dayAfter, money, text } from '../values.ts'
+import { expectEqual, type FuzzOperation, Mismatch, type Plan, type World } from '../world.ts'
+import { keyOf, spreadKey } from './catalog.ts'
+import { allows } from './filters.ts'
+import { absentId, absentPlan, pagePlan } from './pages.ts'
+
+export const published = (model: Model) =>
+  [...model.lists.values()].filter((list) => list.isPublished)
+export const withRows = (model: Model) => published(model).filter(({ rows }) => rows.size > 0)
+
+/** The products that could be added to a list. */
+export function candidates(model: Model, list: PriceList): Product[] {
+  return [...model.products.values()].filter(
+    (product) => product.active && allows(model, list.filters, product),
+  )
+}
+
+/** Puts rows of products, by the ids answered, into a list and publishes it. */
+export function takeAdded(model: Model, list: PriceList, products: Product[], ids: number[]): void {
+  expectEqual(ids.length, products.length, `rows added to ${list.name}`)
+  for (const [index, product] of products.entries()) {
+    const key = keyOf(model, product)
+    const present = list.rows.get(key)
+    const pk = ids[index] as number
+    if (present) expectEqual(pk, present.pk, `id of a row that was in ${list.name}`)
+    else putRow(list, key, product, pk)
+  }
+  if (products.length > 0) list.isPublished = true
+}
+
+/** A new row, at price 0. */
+export function putRow(
+  list: PriceList,
+  key: string,
+  { id, code, extensions }: Product,
+  pk: number,
+): void {
+  if ([...list.rows.values()].some((row) => row.pk === pk)) throw new Mismatch(`row id ${pk} twice`)
+  const row: Row = { pk, productId: id, code, extensions, prices: new Map(), dynamic: {} }
+  list.rows.set(key, row)
+}
+
+/** The price of a row; 0 where none was set. */
+export function priceOf({ prices }: Row, dimension: string, date = ''): number {
+  return prices.get(dimension)?.get(date) ?? 0
+}
+
+/** A day of a calendar list; undefined for other lists. */
+export function someDay(draw: Draw, { isCalendar, validFrom }: PriceList): string | undefined {
+  if (!isCalendar) return undefined
+  const days = fc.oneof(fc.constantFrom(0, 1, 364), fc.nat({ max: 364 }))
+  return dayAfter(validFrom, draw(days))
+}
+
+/** Adds these products, some twice. */
+export function addPlan(world: World, list: PriceList, products: Product[]): Plan {
+  const { draw } = world
+  const repeated = products.length > 0 && chance(draw, 20) ? [products[0] as Product] : []
+  const rows = [...products, ...repeated].map((product) => spreadKey(draw, product))
+  const name = chance(draw, 70) ? { price_list_name: list.name } : { name: list.name }
+  return {
+    call: {
+      method: 'POST',
+      path: '/api/v1/prices/bulk_add_products/',
+      body: { ...name, payload: rows },
+    },
+    status: 201,
+    check: ({ body }, { model }) => takeAdded(model, list, products, body),
+  }
+}
+
+function faultyAdd(world: World): Plan {
+  const { draw, model } = world
+  const list = oneOf(draw, [...model.lists.values()])
+  const plan = addPlan(world, list, [])
+  const payload = (plan.call.body as { payload: unknown[] }).payload
+  const outside = [...model.products.values()].filter(
+    (product) => !candidates(model, list).includes(product),
+  )
+  const product = chance(draw, 60) && outside.length > 0 ? oneOf(draw, outside) : undefined
+  if (!product) {
+    const [sample] = model.products.values()
+    payload.push({ code: 'nobody has this', ...sample?.extensions })
+    return { ...plan, status: 400, faults: [['/payload/0/code', 'unknown_product']] }
+  }
+  payload.push(spreadKey(draw, product))
+  const code = product.active ? 'filtered_out' : 'inactive_product'
+  return { ...plan, status: 400, faults: [['/payload/0/code', code]] }
+}
+
+/** Keys and prices of a row as a page of the list shows them. */
+function shown(model: Model, list: PriceList, row: Row, isDraft: boolean, date?: string): unknown {
+  const key = { pk: row.pk, extended_catalog_id: row.productId, code: row.code, ...row.extensions }
+  if (isDraft) return key
+  const costs = costsOf(model, row)
+  const byDimension = list.dimensions.map((name) => [name, priceOf(row, name, date)] as const)
+  return {
+    ...key,
+    prices: Object.fromEntries(byDimension),
+    margin: Object.fromEntries(
+      byDimension.map(([name, price]) => [name, list.margin(price, costs)]),
+    ),
+    dynamic_attributes: row.dynamic,
+  }
+}
+
+/** The costs of a row's product. */
+export function costsOf(model: Model, row: Row): Record<string, number> {
+  return model.products.get(keyOf(model, row))?.costs ?? {}
+}
+
+function setPricesPlan(
+  { draw }: World,
+  list: PriceList,
+): Plan & { payload: Record<string, unknown>[] } {
+  const rows = someOf(draw, [...list.rows.values()], 1, 4)
+  const cells = rows.flatMap((row) =>
+    someOf(draw, list.dimensions, 1).map((dimension) => ({
+      ...{ row, dimension, price: draw(money) },
+      ...{ date: someDay(draw, list), isNamed: list.dimensions.length > 1 || chance(draw, 30) },
+    })),
+  )
+  const payload = cells.map(({ row, dimension, date, price, isNamed }) => ({
+    ...spreadKey(draw, row),
+    ...(isNamed && { price_dimension: dimension }),
+    ...{ price, ...(date !== undefined && { date }) },
+  }))
+  const check = ({ body }: { body: unknown }) => {
+    expectEqual(
+      body,
+      rows.map(({ pk }) => pk),
+      'ids of priced rows',
+    )
+    for (const { row, dimension, date, price } of cells) {
+      const prices = row.prices.get(dimension) ?? new Map<string, number>()
+      row.prices.set(dimension, prices.set(date ?? '', price))
+    }
+  }
+  const body = { price_list_name: list.name, payload }
+  const path = '/api/v1/prices/bulk_update_prices/'
+  return { call: { method: 'POST', path, body }, status: 201, check, payload }
+}
+
+function faultyPrices(world: World): Plan {
+  const { draw, model } = world
+  const list = oneOf(draw, withRows(model))
+  const { payload, ...plan } = setPricesPlan(world, list)
+  const at = draw(fc.nat({ max: payload.length - 1 }))
+  const row = payload[at] as Record<string, unknown>
+  const date = list.isCalendar
+    ? draw(
+        fc.constantFrom<[string | undefined, string]>(
+          [dayAfter(list.validFrom, 365), 'date_outside_calendar'],
+          [undefined, 'required'],
+        ),
+      )
+    : (['2026-01-01', 'not_allowed'] as const)
+  const changes: [object, string, string][] = [
+    [{ code: 'nobody has this' }, 'code', 'row_not_in_list'],
+    [{ price_dimension: 'no such' }, 'price_dimension', 'unknown_price_dimension'],
+    [{ date: date[0] }, 'date', date[1]],
+  ]
+  const [change, field, code] = oneOf(draw, changes)
+  Object.assign(row, change)
+  return { ...plan, status: 400, faults: [[`/payload/${at}/${field}`, code]] }
+}
+
+/** Rows of price lists and their prices. */
+export const rowOperations: FuzzOperation[] = [
+  {
+    id: 'addProducts',
+    weight: 6,
+    isReady: ({ lists }) => lists.size > 0,
+    valid: (world) => {
+      const list = oneOf(world.draw, [...world.model.lists.values()])
+      return addPlan(world, list, someOf(world.draw, candidates(world.model, list), 0, 6))
+    },
+    faulty: faultyAdd,
+  },
+  {
+    id: 'updatePrices',
+    weight: 7,
+    isReady: (model) => withRows(model).length > 0,
+    valid: (world) => setPricesPlan(world, oneOf(world.draw, withRows(world.model))),
+    faulty: faultyPrices,
+  },
+  {
+    id: 'listPriceListRows',
+    weight: 6,
+    isReady: ({ lists }) => lists.size > 0,
+    valid: ({ draw, model }) => {
+      const list = oneOf(draw, [...model.lists.values()])
+      const date = chance(draw, 70) ? someDay(draw, list) : undefined
+      const isDraft = chance(draw, 20)
+      const at = list.isCalendar ? (date ?? list.validFrom) : ''
+      const rows = [...list.rows.values()].sort((a, b) => a.pk - b.pk)
+      const all = rows.map((row) => shown(model, list, row, isDraft, at))
+      const version = isDraft ? 'draft' : chance(draw, 30) ? 'published' : undefined
+      return pagePlan(draw, `/api/v1/price_list/${list.id}/rows`, { version, date }, all)
+    },
+    faulty: ({ draw, foreign }) =>
+      absentPlan(
+        'GET',
+        `/api/v1/price_list/${absentId(draw, foreign.list.id)}/rows`,
+        'price-list-not-found',
+      ),
+  },
+]
+
+/** A name for what a list has beside its prices. */
+export const attributeName = text.filter((name) => name !== '__proto__')

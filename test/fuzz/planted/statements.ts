@@ -1,0 +1,168 @@
+import { type PlantedBug, statementBug } from './plant.ts'
+
+/** What the database is asked for is something else. */
+export const statementBugs: PlantedBug[] = [
+  statementBug(
+    'products that are not active are synced',
+    'syncWithCatalog',
+    /p\.active is not false/,
+    'true',
+  ),
+  statementBug(
+    'filters on extensions are not applied',
+    'syncWithCatalog',
+    /coalesce\(p\.extensions\[(\$\d+)::integer\] = any\((\$\d+)::text\[\]\), false\)/g,
+    '($1::integer is not null or $2::text[] is not null)',
+  ),
+  statementBug(
+    'filters on codes are not applied',
+    'addProducts',
+    /p\.code = any\((\$\d+)::text\[\]\)/g,
+    '$1::text[] is not null',
+  ),
+  statementBug(
+    'a product without the attribute passes its filter',
+    'syncWithCatalog',
+    /coalesce\((a\.attributes\[\$\d+::integer\] = any\(\$\d+::text\[\]\)), false\)/g,
+    'coalesce($1, true)',
+  ),
+  statementBug(
+    'setting one dimension resets the others',
+    'updatePrices',
+    /coalesce\((input\.prices\[\$\d+::integer\]), r\.prices\[(\$\d+)::integer\]\)/g,
+    'coalesce($1, 0 * $2::integer)',
+  ),
+  statementBug(
+    'setting one day resets the month',
+    'updatePrices',
+    /coalesce\(given, kept\) order by day/,
+    'coalesce(given, 0 * kept) order by day',
+  ),
+  statementBug(
+    'a promotion ends a day early',
+    'getPrices',
+    /valid_to >= (\$\d+)::date/,
+    'valid_to > $1::date',
+  ),
+  statementBug(
+    'a promotion keeps its lists',
+    'upsertPromotions',
+    /excluded\.price_lists,/,
+    'coalesce(excluded.price_lists, present.price_lists),',
+  ),
+  statementBug(
+    'a promotion is for all lists',
+    'getPrices',
+    /\(price_lists is null or/,
+    '(true or price_lists is null or',
+  ),
+  statementBug(
+    'deleting a promotion deletes nothing',
+    'deletePromotion',
+    /delete from "promotions" where/,
+    'delete from "promotions" where false and',
+  ),
+  statementBug(
+    'deleting a promotion deletes all',
+    'deletePromotion',
+    /delete from "promotions" where "account_id" = (\$\d+) and "id" = (\$\d+)/,
+    'delete from "promotions" where "account_id" = $1 and $2::bigint is not null',
+  ),
+  statementBug(
+    'sales of the last day are left out',
+    'listSales',
+    /\((\$\d+)::date \+ 1\)::timestamptz/,
+    '($1::date)::timestamptz',
+  ),
+  statementBug(
+    'times are an hour late',
+    'listSales',
+    /to_char\(transaction_date/,
+    "to_char(transaction_date + interval '1 hour'",
+  ),
+  statementBug(
+    'times lose their microseconds',
+    'listSales',
+    /to_char\(transaction_date/,
+    "to_char(date_trunc('milliseconds', transaction_date)",
+  ),
+  statementBug(
+    'decimals lose their zeros',
+    'listSales',
+    /revenue::text/,
+    'trim_scale(revenue)::text',
+  ),
+  statementBug(
+    'a sale that exists is not replaced',
+    'upsertSales',
+    /on conflict \(account_id, transaction_id\) do update set .*? where/s,
+    'on conflict (account_id, transaction_id) do update set code = present.code where',
+  ),
+  statementBug(
+    'products come by code',
+    'listProducts',
+    /order by id offset/,
+    'order by code, id offset',
+  ),
+  statementBug(
+    'costs that are left out are lost',
+    'upsertProducts',
+    /coalesce\(given, kept\) order by ordinal\)\s+from unnest\(excluded\.costs/,
+    'given order by ordinal) from unnest(excluded.costs',
+  ),
+  statementBug(
+    'attributes that are left out are lost',
+    'upsertProducts',
+    /coalesce\(given, kept\) order by ordinal\)\s+from unnest\(excluded\.attributes/,
+    'given order by ordinal) from unnest(excluded.attributes',
+  ),
+  statementBug(
+    'a product becomes active again',
+    'upsertProducts',
+    /active = coalesce\(excluded\.active, present\.active\)/,
+    'active = coalesce(excluded.active, true)',
+  ),
+  statementBug(
+    'prices of an agreement stay',
+    'upsertAgreements',
+    /set prices = excluded\.prices/,
+    'set prices = present.prices',
+  ),
+  statementBug(
+    'dynamic attributes replace each other',
+    'updateDynamicAttributes',
+    /coalesce\(r\.dynamic_attributes, '\{\}'\) \|\| input/,
+    'input',
+  ),
+  statementBug('new rows cost 1', 'addProducts', /array_fill\(0::numeric/, 'array_fill(1::numeric'),
+  statementBug(
+    'a price is of the day after',
+    'getPrices',
+    /m\.prices\[input\.place\]/,
+    'm.prices[input.place + 1]',
+  ),
+  statementBug(
+    'adding a row again resets its price',
+    'addProducts',
+    /else present\.prices end(.*)where present\.removed_version is not null/s,
+    'else excluded.prices end$1where true',
+  ),
+  statementBug(
+    'numbers are sorted as texts',
+    'getPrices',
+    /\(extensions\[(\$\d+)::integer\]\)::numeric/g,
+    'extensions[$1::integer]',
+  ),
+  statementBug(
+    'a sync forgets to remove',
+    'syncWithCatalog',
+    /where r\.id is null or p\.id is null/,
+    'where r.id is null',
+  ),
+  statementBug(
+    'a wildcard matches one extension only',
+    'getPrices',
+    /\(input\.extensions\[(\$\d+)::integer\] is null or/g,
+    '(false and $1::integer is null or',
+  ),
+]

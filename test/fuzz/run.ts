@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readConfig } from '../../src/config.ts'
+import { removeDataDir } from '../../src/database/embedded/cluster.ts'
+import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
+import { startService } from '../../src/service.ts'
+import { huntPlanted } from './planted/hunt.ts'
+import { type Failure, type Findings, fuzz, openTarget, type Target } from './sessions.ts'
+import { Mismatch } from './world.ts'
+
+/**
+ * Sends made-up requests to the service and compares it with a model of it: `npm run test:fuzz -- --runs 100000`.
+ *
+ *   --runs N     inputs to send (10000)
+ *   --seed S     the same inputs again (any)
+ *   --only OP    mostly this operation
+ *   --planted    plants bugs, one after the other, and says which are found
+ */
+const { values } = parseArgs({
+  options: {
+    ...{ runs: { type: 'string', default: '10000' }, seed: { type: 'string' } },
+    ...{ only: { type: 'string' }, planted: { type: 'boolean', default: false } },
+  },
+})
+const runs = Number(values.runs)
+const seed = values.seed === undefined ? randomBytes(3).readUIntBE(0, 3) : Number(values.seed)
+
+const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-fuzz-'))
+const postgres = await startEmbeddedPostgres(dataDir, ['fsync=off', 'synchronous_commit=off'])
+const secret = randomBytes(32).toString('base64')
+const service = await startService(
+  readConfig({ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' }),
+)
+const target = await openTarget(service, postgres.url, new TextEncoder().encode(secret))
+
+console.log(`seed ${seed}`)
+const isGood = values.planted
+  ? await huntPlanted(target, { runs, seed, only: values.only })
+  : await report(target)
+await target.close()
+await service.close()
+await postgres.stop()
+removeDataDir(dataDir)
+process.exit(isGood ? 0 : 1)
+
+async function report(target: Target): Promise<boolean> {
+  const start = performance.now()
+  let shown = 0
+  let told = 0
+  const onProgress = ({ tally, sessions, failures }: Findings) => {
+    for (const failure of failures.slice(told)) tell(failure)
+    told = failures.length
+    if (tally.total - shown < 2000) return
+    shown = tally.total
+    const rate = Math.round((tally.total / (performance.now() - start)) * 1000)
+    console.log(
+      `${tally.total} inputs in ${sessions} accounts, ${rate} a second, ${failures.length} failures`,
+    )
+  }
+  const { tally, sessions, failures } = await fuzz(target, {
+    runs,
+    seed,
+    only: values.only,
+    failuresMax: 5,
+    onProgress,
+  })
+  console.log(`\n${tally.table()}\n\n${tally.total} inputs in ${sessions} accounts, seed ${seed}`)
+  const poor = tally.poor(values.only)
+  if (poor.length > 0) console.log(`\nless than 30 % were answered 2xx: ${poor.join(', ')}`)
+  return failures.length === 0 && poor.length === 0
+}
+
+/** The failure with the last requests of its account; the seed repeats it. */
+function tell({ seed, error, trace }: Failure): void {
+  console.log(`\nFAILED with --seed ${seed}: ${error.message}`)
+  if (!(error instanceof Mismatch)) console.log(error.stack)
+  console.log(trace.slice(-3).join('\n').slice(0, 4000))
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { operations } from '../../src/http/contract.ts'
+import { findOperation, type TestResponse } from '../helpers/conformant.ts'
+import { concretePath } from '../helpers/operations.ts'
+import { bodySchema } from './contract-faults.ts'
+import { chance, type Draw, oneOf } from './draw.ts'
+import type { Product } from './model.ts'
+import { invalidBody, invalidParameter, refusedHeaders, unreadableBody } from './mutants.ts'
+import { anyKey, productPlan } from './operations/catalog.ts'
+import { firstSchema } from './operations/catalog-schema.ts'
+import { competitorSchemaPlan } from './operations/competitors.ts'
+import { fuzzOperations } from './operations/index.ts'
+import { isLarge, jobPlan, syncJobPlan } from './operations/jobs.ts'
+import { listPlan } from './operations/price-lists.ts'
+import { addPlan, candidates } from './operations/rows.ts'
+import { bodiesOf, hintsOf } from './schema-arbitrary.ts'
+import { valuesOf } from './values.ts'
+import {
+  type Call,
+  expectEqual,
+  expectPlanned,
+  type FuzzOperation,
+  type Plan,
+  type World,
+} from './world.ts'
+
+/** Requests of one session that the model follows, and after them those made from the contract's schemas alone. */
+const followed = 60
+const unfollowed = 12
+
+/** The life of one account: it is set up, worked with, and at last given any body that the contract allows. */
+export async function runSession(world: World, only?: string): Promise<void> {
+  await setUp(world)
+  const isBusy =
+    only === undefined ? chance(world.draw, 4) : /job/i.test(only) && chance(world.draw, 50)
+  if (isBusy) await workInBackground(world)
+  for (let step = 0; step < followed; step++) await perform(world, stepOf(world, only))
+  const bodies = operations.filter(
+    ({ id, hasBody }) => hasBody && id !== 'login' && (!only || id === only),
+  )
+  for (let step = 0; step < unfollowed && bodies.length > 0; step++)
+    await sendAnyBody(world, oneOf(world.draw, bodies))
+}
+
+/** Sends what is planned; the answer must be the planned one, and the model takes it over. */
+async function perform(world: World, plan: Plan): Promise<void> {
+  const { draw, model } = world
+  const call = { ...plan.call, path: anySlash(draw, plan.call.path) }
+  const isRepeated = model.jobs.length === 0 && isWritingPost(call) && chance(draw, 8)
+  if (isRepeated) call.headers = { 'idempotency-key': draw(freshKey), ...call.headers }
+  const answer = await world.send(call)
+  expectPlanned(plan, answer)
+  if (answer.status >= 300) return
+  await plan.check?.(answer, world)
+  if (isRepeated) await repeat(world, call, answer)
+}
+
+const freshKey = fc.integer({ min: 0, max: 2 ** 31 - 1 }).map(String)
+
+/** The same request with the same key is answered alike and does nothing; with another body it is refused. */
+async function repeat({ send }: World, call: Call, first: TestResponse): Promise<void> {
+  const { status, body, headers } = await send({ ...call, isRepeated: true })
+  expectEqual({ status, body }, { status: first.status, body: first.body }, `${call.path} repeated`)
+  expectEqual(headers['idempotent-replayed'], 'true', `${call.path} repeated: its mark`)
+  const other = await send({ ...call, raw: ` ${JSON.stringify(call.body)}` })
+  expectEqual(other.status, 422, `${call.path}: the key with another body`)
+}
+
+function isWritingPost({ method, path, raw }: Call): boolean {
+  return method === 'POST' && raw === undefined && findOperation(method, path)?.scope === 'write'
+}
+
+/** Every path has two forms. */
+function anySlash(draw: Draw, path: string): string {
+  if (!path.startsWith('/api/') || chance(draw, 80)) return path
+  const [base = '', query] = path.split('?')
+  const other = base.endsWith('/') ? base.slice(0, -1) : `${base}/`
+  return query === undefined ? other : `${other}?${query}`
+}
+
+async function setUp(world: World): Promise<void> {
+  const { draw, model } = world
+  model.codes = draw(
+    fc.uniqueArray(valuesOf.string as fc.Arbitrary<string>, { minLength: 4, maxLength: 6 }),
+  )
+  await perform(world, firstSchema(world))
+  await perform(world, productPlan(Array.from({ length: 4 }, () => plainProduct(world))))
+  await perform(world, listPlan(world))
+  const [list] = model.lists.values()
+  if (list) await perform(world, addPlan(world, list, candidates(model, list)))
+  await perform(world, competitorSchemaPlan(world))
+}
+
+function plainProduct(world: World): Record<string, unknown> {
+  const { code, extensions } = anyKey(world)
+  return { code, ...extensions }
+}
+
+/** More products than a call handles at once: jobs that are done, and one that is cancelled. */
+async function workInBackground(world: World): Promise<void> {
+  const { draw, model } = world
+  const { extensions } = anyKey(world)
+  const rows = Array.from({ length: 101 }, (_, index) => ({ code: `many ${index}`, ...extensions }))
+  await perform(world, productPlan(rows))
+  await perform(world, listPlan(world))
+  for (const list of model.lists.values()) {
+    const products: Product[] = candidates(model, list)
+    if (products.length <= 100) continue
+    await perform(world, jobPlan(world, list, products, true))
+    await perform(world, jobPlan(world, list, products, chance(draw, 50)))
+    await perform(world, isLarge(model, list) ? syncJobPlan(list) : addPlan(world, list, []))
+  }
+}
+
+function stepOf(world: World, only: string | undefined): Plan {
+  const { draw, model } = world
+  const ready = fuzzOperations.filter(
+    ({ isReady, id }) => (isReady?.(model) ?? true) && !needsJob(world, id),
+  )
+  const focused = ready.filter(({ id }) => id === only)
+  const among = focused.length > 0 && chance(draw, 70) ? focused : ready
+  const weighted = among.map((operation) => ({
+    weight: Math.round(operation.weight * 10),
+    arbitrary: fc.constant(operation),
+  }))
+  return variantOf(world, draw(fc.oneof(...weighted)))
+}
+
+/** A sync that would become a job is made by the sessions with jobs only. */
+function needsJob({ model }: World, id: string): boolean {
+  return id === 'syncWithCatalog' && [...model.lists.values()].some((list) => isLarge(model, list))
+}
+
+/** A good request in two of three cases, else one that is wrong in one way. */
+function variantOf(world: World, operation: FuzzOperation): Plan {
+  const { draw } = world
+  const kind = draw(fc.noBias(fc.integer({ min: 0, max: 99 })))
+  if (kind < 68) return operation.valid(world)
+  if (kind < 82 && operation.faulty) return operation.faulty(world)
+  const { call } = operation.valid(world)
+  if (operation.id.startsWith('read') && /health|openapi/.test(call.path))
+    return operation.valid(world)
+  if (kind < 86 && operation.id !== 'login') return refusedHeaders(draw, call)
+  const plan = call.body === undefined ? invalidParameter(draw, call) : brokenBody(draw, kind, call)
+  return plan ?? operation.valid(world)
+}
+
+function brokenBody(draw: Draw, kind: number, call: Plan['call']): Plan | undefined {
+  return kind < 89 ? unreadableBody(draw, call) : invalidBody(draw, call)
+}
+
+/** Any answer will do that the contract documents: the checks that hold for all of them are the client's. */
+async function sendAnyBody(
+  world: World,
+  { method, path }: { method: string; path: string },
+): Promise<void> {
+  const { draw, model, send } = world
+  const columns = [...model.columns.extensions, ...model.columns.attributes].map(({ name }) => name)
+  const arbitrary = bodiesOf(bodySchema(method, path), hintsOf(model), columns)
+  const own = model.agreements[0]?.id
+  const target = own === undefined ? concretePath(path) : path.replace('{id}', String(own))
+  await send({
+    method,
+    path: target,
+    body: draw(arbitrary),
+    isUnsettled: model.jobs.length > 0,
+  } as Plan['call'])
+}
