@@ -19,8 +19,8 @@ const settings = { DATABASE_URL: as('shop', 'shop'), JWT_SECRET: 'x'.repeat(32) 
 
 t.test('a user who owns the database and is no superuser runs the service', async (t) => {
   const service = await startProcess(t, settings)
-  const args = ['--account', 'Shop', '--email', 'a@example.com']
-  const created = await runFile('src/cli/account-create.ts', args, settings)
+  const args = ['account', 'create', '--json', '--account', 'Shop', '--email', 'a@example.com']
+  const created = await runFile('src/cli/main.ts', args, settings)
   t.equal(created.code, 0, created.stderr)
   const call = caller(() => service.url)
   const { email, password } = JSON.parse(created.stdout)
@@ -102,13 +102,13 @@ t.test('a database that cannot be reached ends the start plainly', async (t) => 
     [as('shop', 'nowhere'), /"nowhere" does not exist: create the database/],
   ]
   for (const [url, expected] of faults) {
-    for (const file of ['src/server.ts', 'src/cli/account-create.ts']) {
-      const args = file.includes('cli') ? ['--account', 'A', '--email', 'z@example.com'] : []
-      const { code, stderr } = await runFile(file, args, {
-        ...settings,
-        DATABASE_URL: url,
-        DATABASE_WAIT_SECONDS: '0',
-      })
+    const create = ['account', 'create', '--account', 'A', '--email', 'z@example.com']
+    const database = { DATABASE_URL: url, DATABASE_WAIT_SECONDS: '0' }
+    for (const [file, args] of [
+      ['src/server.ts', []],
+      ['src/cli/main.ts', create],
+    ] as const) {
+      const { code, stderr } = await runFile(file, [...args], { ...settings, ...database })
       t.equal(code, 1)
       t.match(stderr, expected)
       t.notMatch(stderr, /\n {4}at /)

@@ -85,8 +85,8 @@ t.test('a second process attaches, and the last one that leaves stops PostgreSQL
   await firstOf(first)
   const pid = postmasterPid(settings.DATA_DIR) as number
   const second = await startProcess(t, settings)
-  const args = ['--account', 'A', '--email', 'b@example.com']
-  const created = await runFile('src/cli/account-create.ts', args, settings)
+  const args = ['account', 'create', '--json', '--account', 'A', '--email', 'b@example.com']
+  const created = await runFile('src/cli/main.ts', args, settings)
   t.equal(created.code, 0, created.stderr)
   const { email, password } = JSON.parse(created.stdout)
   t.ok(isAlive(pid), 'the command leaves it running')
@@ -101,8 +101,8 @@ t.test('a second process attaches, and the last one that leaves stops PostgreSQL
 
 t.test('an account is created without a service, and PostgreSQL stops after it', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }
-  const args = ['--account', 'A', '--email', 'a@example.com']
-  const created = await runFile('src/cli/account-create.ts', args, settings)
+  const args = ['account', 'create', '--json', '--account', 'A', '--email', 'a@example.com']
+  const created = await runFile('src/cli/main.ts', args, settings)
   t.equal(created.code, 0, created.stderr)
   t.match(created.stdout, /^\{[^\n]*\}\n$/, 'one line')
   t.equal(postmasterPid(settings.DATA_DIR), undefined)

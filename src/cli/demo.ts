@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { createAccount } from '../accounts/create-account.ts'
+import { createClient, type PricewellClient, type Schemas } from '../client/index.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
-import { type Client, createClient } from './client.ts'
 import { loadDemo } from './load-demo.ts'
 import { demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
@@ -26,8 +26,9 @@ closeWithGrace({ delay: 25_000, logger: false }, async () => {
 })
 const url = await app.listen({ port: config.port, host: config.host })
 await createAccount(server.url, { account: 'demo', ...demoUser })
-const { token } = await createClient(url).post('/login/', demoUser)
-const client = createClient(url, token)
+const { data: login } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
+const { token } = login
+const client = createClient({ baseUrl: url, token })
 
 const shop = readShop()
 console.log(
@@ -51,13 +52,11 @@ jwt ${token}
 
 Ctrl-C stops the service and deletes its data.`)
 
-async function showPrices(client: Client): Promise<void> {
-  const read = (payload: object[]) =>
-    client.post('/api/v1/prices/get_prices/', {
-      price_list_name: retail,
-      include: ['base_price'],
-      payload,
-    })
+async function showPrices(client: PricewellClient): Promise<void> {
+  const read = async (payload: Schemas['GetPricesRow'][]) => {
+    const body = { price_list_name: retail, include: ['base_price' as const], payload }
+    return (await client.POST('/api/v1/prices/get_prices/', { body })).data
+  }
   const exact = await read([
     { code: '22423', country: 'United Kingdom', price_dimension: 'retail' },
   ])

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import cliProgress from 'cli-progress'
-import type { Client } from './client.ts'
+import { isJob, type PricewellClient, type Schemas } from '../client/index.ts'
 import {
   demoAgreements,
   demoCompetitorPrices,
@@ -17,20 +16,22 @@ import type { Shop } from './online-retail.ts'
 const batchRows = 1000
 
 /** Loads the shop into an empty account, everything through the HTTP interface, as a feed would. */
-export async function loadDemo(client: Client, shop: Shop): Promise<void> {
+export async function loadDemo(client: PricewellClient, shop: Shop): Promise<void> {
   const { products, prices, sales } = shop
-  await client.post('/api/v1/product_catalog/schema/create_schema/', {
-    attributes: [{ name: 'description', type: 'string' }],
-    extensions: [{ name: 'country', type: 'string' }],
-    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  await client.POST('/api/v1/product_catalog/schema/create_schema/', {
+    body: {
+      attributes: [{ name: 'description', type: 'string' }],
+      extensions: [{ name: 'country', type: 'string' }],
+      costs: [{ name: 'purchase' }, { name: 'freight' }],
+    },
   })
-  await client.post('/api/v1/price_list/bulk_create/', demoLists)
+  await client.POST('/api/v1/price_list/bulk_create/', { body: demoLists })
   await inBatches('Catalog', products, (rows) =>
-    client.post('/api/v1/product_catalog/bulk_create_or_update/', rows),
+    client.POST('/api/v1/product_catalog/bulk_create_or_update/', { body: rows }),
   )
   await addProducts(client, retail, products.filter(isMain))
   await addProducts(client, everything, products)
-  await client.post('/api/v1/prices/sync_with_catalog/', { price_list_name: rental })
+  await client.POST('/api/v1/prices/sync_with_catalog/', { body: { price_list_name: rental } })
   const byColumn = prices.filter(isMain).flatMap(({ code, country, retail, wholesale }) => [
     { code, country, price_dimension: 'retail', price: retail },
     { code, country, price_dimension: 'wholesale', price: wholesale },
@@ -40,7 +41,7 @@ export async function loadDemo(client: Client, shop: Shop): Promise<void> {
   await updatePrices(client, everything, plain)
   await updatePrices(client, rental, rentalPrices(prices))
   await inBatches('Sales', sales, (rows) =>
-    client.post('/api/v1/sales_history/bulk_create_or_update', rows),
+    client.POST('/api/v1/sales_history/bulk_create_or_update', { body: rows }),
   )
   await loadMarket(client, shop)
 }
@@ -50,42 +51,44 @@ function isMain({ country }: Record<string, unknown>): boolean {
 }
 
 /** What others charge, and what our customers get. */
-async function loadMarket(client: Client, shop: Shop): Promise<void> {
-  await client.post('/api/v1/competitor_prices/schema/create_schema/', {
-    attributes_config: ['code', 'country'],
+async function loadMarket(client: PricewellClient, shop: Shop): Promise<void> {
+  await client.POST('/api/v1/competitor_prices/schema/create_schema/', {
+    body: {
+      attributes_config: ['code', 'country'],
+    },
   })
   await inBatches('Competitor prices', demoCompetitorPrices(shop), (rows) =>
-    client.post('/api/v1/competitor_prices/bulk_create_or_update/', rows),
+    client.POST('/api/v1/competitor_prices/bulk_create_or_update/', { body: rows }),
   )
   // One call each: ids in this order.
   for (const agreement of demoAgreements)
-    await client.post('/api/v1/agreement/bulk_create_or_update', [agreement])
-  await client.post('/api/v1/promotions/bulk_create_or_update/', demoPromotions())
+    await client.POST('/api/v1/agreement/bulk_create_or_update', { body: [agreement] })
+  await client.POST('/api/v1/promotions/bulk_create_or_update/', { body: demoPromotions() })
 }
 
-function updatePrices(client: Client, list: string, rows: unknown[]): Promise<void> {
+function updatePrices(
+  client: PricewellClient,
+  list: string,
+  rows: Schemas['UpdatePricesRow'][],
+): Promise<void> {
   return inBatches(`Prices, ${list}`, rows, (payload) =>
-    client.post('/api/v1/prices/bulk_update_prices/', { price_list_name: list, payload }),
+    client.POST('/api/v1/prices/bulk_update_prices/', { body: { price_list_name: list, payload } }),
   )
 }
 
 /** Above 100 products the service answers a job; its progress is followed to the end. */
 async function addProducts(
-  client: Client,
+  client: PricewellClient,
   list: string,
   products: Shop['products'],
 ): Promise<void> {
   const payload = products.map(({ code, country }) => ({ code, country }))
-  const job = await client.post('/api/v1/prices/bulk_add_products/', {
-    price_list_name: list,
-    payload,
+  const { data: job } = await client.POST('/api/v1/prices/bulk_add_products/', {
+    body: { price_list_name: list, payload },
   })
+  if (!isJob(job)) return
   const bar = progressBar(`Job: products of ${list}`, job.progress.total)
-  for (let state = job; state.status === 'progress'; ) {
-    await sleep(50)
-    state = await client.get(`/api/v1/jobs/${job.id}/`)
-    bar.update(state.progress.finished)
-  }
+  await client.waitForJob(job.id, { onProgress: ({ finished }) => bar.update(finished) })
   bar.stop()
 }
 

@@ -1,4 +1,4 @@
-import type { Schemas } from '../contract/operation.ts'
+import type { Schemas } from '../client/index.ts'
 import type { ProductPrices, Shop } from './online-retail.ts'
 
 /** What the shop's file does not have and the demonstration needs: made up, the same at each start. */
@@ -15,7 +15,7 @@ export const rental = 'Rental'
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 
 /** The last one is there to be deleted. */
-export const demoLists: object[] = [
+export const demoLists: Schemas['PriceListInput'][] = [
   {
     ...{ ...year, name: retail, description: 'Shop prices' },
     price_dimensions: ['retail', 'wholesale'],

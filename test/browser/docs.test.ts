@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
-import { createClient } from '../../src/cli/client.ts'
 import { loadDemo } from '../../src/cli/load-demo.ts'
 import { demoUser, withMadeUp } from '../../src/cli/made-up.ts'
 import { readShop } from '../../src/cli/online-retail.ts'
+import { createClient } from '../../src/client/index.ts'
 import { operations, readContract } from '../../src/http/contract.ts'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -15,8 +15,9 @@ const service = await startTestService(t)
 const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)
 await createAccount(service.url, { account: 'demo', ...demoUser })
-const { token } = await createClient(url).post('/login/', demoUser)
-await loadDemo(createClient(url, token), withMadeUp(readShop()))
+const { data } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
+const { token } = data
+await loadDemo(createClient({ baseUrl: url, token }), withMadeUp(readShop()))
 
 const page = await openPage(t, browser, { url, path: '/docs' })
 await page.locator('.opblock').first().waitFor()

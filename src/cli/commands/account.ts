@@ -1,0 +1,70 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { createClient } from '../../client/index.ts'
+import { answer, type Program } from '../program.ts'
+import { readLogin } from '../saved-login.ts'
+import { identity, serviceUrl } from '../session.ts'
+
+export function addAccount(program: Program): void {
+  const account = program
+    .command('account')
+    .description('Tells who you are to the service, and asks it whether that still holds.')
+    .addHelpText('after', '\nExample:\n  pricewell account')
+    .action(async (_options, command) => {
+      const options = command.optsWithGlobals()
+      const me = await whoAmI(serviceUrl(options.url))
+      const lines = Object.entries(me).map(([name, value]) => `${name.padEnd(10)} ${value}`)
+      answer(options, me, lines.join('\n'))
+    })
+  account
+    .command('create')
+    .description(
+      'Creates a user, and the account if there is none of that name: on the machine of the service.',
+    )
+    .requiredOption('--account <name>', 'the account', (text) => ofLength(text, 1, 255))
+    .requiredOption('--email <email>', 'the user, who logs in with it', email)
+    .option('--password <password>', 'else one is made', (text) => ofLength(text, 8, 255))
+    .addHelpText(
+      'after',
+      `
+Works on the embedded database (DATA_DIR) or that of DATABASE_URL, while the service runs and when it does not.
+
+Example:
+  pricewell account create --account ACME --email ana@acme.example`,
+    )
+    .action(async (_options, command) => {
+      const { account, email, password, ...options } = command.optsWithGlobals()
+      const { createAccountHere } = await import('../create-account-here.ts')
+      const user = await createAccountHere({ account, email, ...(password && { password }) })
+      const lines = `Account   ${user.account}\ne-mail    ${user.email}\npassword  ${user.password}`
+      answer(options, user, password ? lines : `${lines}  (shown this once)`)
+    })
+}
+
+/** What the token says, once the service has taken it. */
+async function whoAmI(url: string) {
+  const { token: given, credentials } = identity(url)
+  const open = createClient({ baseUrl: url, retries: 1 })
+  const token = credentials ? (await open.POST('/login/', { body: credentials })).data.token : given
+  const me = createClient({ baseUrl: url, token, retries: 1 })
+  await me.GET('/api/v1/jobs/', { params: { query: { limit: 1 } } })
+  const [, payload = ''] = String(token).split('.')
+  const { account, sub, scope, exp } = JSON.parse(
+    atob(payload.replace(/-/g, '+').replace(/_/g, '/')),
+  )
+  const saved = readLogin()
+  const email = credentials?.email ?? (saved?.token === token ? saved?.email : undefined)
+  const expires = new Date(exp * 1000).toISOString()
+  return { service: url, ...(email && { email }), account, user: sub, scope, expires }
+}
+
+function email(text: string): string {
+  if (!/^[^\s@]+@[^\s@]+$/.test(text) || text.length > 255)
+    throw new InvalidArgumentError('It is not an e-mail.')
+  return text
+}
+
+function ofLength(text: string, min: number, max: number): string {
+  if (text.length < min || text.length > max)
+    throw new InvalidArgumentError(`It takes ${min} to ${max} characters.`)
+  return text
+}

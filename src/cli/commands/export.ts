@@ -1,0 +1,64 @@
+import { Argument, Option } from '@commander-js/extra-typings'
+import { UsageFault } from '../faults.ts'
+import { type CollectionKind, collections } from '../kinds.ts'
+import { rowCount } from '../load-report.ts'
+import { answer, type Program } from '../program.ts'
+import { startBar } from '../progress-bar.ts'
+import { countingRows, type Export, openExport } from '../read-export.ts'
+import { openClient } from '../session.ts'
+import { writeTo } from '../write-to.ts'
+
+export function addExport(program: Program): void {
+  program
+    .command('export')
+    .description('Writes all rows of a kind as CSV or NDJSON; such a file can be loaded again.')
+    .addArgument(
+      new Argument('<kind>', 'what to write').choices(Object.keys(collections) as CollectionKind[]),
+    )
+    .option('-o, --output <file>', 'where to, compressed if it ends in .gz; else standard output')
+    .addOption(
+      new Option('--format <format>', 'else what the end of the file says, else csv').choices([
+        ...(['csv', 'ndjson'] as const),
+      ]),
+    )
+    .option('--list <name>', 'the price list whose prices')
+    .option('--date <day>', 'the day of a calendar list; its first day when left out')
+    .addHelpText(
+      'after',
+      "\nExample:\n  pricewell export prices --list 'Retail 2026' -o prices.csv.gz",
+    )
+    .action(async (kind, _options, command) => {
+      const options = command.optsWithGlobals()
+      const { output, list, date } = options
+      rejectMisuse(kind, options)
+      const wanted: Export = { kind, list, date, format: options.format ?? formatOf(output) }
+      const bar = startBar(kind, output === undefined ? { json: true } : options)
+      try {
+        const { total, chunks } = await openExport(openClient(options), wanted)
+        let rows = 0
+        const onRows = (passed: number) => {
+          rows = passed
+          bar.show(Math.min(rows, total), total)
+        }
+        await writeTo(output, countingRows(chunks, wanted.format, onRows))
+        bar.stop()
+        if (output !== undefined)
+          answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
+      } finally {
+        bar.stop()
+      }
+    })
+}
+
+function rejectMisuse(
+  kind: CollectionKind,
+  { list, date }: { list?: string | undefined; date?: string | undefined },
+): void {
+  const given = list === undefined ? (date === undefined ? undefined : '--date') : '--list'
+  if (kind === 'prices' && list === undefined) throw new UsageFault('Say with --list whose prices.')
+  if (kind !== 'prices' && given) throw new UsageFault(`${given} has no meaning for ${kind}.`)
+}
+
+function formatOf(output = ''): 'csv' | 'ndjson' {
+  return /\.(ndjson|jsonl)(\.gz)?$/i.test(output) ? 'ndjson' : 'csv'
+}

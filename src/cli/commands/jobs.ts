@@ -1,0 +1,37 @@
+import { Option } from '@commander-js/extra-typings'
+import type { Job, PricewellClient } from '../../client/index.ts'
+import { answer, type Program } from '../program.ts'
+import { openClient } from '../session.ts'
+import { table } from '../table.ts'
+
+const shown = 25
+
+export function addJobs(program: Program): void {
+  program
+    .command('jobs')
+    .description(`Shows the last ${shown} background jobs.`)
+    .addOption(
+      new Option('--status <status>', 'only jobs with this status').choices([
+        ...(['progress', 'done', 'failed', 'cancelled'] as const),
+      ]),
+    )
+    .addHelpText('after', '\nExample:\n  pricewell jobs --status failed')
+    .action(async (_options, command) => {
+      const options = command.optsWithGlobals()
+      const jobs = await lastJobs(openClient(options), options.status)
+      const rows = jobs.map(({ id, status, progress, created_at, finished_at }) => ({
+        ...{ id, status, finished: progress.finished, total: progress.total },
+        ...{ accepted: created_at, ended: finished_at },
+      }))
+      answer(options, jobs, rows.length > 0 ? table(rows) : 'There are no jobs.')
+    })
+}
+
+/** The list begins with the oldest. */
+async function lastJobs({ GET }: PricewellClient, status: Job['status'] | undefined) {
+  const read = (query: { limit: number; offset?: number }) =>
+    GET('/api/v1/jobs/', { params: { query: { ...query, ...(status && { status }) } } })
+  const { count } = (await read({ limit: 1 })).data
+  const { data } = await read({ limit: shown, offset: Math.max(0, count - shown) })
+  return data.results
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { Argument } from '@commander-js/extra-typings'
+import { Problem } from '../../client/index.ts'
+import { addRows } from '../add-rows.ts'
+import { Failed, UsageFault } from '../faults.ts'
+import { type FeedFile, fingerprint, openFeedFile } from '../feed-file.ts'
+import { type FeedKind, feeds } from '../kinds.ts'
+import { describeLoaded, describeRefused } from '../load-report.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { startBar } from '../progress-bar.ts'
+import { type Load, sendFile, writeRejects } from '../send-file.ts'
+
+interface LoadOptions extends Shared {
+  list?: string | undefined
+  rejects?: string | undefined
+  again?: true | undefined
+}
+
+export function addLoad(program: Program): void {
+  program
+    .command('load')
+    .description(
+      'Loads files of rows: CSV, NDJSON or JSON, also with .gz. A file is loaded whole or not at all.',
+    )
+    .addArgument(
+      new Argument('<kind>', 'what the rows are').choices(Object.keys(feeds) as FeedKind[]),
+    )
+    .argument('<file...>', 'the files, in the order in which they are loaded')
+    .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
+    .option('--rejects <file>', 'where a refused file is written, with what is wrong in each row')
+    .option('--again', 'load also what was loaded within the last day')
+    .addHelpText(
+      'after',
+      `
+Rows are products (code and extensions) that are added to the price list; the job that adds many is followed.
+A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. A refused
+file does not keep the others from being loaded.
+
+Examples:
+  pricewell load sales 2026-*.csv.gz
+  pricewell load prices --list 'Retail 2026' prices.csv --rejects rejects.csv`,
+    )
+    .action(async (kind, names, _options, command) => {
+      const options = command.optsWithGlobals()
+      rejectMisuse(kind, names, options)
+      const files = names.map(openFeedFile)
+      let refused = 0
+      for (const file of files) if (!(await loadOne(kind, file, options))) refused++
+      if (refused > 0 && files.length === 1) throw new Failed(`${names[0]} was refused.`)
+      if (refused > 0) throw new Failed(`Refused: ${refused} of ${files.length} files.`)
+    })
+}
+
+function rejectMisuse(kind: FeedKind, names: string[], { list, rejects }: LoadOptions): void {
+  const { ofList } = feeds[kind]
+  if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
+  if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
+  if (rejects !== undefined && names.length > 1)
+    throw new UsageFault('--rejects goes with one file at a time.')
+}
+
+/** Loads a file and tells how it went; false: it was refused. */
+async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
+  const { list } = options
+  const startedAt = Date.now()
+  const key = options.again ? randomUUID() : await fingerprint(file, `${kind}\n${list ?? ''}`)
+  const bar = startBar(file.name, options)
+  const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
+  const load: Load = { ...options, kind, list, file, key, onBytes }
+  try {
+    const loaded = await (kind === 'rows' ? addRows(load) : sendFile(load))
+    bar.stop()
+    const seconds = (Date.now() - startedAt) / 1000
+    const told = { file: file.name, ...loaded, seconds }
+    answer(options, told, describeLoaded(file.name, loaded, seconds))
+    return true
+  } catch (error) {
+    bar.stop()
+    if (!isOfFile(error)) throw error
+    await tellRefused(error, load, options)
+    return false
+  }
+}
+
+async function tellRefused(problem: Problem, load: Load, options: LoadOptions): Promise<void> {
+  const { type, detail, errors, errorCount: error_count } = problem
+  // A file that cannot be read to its end has no rows to give back.
+  const rejects = type === 'invalid-request' ? options.rejects : undefined
+  if (rejects !== undefined) await writeRejects(load, rejects)
+  const file = load.file.name
+  if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
+  else console.error(describeRefused(file, problem, rejects))
+}
+
+/** Whether another file may fare better. */
+function isOfFile(error: unknown): error is Problem {
+  const types = ['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large']
+  return error instanceof Problem && types.includes(error.type)
+}
+
+function speed(bytes: number, startedAt: number): string {
+  const megabytes = bytes / 1024 / 1024
+  return `  ${(megabytes / ((Date.now() - startedAt) / 1000)).toFixed(1)} MB/s`
+}

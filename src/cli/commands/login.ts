@@ -1,0 +1,55 @@
+import { createClient } from '../../client/index.ts'
+import { UsageFault } from '../faults.ts'
+import { answer, type Program } from '../program.ts'
+import { openPrompt } from '../prompt.ts'
+import { loginFile, saveLogin } from '../saved-login.ts'
+import { serviceUrl } from '../session.ts'
+
+export function addLogin(program: Program): void {
+  program
+    .command('login')
+    .description(
+      'Gets a token, valid for 24 hours, and keeps it (not the password) for the other commands.',
+    )
+    .option('--email <email>', 'else PRICEWELL_EMAIL, or it is asked for')
+    .option(
+      '--password <password>',
+      'seen by whoever lists processes; else PRICEWELL_PASSWORD, or it is asked for',
+    )
+    .addHelpText(
+      'after',
+      `
+What is missing is asked for, or read from standard input, a line each.
+
+Examples:
+  pricewell login --url https://prices.example.com
+  pricewell login --email ana@acme.example < password.txt`,
+    )
+    .action(async (_options, command) => {
+      const options = command.optsWithGlobals()
+      const url = serviceUrl(options.url)
+      const credentials = await readCredentials(options)
+      const { POST } = createClient({ baseUrl: url, retries: 1 })
+      const { data } = await POST('/login/', { body: credentials })
+      saveLogin({ url, email: credentials.email, token: data.token })
+      const { email } = credentials
+      answer(options, { url, email }, `Logged in at ${url} as ${email}; kept in ${loginFile()}.`)
+    })
+}
+
+async function readCredentials(given: {
+  email?: string | undefined
+  password?: string | undefined
+}): Promise<{ email: string; password: string }> {
+  const { PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  const prompt = openPrompt()
+  try {
+    const email = given.email ?? (PRICEWELL_EMAIL || (await prompt.ask('E-mail: ')))
+    const password =
+      given.password ?? (PRICEWELL_PASSWORD || (await prompt.askSecret('Password: ')))
+    if (email && password) return { email, password }
+    throw new UsageFault(`The ${email ? 'password' : 'e-mail'} is missing.`)
+  } finally {
+    prompt.close()
+  }
+}

@@ -1,0 +1,93 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { readCast } from '../extensions.ts'
+import { answer, type Program } from '../program.ts'
+import { openClient } from '../session.ts'
+import { type TableRow, table } from '../table.ts'
+
+type Row = Record<string, unknown>
+type PriceRow = Schemas['PriceRow']
+
+export function addPrices(program: Program): void {
+  program
+    .command('prices')
+    .description('Reads the prices of a product in a price list: of every row that matches.')
+    .argument('<list>', 'the name of the price list')
+    .argument('<code>', 'the product code')
+    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option('--dimension <name>', 'only this price dimension; all of the list when left out')
+    .option('--date <day>', 'the day to read of a calendar list; today when left out')
+    .option('--promotion-date <day>', 'the day of the promotions; today when left out')
+    .addHelpText(
+      'after',
+      "\nExample:\n  pricewell prices 'Retail 2026' 85123A --where country=France --dimension retail",
+    )
+    .action(async (list, code, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const extensions = await castExtensions(client, options.where ?? {})
+      const payload = await inputRows(client, list, { code, ...extensions }, options)
+      const body = {
+        price_list_name: list,
+        include: ['base_price' as const, 'margin' as const],
+        payload,
+      }
+      const { promotionDate: promotion_date } = options
+      const { data } = await client.POST('/api/v1/prices/get_prices/', {
+        body: { ...body, ...(promotion_date && { promotion_date }) },
+      })
+      const shown = data.length > 0 ? table(data.map(columns)) : 'No row of the list matches.'
+      answer(options, data, shown)
+    })
+}
+
+/** One row to read for each price dimension, with the day that a calendar list asks for. */
+async function inputRows(
+  { GET }: PricewellClient,
+  name: string,
+  row: Row,
+  given: { dimension?: string | undefined; date?: string | undefined },
+): Promise<Row[]> {
+  const { data } = await GET('/api/v1/price_list/', { params: { query: { name } } })
+  const list = data.results[0]
+  const date = given.date ?? (list?.is_calendar ? new Date().toISOString().slice(0, 10) : undefined)
+  const dated = { ...row, ...(date && { date }) }
+  const all = list && list.price_dimensions.length > 1 ? list.price_dimensions : []
+  const dimensions = given.dimension === undefined ? all : [given.dimension]
+  return dimensions.length > 0
+    ? dimensions.map((price_dimension) => ({ ...dated, price_dimension }))
+    : [dated]
+}
+
+async function castExtensions(
+  client: PricewellClient,
+  given: Record<string, string>,
+): Promise<Row> {
+  const entries = Object.entries(given)
+  if (entries.length === 0) return {}
+  const cast = await readCast(client)
+  return Object.fromEntries(entries.map(([name, text]) => [name, cast(name, text)]))
+}
+
+/** The code and the extensions, what else was asked for, and the prices. */
+function columns(row: PriceRow): TableRow {
+  const { promotions, base_price, active_price, margin, price_dimension, date, ...others } = row
+  const {
+    price_list_name,
+    price_list_id,
+    extended_catalog_id,
+    pk,
+    dynamic_attributes,
+    ...product
+  } = others
+  const asked = { ...product, price_dimension, date } as TableRow
+  const names = promotions.map(({ name, value }) => `${name} ${value}`).join(', ')
+  return { ...asked, base_price, active_price, margin, promotions: names }
+}
+
+function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('It is a name and a value, like country=France.')
+  return { ...earlier, [name]: value }
+}

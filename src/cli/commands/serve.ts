@@ -1,0 +1,14 @@
+import type { Program } from '../program.ts'
+
+export function addServe(program: Program): void {
+  program
+    .command('serve')
+    .description('Runs the service here, on a PostgreSQL of its own unless DATABASE_URL names one.')
+    .addHelpText(
+      'after',
+      '\nThe environment configures it (PORT, DATABASE_URL, ...); the README lists it.\n\nExample:\n  PORT=8080 pricewell serve',
+    )
+    .action(async () => {
+      await import('../../server.ts')
+    })
+}

@@ -1,0 +1,56 @@
+import { CommanderError } from 'commander'
+import { JobFailed, Problem, Unreachable } from '../client/index.ts'
+import { paint } from './paint.ts'
+
+/** Wrong use of a command, or a file that cannot be read: what to do instead stands in the message. */
+export class UsageFault extends Error {}
+
+/** There is no token to send. */
+export class NotLoggedIn extends Error {}
+
+/** The work was not, or not wholly, done. */
+export class Failed extends Error {}
+
+export const exitCodes = `Exit codes:
+  0  done
+  1  refused by the service (bad rows, conflicts, what is not there), or the job failed
+  2  wrong usage, or a file that cannot be read
+  3  the service is not reachable, or too busy
+  4  not logged in, or the login does not allow this
+  70 a fault of this program`
+
+/** Tells standard error what went wrong, as a line of JSON where `asJson`; answers the exit code. */
+export function report(fault: unknown, asJson: boolean): number {
+  const code = exitCode(fault)
+  // Commander has said it.
+  if (fault instanceof CommanderError) return code
+  if (asJson) console.error(JSON.stringify(asObject(fault, code)))
+  else console.error(code === 70 ? fault : paint('red', message(fault)))
+  return code
+}
+
+function exitCode(fault: unknown): number {
+  if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2
+  if (fault instanceof UsageFault) return 2
+  if (fault instanceof Unreachable) return 3
+  if (fault instanceof NotLoggedIn) return 4
+  if (fault instanceof JobFailed || fault instanceof Failed) return 1
+  if (!(fault instanceof Problem)) return 70
+  if (fault.status === 401 || fault.status === 403) return 4
+  return fault.status === 429 || fault.status >= 500 ? 3 : 1
+}
+
+function message(fault: unknown): string {
+  if (fault instanceof Problem && fault.status === 401) return `${fault.detail} ${howToLogIn}`
+  if (!(fault instanceof Problem)) return (fault as Error).message
+  return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
+}
+
+export const howToLogIn = 'Log in with `pricewell login`.'
+
+function asObject(fault: unknown, code: number): object {
+  if (fault instanceof JobFailed) return { exit_code: code, message: fault.message, job: fault.job }
+  if (!(fault instanceof Problem)) return { exit_code: code, message: (fault as Error).message }
+  const { type, title, status, detail, instance, errors, errorCount } = fault
+  return { exit_code: code, type, title, status, detail, instance, error_count: errorCount, errors }
+}

@@ -1,0 +1,25 @@
+import { addAccount } from './commands/account.ts'
+import { addExport } from './commands/export.ts'
+import { addJobs } from './commands/jobs.ts'
+import { addLoad } from './commands/load.ts'
+import { addLogin } from './commands/login.ts'
+import { addPrices } from './commands/prices.ts'
+import { addServe } from './commands/serve.ts'
+import { addWait } from './commands/wait.ts'
+import { report } from './faults.ts'
+import { createProgram } from './program.ts'
+
+// What reads our output may have seen enough of it.
+process.stdout.on('error', () => process.exit())
+
+const program = createProgram()
+for (const add of [
+  ...[addLogin, addLoad, addExport, addPrices],
+  ...[addJobs, addWait, addAccount, addServe],
+])
+  add(program)
+try {
+  await program.parseAsync()
+} catch (fault) {
+  process.exitCode = report(fault, process.argv.includes('--json'))
+}

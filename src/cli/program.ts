@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module'
+import { Command } from '@commander-js/extra-typings'
+import { exitCodes } from './faults.ts'
+
+const { version } = createRequire(import.meta.url)('pricewell/package.json')
+
+/** The command line without its commands: what holds for all of them. */
+export function createProgram() {
+  return new Command('pricewell')
+    .description('Loads feeds into a Pricewell service, follows its jobs and looks up prices.')
+    .version(version)
+    .option(
+      '--url <address>',
+      'the service; else PRICEWELL_URL, that of the last login, or this machine',
+    )
+    .option('--json', 'answer, and tell of faults, in JSON')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('See `pricewell --help` and `pricewell <command> --help`.')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      `
+Who asks: the login that \`pricewell login\` has kept, or PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or PRICEWELL_TOKEN.
+
+${exitCodes}`,
+    )
+}
+
+export type Program = ReturnType<typeof createProgram>
+
+/** What every command takes. */
+export interface Shared {
+  url?: string | undefined
+  json?: true | undefined
+}
+
+/** Writes an answer to standard output: in JSON, or as people read it. */
+export function answer({ json }: Shared, value: unknown, forPeople: string): void {
+  console.log(json ? JSON.stringify(value) : forPeople)
+}

@@ -1,0 +1,75 @@
+import type { Schemas } from '../client/index.ts'
+import type { FeedFile } from './feed-file.ts'
+import { type FeedKind, feeds } from './kinds.ts'
+import type { Shared } from './program.ts'
+import { openClient } from './session.ts'
+import { writeTo } from './write-to.ts'
+
+/** A file on its way into the service. */
+export interface Load extends Shared {
+  kind: FeedKind
+  list: string | undefined
+  file: FeedFile
+  /** Equal keys within a day are one load. */
+  key: string
+  onBytes: (bytes: number) => void
+}
+
+/** What became of the rows; of those added to a list it is not told which are new. */
+export type Loaded = Pick<Schemas['FeedResult'], 'rows'> &
+  Partial<Schemas['FeedResult']> & { isReplayed: boolean }
+
+/** Sends a file in one request, which takes all of its rows or none. Throws a `Problem` with the bad lines. */
+export async function sendFile(load: Load): Promise<Loaded> {
+  const { data, response } = await post(load, 'application/vnd.pricewell.feed+json')
+  return {
+    ...(data as unknown as Schemas['FeedResult']),
+    isReplayed: response.headers.has('idempotent-replayed'),
+  }
+}
+
+/** Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. */
+export async function writeRejects(load: Load, target: string): Promise<void> {
+  const { data } = await post(load, load.file.mediaType, 'stream')
+  await writeTo(target, data as unknown as ReadableStream<Uint8Array>)
+}
+
+/** Sends a file and answers what the service answers. */
+export function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
+  // Every feed takes the same; the types of one stand for all.
+  const path = feeds[kind].path as typeof feeds.prices.path
+  return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
+    params: {
+      query: list === undefined ? {} : { price_list_name: list },
+      header: { 'Idempotency-Key': key },
+    },
+    headers: {
+      accept: `${accept}, application/problem+json;q=0.5`,
+      'content-type': file.mediaType,
+      ...(file.isGzip && { 'content-encoding': 'gzip' }),
+    },
+    body: '',
+    bodySerializer: () => '',
+    ...(parseAs && { parseAs }),
+  })
+}
+
+/** Puts the file into the request each time it is sent, so that it is never in memory, nor asked to be read again. */
+function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
+  return async (request: Request) => {
+    if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
+    const counted = async function* () {
+      let bytes = 0
+      for await (const chunk of file.open()) {
+        yield chunk as Buffer
+        bytes += chunk.length
+        onBytes(bytes)
+      }
+    }
+    const body = ReadableStream.from(counted()) as ReadableStream<Uint8Array>
+    const response = await fetch(new Request(request, { body, duplex: 'half' }))
+    // The file that comes back is what was asked for, and no fault.
+    const isFile = response.headers.get('content-type')?.startsWith(file.mediaType)
+    return isFile ? new Response(response.body) : response
+  }
+}

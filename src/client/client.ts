@@ -1,0 +1,109 @@
+import createFetchClient, {
+  type Client,
+  type ClientPathsWithMethod,
+  type FetchResponse,
+  type MaybeOptionalInit,
+} from 'openapi-fetch'
+import type { paths } from '../../generated/openapi-client.d.ts'
+import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
+import { type Patience, patiently, type Send } from './patience.ts'
+import { readProblem } from './problem.ts'
+import { askedTokens, givenToken, type Tokens } from './tokens.ts'
+
+export interface ClientOptions extends Patience {
+  /** Where the service is, for example `http://127.0.0.1:3000`. */
+  baseUrl: string
+  /** A token, or what answers one: asked before the first request, and again when a token is refused. */
+  token?: string | (() => string | Promise<string>) | undefined
+  /** Logs in before the first request, and again when the token has expired. */
+  credentials?: { email: string; password: string } | undefined
+  /** Used instead of the global `fetch`. */
+  fetch?: Send | undefined
+}
+
+type Api = Client<paths, 'application/json'>
+type Method = 'get' | 'post' | 'patch' | 'delete'
+type Answer<Operation extends object, Init> = Pick<
+  Extract<FetchResponse<Operation, Init, 'application/json'>, { error?: never }>,
+  'data' | 'response'
+>
+
+/** Calls an operation of the contract; answers its data and the response, or throws a `Problem` or `Unreachable`. */
+export type Call<M extends Method> = <
+  Path extends ClientPathsWithMethod<Api, M>,
+  Init extends MaybeOptionalInit<paths[Path], M>,
+>(
+  path: Path,
+  ...init: undefined extends Init ? [Init?] : [Init]
+) => Promise<Answer<Extract<paths[Path][M], object>, Init>>
+
+/** The operations of the service by method and path, as the contract has them. */
+export interface PricewellClient {
+  GET: Call<'get'>
+  POST: Call<'post'>
+  PATCH: Call<'patch'>
+  DELETE: Call<'delete'>
+  /** Follows a job to its end and answers it; throws `JobFailed` where it fails or is cancelled. */
+  waitForJob(id: number, options?: WaitOptions): Promise<Job>
+}
+
+/** A client of the service, typed from its contract. */
+export function createClient(options: ClientOptions): PricewellClient {
+  const { baseUrl, fetch = (request) => globalThis.fetch(request) } = options
+  const send = patiently(fetch, options)
+  const tokens = chooseTokens(options, (email, password) => logIn(baseUrl, send, email, password))
+  const calls = createCalls(baseUrl, authorized(send, tokens))
+  const openEvents = async (id: number, signal?: AbortSignal) => {
+    const init = { params: { path: { id } }, parseAs: 'stream', ...(signal && { signal }) } as const
+    const { data } = await calls.GET('/api/v1/jobs/{id}/events/', init)
+    return data as ReadableStream<Uint8Array>
+  }
+  const { GET, POST, PATCH, DELETE } = calls
+  return {
+    ...{ GET, POST, PATCH, DELETE },
+    waitForJob: (id, waitOptions = {}) => waitForJob(openEvents, id, waitOptions),
+  }
+}
+
+/** Openapi-fetch, whose answers carry a problem beside the data, told to throw it. */
+function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
+  const api = createFetchClient<paths, 'application/json'>({ baseUrl, fetch: send })
+  api.use({
+    onResponse: async ({ response }) => {
+      if (!response.ok) throw await readProblem(response)
+    },
+  })
+  return api as unknown as Omit<PricewellClient, 'waitForJob'>
+}
+
+function chooseTokens(
+  { token, credentials }: ClientOptions,
+  logIn: (email: string, password: string) => Promise<string>,
+): Tokens {
+  if (typeof token === 'function') return askedTokens(token)
+  if (token !== undefined || credentials === undefined) return givenToken(token)
+  return askedTokens(() => logIn(credentials.email, credentials.password))
+}
+
+async function logIn(baseUrl: string, send: Send, email: string, password: string) {
+  const { data } = await createCalls(baseUrl, send).POST('/login/', { body: { email, password } })
+  return data.token
+}
+
+/** Adds the token, and a new one where it is refused; and to every POST a key under which it may be sent again. */
+function authorized(send: Send, tokens: Tokens): Send {
+  return async (request) => {
+    const { headers } = request
+    if (request.method === 'POST' && !headers.has('idempotency-key'))
+      headers.set('idempotency-key', crypto.randomUUID())
+    const token = await tokens.current()
+    if (token) headers.set('authorization', `jwt ${token}`)
+    const response = await send(request.clone())
+    if (response.status !== 401) return response
+    const renewed = await tokens.renewed(token)
+    if (renewed === undefined) return response
+    headers.set('authorization', `jwt ${renewed}`)
+    await response.body?.cancel()
+    return send(request)
+  }
+}

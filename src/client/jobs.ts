@@ -1,0 +1,72 @@
+import type { components } from '../../generated/openapi-client.d.ts'
+import { pause } from './patience.ts'
+
+export type Job = components['schemas']['Job']
+export type JobInfo = components['schemas']['JobInfo']
+
+export interface WaitOptions {
+  /** Called at once and at each change. */
+  onProgress?: (progress: JobInfo['progress']) => void
+  signal?: AbortSignal
+}
+
+/** A background job ended without its work being done: it failed, or was cancelled. */
+export class JobFailed extends Error {
+  override readonly name = 'JobFailed'
+  readonly job: Job
+
+  constructor(job: Job) {
+    super([`Job ${job.id}: ${job.status}.`, ...job.errors.map(({ message }) => message)].join(' '))
+    this.job = job
+  }
+}
+
+/** Whether a call answered a job, which it does above 100 products, instead of the result. */
+export function isJob(answer: object): answer is JobInfo {
+  return 'resource_type' in answer && 'progress' in answer
+}
+
+/** Opens the server-sent events of a job. */
+export type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
+
+/** Follows the job to its end, over lost connections too. Throws `JobFailed` unless it ends done. */
+export async function waitForJob(
+  open: OpenEvents,
+  id: number,
+  { onProgress, signal }: WaitOptions,
+): Promise<Job> {
+  for (;;) {
+    for await (const { event, data } of readEvents(await open(id, signal), signal)) {
+      const job = JSON.parse(data)
+      onProgress?.(job.progress)
+      if (event === 'end') return done(job)
+    }
+    await pause(1, signal)
+  }
+}
+
+function done(job: Job): Job {
+  if (job.status !== 'done') throw new JobFailed(job)
+  return job
+}
+
+/** The events of a stream until it ends or breaks off. */
+async function* readEvents(
+  stream: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<{ event: string; data: string }> {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const chunk of stream) {
+      const blocks = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? []
+        if (event && data) yield { event, data }
+      }
+    }
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof TypeError)) throw error
+  }
+}

@@ -1,0 +1,75 @@
+import { retryAfterSeconds, Unreachable } from './problem.ts'
+
+/** How long a client goes on trying when the service is busy, away, or restarts. */
+export interface Patience {
+  /** How often a request is sent again. Default 5; the waits between grow from a quarter of a second to 4 seconds. */
+  retries?: number
+  /** A `Retry-After` longer than this is not waited for. Default 30. */
+  waitSecondsMax?: number
+}
+
+export type Send = (request: Request) => Promise<Response>
+
+const busy = new Set([409, 429, 503])
+const gateway = new Set([502, 504])
+
+/**
+ * Sends a request again after 429, 503, and 409 with `Retry-After` (the first request with this Idempotency-Key is still
+ * running); and, where a repetition does nothing twice, when no answer came. Throws `Unreachable` when none comes.
+ */
+export function patiently(send: Send, { retries = 5, waitSecondsMax = 30 }: Patience): Send {
+  return async (request) => {
+    for (let attempt = 0; ; attempt++) {
+      const answer = await send(request.clone()).catch((error: unknown) => noAnswer(request, error))
+      const seconds = secondsToWait(request, answer, attempt)
+      if (attempt < retries && seconds !== undefined && seconds <= waitSecondsMax) {
+        if (answer instanceof Response) await answer.body?.cancel()
+        await pause(seconds, request.signal)
+      } else if (answer instanceof Response) return answer
+      else throw answer
+    }
+  }
+}
+
+/** Waits; throws the reason of `signal` when it is aborted. */
+export function pause(seconds: number, signal?: AbortSignal | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, seconds * 1000)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+function noAnswer({ url, signal }: Request, error: unknown): Unreachable {
+  // An abort is the caller's own wish, and what a token source throws is its own answer.
+  if (signal.aborted || !(error instanceof TypeError)) throw error
+  const cause = error.cause as { code?: string; message?: string } | undefined
+  const reason = cause?.code ?? cause?.message ?? error.message
+  return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })
+}
+
+/** Undefined: sending it again would not help, or might do it twice. */
+function secondsToWait(
+  request: Request,
+  answer: Response | Unreachable,
+  attempt: number,
+): number | undefined {
+  const growing = Math.min(0.25 * 2 ** attempt, 4) * (0.75 + Math.random() / 2)
+  if (answer instanceof Unreachable || gateway.has(answer.status))
+    return isRepeatable(request) ? growing : undefined
+  if (!busy.has(answer.status)) return undefined
+  const asked = retryAfterSeconds(answer)
+  if (asked !== undefined) return asked + Math.random() / 4
+  return answer.status === 409 ? undefined : growing
+}
+
+function isRepeatable({ method, headers }: Request): boolean {
+  return method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
+}

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aUser } from '../helpers/user.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+
+t.test('tells who the login is', async (t) => {
+  const { email, password } = await aUser(service)
+  const { run } = commandLine(t)
+  await run('login', '--url', url, '--email', email, '--password', password)
+  const { code, stdout, stderr } = await run('account')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, new RegExp(`^service +${url}\nemail +${email}\naccount +\\d+\nuser +\\d+\n`))
+  t.match(stdout, /scope +read write\nexpires +\d{4}-\d\d-\d\dT\S+Z\n$/)
+  const json = JSON.parse((await run('account', '--json')).stdout)
+  t.match(json, { service: url, email, scope: 'read write' })
+})
+
+t.test('tells who the environment is', async (t) => {
+  const { email, password } = await aUser(service)
+  const user = { PRICEWELL_URL: url, PRICEWELL_EMAIL: email, PRICEWELL_PASSWORD: password }
+  t.match((await commandLine(t, user).run('account')).stdout, new RegExp(`email +${email}\n`))
+  const { id, token } = await service.newAccount(t)
+  const given = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: token })
+  t.match(JSON.parse((await given.run('account', '--json')).stdout), { account: id })
+})
+
+t.test('what the service does not take any more is 4', async (t) => {
+  const { run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+  const { code, stdout } = await run('account')
+  t.strictSame([code, stdout], [4, ''])
+})

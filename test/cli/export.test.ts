@@ -1,0 +1,109 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { nothingThere } from '../helpers/stand-in.ts'
+
+const service = await startTestService(t)
+const PRICEWELL_URL = await service.app.listen({ port: 0 })
+
+const uk = { code: 'A', country: 'UK' }
+const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'France'] })
+await aList(shop, { name: 'L' })
+await addProducts(shop, 'L', [uk])
+await setPrices(shop, 'L', [{ ...uk, price: 2.5 }])
+await shop.post('/api/v1/sales_history/bulk_create_or_update', [
+  { transaction_id: 'T1', code: 'A\n"B"', extension: '', quantity: '1', revenue: '2.50' },
+])
+await shop.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config: ['code'] })
+await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
+  { code: 'A', competitor_name: 'Lantern', competitor_price: 2, latest_update: '2026-01-01' },
+])
+await shop.post('/api/v1/agreement/bulk_create_or_update', [
+  {
+    ...{ name: 'N', client_code: 'C', price_list_code: 'L' },
+    ...{ price_line: { product_code: 'A' }, prices: { price: 2 } },
+  },
+])
+await shop.post('/api/v1/promotions/bulk_create_or_update/', [
+  { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
+])
+const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+const read = (name: string) => readFileSync(join(home, name))
+
+t.test('every kind is written, in both formats, and can be loaded again', async (t) => {
+  const kinds: [string, number][] = [
+    ...([
+      ['products', 4],
+      ['sales', 1],
+      ['competitor-prices', 1],
+    ] as [string, number][]),
+    ...([
+      ['agreements', 1],
+      ['promotions', 1],
+      ['prices', 1],
+    ] as [string, number][]),
+  ]
+  for (const [kind, rows] of kinds) {
+    const list = kind === 'prices' ? ['--list', 'L'] : []
+    for (const format of ['csv', 'ndjson']) {
+      const file = `${kind}.${format}`
+      const { code, stdout, stderr } = await run('export', kind, ...list, '-o', file)
+      t.strictSame(
+        [code, stdout, stderr],
+        [0, `${file}: ${rows} ${rows === 1 ? 'row' : 'rows'}.\n`, ''],
+        file,
+      )
+      const loaded = await run('load', kind, ...list, file, '--again', '--json')
+      t.match(JSON.parse(loaded.stdout || loaded.stderr), { rows, created: 0, updated: rows }, file)
+    }
+  }
+})
+
+t.test('to standard output it is CSV, or what is asked for', async (t) => {
+  const { code, stdout, stderr } = await run('export', 'products')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /^extended_catalog_id,code,.*\r?\n/)
+  t.equal(stdout.trim().split('\n').length, 5)
+  const ndjson = await run('export', 'sales', '--format', 'ndjson')
+  t.match(JSON.parse(ndjson.stdout), { transaction_id: 'T1', code: 'A\n"B"' })
+})
+
+t.test('a name that ends in .gz is compressed', async (t) => {
+  await run('export', 'products', '-o', 'products.csv')
+  t.equal(
+    (await run('export', 'products', '-o', 'all.csv.gz', '--json')).stdout,
+    '{"file":"all.csv.gz","rows":4}\n',
+  )
+  t.strictSame(gunzipSync(read('all.csv.gz')), read('products.csv'))
+})
+
+t.test('usage is 2, what is not there 1, a service away 3; no file is begun', async (t) => {
+  const away = await nothingThere()
+  const kinds = 'products, sales, competitor-prices, agreements, promotions, prices'
+  const cases: [string[], number, string][] = [
+    [
+      ['stock'],
+      2,
+      `error: command-argument value 'stock' is invalid for argument 'kind'. Allowed choices are ${kinds}.`,
+    ],
+    [['prices', '-o', 'x.csv'], 2, 'Say with --list whose prices.'],
+    [['sales', '--list', 'L', '-o', 'x.csv'], 2, '--list has no meaning for sales.'],
+    [['sales', '--date', '2026-01-01'], 2, '--date has no meaning for sales.'],
+    [['sales', '-o', 'none/x.csv'], 2, 'none/x.csv cannot be written (ENOENT).'],
+    [['prices', '--list', 'M', '-o', 'x.csv'], 1, 'There is no price list "M".'],
+    [['sales', '--url', away, '-o', 'x.csv'], 3, `${away} does not answer (ECONNREFUSED).`],
+  ]
+  for (const [args, exitCode, message] of cases) {
+    const { code, stdout, stderr } = await run('export', ...args)
+    t.strictSame([code, stdout, stderr.split('\n')[0]], [exitCode, '', message], args.join(' '))
+  }
+  t.notOk(existsSync(join(home, 'x.csv')))
+  t.strictSame(
+    readdirSync(home).filter((name) => name.endsWith('.part')),
+    [],
+  )
+})

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { aBigJob } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { standIn } from '../helpers/stand-in.ts'
+
+const service = await startTestService(t)
+const PRICEWELL_URL = await service.app.listen({ port: 0 })
+
+t.test('a job is waited for, then listed', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const waited = await run('wait', String(job.id))
+  t.strictSame(waited, { code: 0, stdout: `Job ${job.id} is done: 101 products.\n`, stderr: '' })
+  const { stdout } = await run('jobs')
+  const [header, row, ...more] = stdout.split('\n')
+  t.match(header, /^id +status +finished +total +accepted +ended$/)
+  t.match(row, new RegExp(`^ *${job.id} +done +101 +101 +2\\S+Z +2\\S+Z$`))
+  t.strictSame(more, [''])
+  t.equal((await run('jobs', '--status', 'failed')).stdout, 'There are no jobs.\n')
+  const json = JSON.parse((await run('jobs', '--json', '--status', 'done')).stdout)
+  t.match(json, [{ id: job.id, status: 'done' }])
+  const again = JSON.parse((await run('--json', 'wait', String(job.id))).stdout)
+  t.match(again, { id: job.id, status: 'done', progress: { total: 101, finished: 101 } })
+})
+
+t.test('on a terminal a bar goes to the end; NO_COLOR and pipes are plain', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const { type } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { code, screen } = await type('', 'wait', String(job.id))
+  t.equal(code, 0)
+  t.match(screen, new RegExp(`Job ${job.id} █+ 100 %`))
+  const missing = await type('', 'wait', '999999')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
+  t.match(missing.screen, /\u001b\[31mThere is no such job\.\u001b\[39m/)
+  const settings = { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token, NO_COLOR: '1' }
+  const plain = await commandLine(t, settings).type('', 'wait', '999999')
+  t.match(plain.screen, /^There is no such job\.\r\n$/m)
+})
+
+t.test('a job that is not there, and one that failed, are 1', async (t) => {
+  const { token } = await service.newAccount(t)
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const missing = await run('wait', '999999')
+  t.strictSame(missing, { code: 1, stdout: '', stderr: 'There is no such job.\n' })
+  const failed = {
+    ...{ id: 7, status: 'failed', progress: { total: 2, finished: 1, error: 1 } },
+    errors: [{ code: 'internal-error', message: 'The job could not be done.' }],
+  }
+  const body = `event: end\ndata: ${JSON.stringify(failed)}\n\n`
+  const headers = { 'content-type': 'text/event-stream' }
+  const { url } = await standIn(t, [{ status: 200, headers, body }])
+  const stderr = 'Job 7: failed. The job could not be done.\n'
+  t.strictSame(await run('wait', '7', '--url', url), { code: 1, stdout: '', stderr })
+  const json = await run('wait', '7', '--url', url, '--json')
+  t.match([json.code, JSON.parse(json.stderr)], [1, { exit_code: 1, job: failed }])
+})

@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { someCodes } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aList, aShopOf, rowsOf } from '../helpers/shop.ts'
+import { standIn } from '../helpers/stand-in.ts'
+
+const service = await startTestService(t)
+const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const codes = someCodes(150)
+
+async function aUserWith(t: Test, files: Record<string, string>) {
+  const extensions = [
+    { name: 'size', type: 'integer' },
+    { name: 'gift', type: 'boolean' },
+  ]
+  const products = codes.map((code) => ({ code, size: 4, gift: true }))
+  const shop = await aShopOf(t, service, { extensions }, products)
+  const list = await aList(shop, { name: 'L' })
+  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(home, name), content)
+  const load = (...args: string[]) => run('load', 'rows', '--list', 'L', ...args)
+  return { shop, list, load }
+}
+
+const csv = (some: string[]) =>
+  `\ufeffcode,size,gift\n${some.map((code) => `${code},4,TRUE\n`).join('')}`
+
+t.test('rows are added by a job that is followed, and once', async (t) => {
+  const { shop, list, load } = await aUserWith(t, { 'all.csv': csv(codes) })
+  const { code, stdout, stderr } = await load('all.csv')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /^all\.csv: 150 rows in [\d.]+ s/)
+  t.equal((await rowsOf(shop, list)).length, 150)
+  const again = 'all.csv: 150 rows, loaded before; nothing was done (--again loads it again).\n'
+  t.equal((await load('all.csv')).stdout, again)
+  t.equal((await shop.get('/api/v1/jobs/')).body.count, 1)
+  await load('all.csv', '--again')
+  t.equal((await shop.get('/api/v1/jobs/')).body.count, 2)
+})
+
+t.test('a few rows need no job, from NDJSON and JSON too', async (t) => {
+  const row = (code: string) => JSON.stringify({ code, extensions: { size: 4 }, gift: true })
+  const files = { 'a.ndjson': `${row('P000')}\n\n${row('P001')}`, 'b.json': `[${row('P002')}]` }
+  const { shop, list, load } = await aUserWith(t, files)
+  t.equal((await load('a.ndjson', 'b.json')).code, 0)
+  t.strictSame(
+    (await rowsOf(shop, list)).map(({ code }) => code),
+    ['P000', 'P001', 'P002'],
+  )
+})
+
+t.test('bad rows are named by their line, and none is added', async (t) => {
+  const lines = ['nowhere,4,true', 'P001,four,true', 'P002,,true']
+  const files = {
+    'a.csv': `${csv(['P000'])}${lines.join('\n')}\n`,
+    'b.csv': 'code,colour\nP000,red\n',
+  }
+  const { shop, list, load } = await aUserWith(t, files)
+  const { code, stdout, stderr } = await load('a.csv', '--rejects', 'r.csv')
+  t.strictSame([code, stdout], [1, ''])
+  t.match(stderr, /^a\.csv: \d errors\. Nothing was written\.\n/)
+  for (const place of ['line 3, code: ', 'line 4, size: ', 'line 5, size: '])
+    t.match(stderr, `\n  ${place}`)
+  const column = await load('b.csv')
+  t.equal(column.code, 1)
+  t.match(column.stderr, /colour/)
+  t.strictSame(await rowsOf(shop, list), [])
+})
+
+t.test('a job that failed, found again, is asked for anew', async (t) => {
+  const { home, run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  writeFileSync(join(home, 'a.csv'), csv(['P000']))
+  const progress = { total: 101, finished: 0, error: 0 }
+  const job = { resource_type: 'published-price-list', progress, errors: [] }
+  const replayed = { 'idempotent-replayed': 'true' }
+  const events = { 'content-type': 'text/event-stream' }
+  const end = (id: number, status: string) =>
+    `event: end\ndata: ${JSON.stringify({ ...job, id, status })}\n\n`
+  const { url, requests } = await standIn(t, [
+    { status: 201, headers: replayed, body: { ...job, id: 7, status: 'progress' } },
+    { status: 200, headers: events, body: end(7, 'failed') },
+    { status: 201, body: { ...job, id: 8, status: 'progress' } },
+    { status: 200, headers: events, body: end(8, 'done') },
+  ])
+  const { code, stderr } = await run('load', 'rows', 'a.csv', '--list', 'L', '--url', url)
+  t.strictSame([code, stderr], [0, ''])
+  const [first, , second] = requests.map(({ headers }) => headers['idempotency-key'])
+  t.equal(second, `${first}-7`)
+})

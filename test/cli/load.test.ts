@@ -1,0 +1,208 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { someCodes } from '../helpers/jobs.ts'
+import { salesOf } from '../helpers/sales.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { standIn } from '../helpers/stand-in.ts'
+
+const service = await startTestService(t)
+const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const header = 'transaction_id,code,extension,quantity,revenue\n'
+const sale = (id: string) => ({
+  ...{ transaction_id: id, code: 'A', extension: 'UK', quantity: '1', revenue: '2.50' },
+})
+const csv = (...ids: string[]) => header + ids.map((id) => `${id},A,UK,1,2.50\n`).join('')
+
+/** The command line of an account, and files beside it. */
+function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
+  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  const write = (name: string, content: string | Buffer) =>
+    writeFileSync(join(user.home, name), content)
+  for (const [name, content] of Object.entries(files)) write(name, content)
+  const read = (name: string) => readFileSync(join(user.home, name), 'utf8')
+  return { ...user, write, read }
+}
+
+const idsOf = async (account: TestAccount) =>
+  (await salesOf(account)).map(({ transaction_id }) => transaction_id).sort()
+
+t.test('CSV, NDJSON and JSON are loaded, compressed or not', async (t) => {
+  const account = await service.newAccount(t)
+  const files = {
+    'a.csv': csv('A1', 'A2'),
+    'b.CSV.gz': gzipSync(csv('B1')),
+    'c.ndjson': `${JSON.stringify(sale('C1'))}\n`,
+    'd.jsonl.gz': gzipSync(JSON.stringify(sale('D1'))),
+    'e.json': JSON.stringify([sale('E1'), sale('E2')], null, 2),
+    'f.json.gz': gzipSync(JSON.stringify([sale('F1')])),
+  }
+  const { run } = userOf(t, account, files)
+  const { code, stdout, stderr } = await run('load', 'sales', ...Object.keys(files))
+  t.strictSame([code, stderr], [0, ''])
+  const said = stdout.split('\n')
+  t.match(said[0], /^a\.csv: 2 rows, 2 new, 0 updated in [\d.]+ s \([\d,]+ rows\/s\)\.$/)
+  t.equal(said.length, 7)
+  t.strictSame(await idsOf(account), ['A1', 'A2', 'B1', 'C1', 'D1', 'E1', 'E2', 'F1'])
+})
+
+t.test('a load that stopped goes on where it stopped, and does nothing twice', async (t) => {
+  const account = await service.newAccount(t)
+  const files = { 'a.csv': csv('A1'), 'b.csv': `${csv('B1')}B2,,UK,1,2\n` }
+  const { run, write } = userOf(t, account, files)
+  t.equal((await run('load', 'sales', 'a.csv', 'b.csv')).code, 1)
+  write('b.csv', csv('B1', 'B2'))
+  const again = await run('load', 'sales', 'a.csv', 'b.csv')
+  const [first, second] = again.stdout.split('\n')
+  const replayed = 'loaded before; nothing was done (--again loads it again).'
+  t.strictSame([again.code, first], [0, `a.csv: 1 row, 1 new, 0 updated, ${replayed}`])
+  t.match(second, /^b\.csv: 2 rows, 2 new, 0 updated in /)
+  const third = await run('load', 'sales', '--again', 'a.csv')
+  t.match(third.stdout, /^a\.csv: 1 row, 0 new, 1 updated in /)
+})
+
+t.test('a refused file names its lines; the others are loaded', async (t) => {
+  const account = await service.newAccount(t)
+  const bad = `${csv('B1')}B2,"A\nB",UK,many,\n`
+  const { run } = userOf(t, account, { 'bad.csv': bad, 'good.csv': csv('G1') })
+  const { code, stdout, stderr } = await run('load', 'sales', 'bad.csv', 'good.csv')
+  t.equal(code, 1)
+  t.match(stdout, /^good\.csv: 1 row, 1 new/)
+  t.equal(
+    stderr,
+    `
+bad.csv: 2 errors. Nothing was written.
+  line 3, quantity: must be a decimal number in a string, at most 15 significant digits and 6 decimals
+  line 3, revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals
+Refused: 1 of 2 files.
+`.slice(1),
+  )
+  t.strictSame(await idsOf(account), ['G1'])
+})
+
+t.test('of many bad lines the first are shown; JSON has what the service lists', async (t) => {
+  const account = await service.newAccount(t)
+  const bad =
+    header +
+    'X,,UK,1,1\n'.replace('X', 'Y') +
+    someCodes(24)
+      .map((id) => `${id},,UK,1,1\n`)
+      .join('')
+  const { run } = userOf(t, account, { 'bad.csv': bad })
+  const { stderr } = await run('load', 'sales', 'bad.csv')
+  t.match(
+    stderr,
+    /^bad\.csv: 25 errors\.[^\n]*\n( {2}line \d+, code: is required\n){20} {2}and 5 more\n/,
+  )
+  const { code, stdout, stderr: fault } = await run('load', 'sales', 'bad.csv', '--json')
+  t.equal(code, 1)
+  const told = JSON.parse(stdout)
+  t.match(told, { file: 'bad.csv', type: 'invalid-request', error_count: 25 })
+  t.match([told.errors.length, told.errors[24].line], [25, 26])
+  t.strictSame(JSON.parse(fault), { exit_code: 1, message: 'bad.csv was refused.' })
+})
+
+t.test('the reject file has what is wrong in each row; corrected, it is loaded', async (t) => {
+  const account = await service.newAccount(t)
+  const ndjson = `${JSON.stringify(sale('N1'))}\n${JSON.stringify({ ...sale('N2'), code: 5 })}\n`
+  const files = { 'a.csv': `${csv('A1')}A2,,UK,1,2\n`, 'n.ndjson': ndjson }
+  const { run, read, write } = userOf(t, account, files)
+  const refused = await run('load', 'sales', 'a.csv', '--rejects', 'rejects.csv')
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /rejects\.csv has the rows, each with what is wrong\.\n/)
+  const rejects = read('rejects.csv')
+  t.match(rejects, /^transaction_id,.*,error\r?\nA1,.*,\r?\nA2,.*,code: is required\r?\n$/)
+  write('rejects.csv', rejects.replace('A2,,', 'A2,A,'))
+  t.equal((await run('load', 'sales', 'rejects.csv')).code, 0)
+  t.strictSame(await idsOf(account), ['A1', 'A2'])
+  write('cut.csv', `${csv('A1')}"never closed`)
+  const cut = await run('load', 'sales', 'cut.csv', '--rejects', 'no.csv')
+  t.equal(cut.code, 1)
+  t.match(cut.stderr, /^cut\.csv: Line 3 .*\n {2}line 3: .*\ncut\.csv was refused\.\n$/)
+  t.throws(() => read('no.csv'), { code: 'ENOENT' })
+  const unwritable = await run('load', 'sales', 'n.ndjson', '--rejects', 'none/no.csv')
+  t.match(unwritable, { code: 2, stderr: 'none/no.csv cannot be written (ENOENT).\n' })
+  await run('load', 'sales', 'n.ndjson', '--rejects', 'rejects.ndjson')
+  t.match(read('rejects.ndjson').split('\n'), [/"N1"/, /"error":"code: /, ''])
+})
+
+t.test('prices and dynamic attributes go into a list', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'My list & more' })
+  await addProducts(shop, list.name, [{ code: 'A', country: 'UK' }])
+  const { run } = userOf(t, shop, {
+    'p.csv': 'code,country,price\nA,UK,2.5\n',
+    'd.json': JSON.stringify([
+      { code: 'A', country: 'UK', dynamic_attribute_name: 'shelf', dynamic_attribute_value: 4 },
+    ]),
+  })
+  t.equal((await run('load', 'prices', 'p.csv', '--list', list.name)).code, 0)
+  t.equal((await run('load', 'dynamic-attributes', '--list', list.name, 'd.json')).code, 0)
+  t.match(await rowsOf(shop, list), [{ prices: { price: 2.5 }, dynamic_attributes: { shelf: 4 } }])
+  const missing = await run('load', 'prices', 'p.csv', '--list', 'another')
+  t.strictSame(missing, { code: 1, stdout: '', stderr: 'There is no such price list.\n' })
+})
+
+t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
+  const { run } = userOf(t, await service.newAccount(t), {
+    ...{ 'a.csv': csv('A1'), 'b.csv': csv('B1'), 'a.txt': 'x', 'no.json': '{', 'one.json': '{}' },
+  })
+  const kinds =
+    'products, sales, competitor-prices, agreements, promotions, rows, prices, dynamic-attributes'
+  const endings = 'ends neither in .csv, .ndjson, .jsonl nor .json (nor these with .gz).'
+  const cases: [string[], string][] = [
+    [['sales'], "error: missing required argument 'file'"],
+    [
+      ['stock', 'a.csv'],
+      `error: command-argument value 'stock' is invalid for argument 'kind'. Allowed choices are ${kinds}.`,
+    ],
+    [['sales', 'none.csv'], 'none.csv cannot be read (ENOENT).'],
+    [['sales', 'a.csv', 'none.csv'], 'none.csv cannot be read (ENOENT).'],
+    [['sales', '.'], '. is no file.'],
+    [['sales', 'a.txt'], `a.txt ${endings}`],
+    [['sales', 'one.json'], 'one.json is no JSON array of rows.'],
+    [['prices', 'a.csv'], 'Say with --list whose prices these are.'],
+    [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
+    [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
+    [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await run('load', ...args)
+    t.strictSame([code, stdout, stderr.split('\n')[0]], [2, '', message], args.join(' '))
+  }
+  t.match((await run('load', 'sales', 'no.json')).stderr, /^no\.json is no JSON: /)
+})
+
+t.test('a file is read again when the connection breaks', async (t) => {
+  const body = { rows: 3, created: 3, updated: 0 }
+  const { url, requests } = await standIn(t, ['destroy', { status: 201, body }])
+  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': csv('A1', 'A2') })
+  t.equal((await run('load', 'sales', 'a.csv', '--url', url)).code, 0)
+  t.strictSame(
+    requests.map(({ text }) => text),
+    [csv('A1', 'A2'), csv('A1', 'A2')],
+  )
+  const [key, ...keys] = requests.map(({ headers }) => headers['idempotency-key'])
+  t.match(key, /^[0-9a-f]{64}$/)
+  t.strictSame(keys, [key])
+})
+
+t.test(
+  'a large file is refused at once without a login, and on a terminal it has a bar',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const large = csv(...Array.from({ length: 60_000 }, (_, index) => `T${index}`))
+    const { run, type } = userOf(t, account, { 'large.csv': large })
+    const { code, screen } = await type('', 'load', 'sales', 'large.csv')
+    t.equal(code, 0)
+    t.match(screen, /large\.csv █+ 100 % {2}[\d.]+ MB\/s/)
+    t.match(screen, /large\.csv: 60,000 rows, 60,000 new, 0 updated/)
+    const stranger = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: 'a.b.c' })
+    writeFileSync(join(stranger.home, 'large.csv'), large)
+    t.equal((await stranger.run('load', 'sales', 'large.csv')).code, 4)
+    t.equal((await run('jobs')).code, 0)
+  },
+)

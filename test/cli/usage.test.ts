@@ -1,0 +1,86 @@
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { nothingThere } from '../helpers/stand-in.ts'
+
+const seeHelp = 'See `pricewell --help` and `pricewell <command> --help`.\n'
+const signedIn = { PRICEWELL_TOKEN: 'a.b.c' }
+
+t.test('wrong usage is 2, with what is wrong and where to read on', async (t) => {
+  const { run } = commandLine(t, signedIn)
+  const cases: [string[], string][] = [
+    [['wiat'], "error: unknown command 'wiat'\n(Did you mean wait?)\n"],
+    [['jobs', '--all'], "error: unknown option '--all'\n"],
+    [['jobs', 'more'], "error: too many arguments for 'jobs'. Expected 0 arguments but got 1.\n"],
+    [
+      ['jobs', '--status', 'lost'],
+      "error: option '--status <status>' argument 'lost' is invalid. Allowed choices are progress, done, failed, cancelled.\n",
+    ],
+    [['wait'], "error: missing required argument 'id'\n"],
+    ...['x', '0', '-1', '1.5', '1e3', '', '9007199254740993'].map((id): [string[], string] => [
+      ['wait', '--', id],
+      `error: command-argument value '${id}' is invalid for argument 'id'. It is a whole number, as \`pricewell jobs\` shows it.\n`,
+    ]),
+    [['prices', 'L'], "error: missing required argument 'code'\n"],
+    [
+      ['prices', 'L', 'A', '--where', 'France'],
+      "error: option '--where <name=value>' argument 'France' is invalid. It is a name and a value, like country=France.\n",
+    ],
+    [['login', '--email'], "error: option '--email <email>' argument missing\n"],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await run(...args)
+    t.strictSame([code, stdout, stderr], [2, '', message + seeHelp], args.join(' '))
+  }
+})
+
+t.test('an address that is none is wrong usage', async (t) => {
+  const { run } = commandLine(t, signedIn)
+  for (const url of ['prices', 'ftp://127.0.0.1', 'http://', '']) {
+    const { code, stderr } = await run('jobs', '--url', url)
+    const message = `"${url}" is no address of a service, like http://127.0.0.1:3000\n`
+    t.strictSame([code, stderr], [2, message], url)
+  }
+})
+
+t.test('without a command the help is shown, as wrong usage', async (t) => {
+  const { code, stdout, stderr } = await commandLine(t).run()
+  t.strictSame([code, stdout], [2, ''])
+  t.match(stderr, /^Usage: pricewell \[options\] \[command\]/)
+})
+
+t.test('the help tells the exit codes, and each command shows an example', async (t) => {
+  const { run } = commandLine(t)
+  const { code, stdout, stderr } = await run('--help')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /Exit codes:\n {2}0 {2}done\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}70 /)
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
+  t.strictSame(commands.filter((name) => name !== 'help').sort(), [
+    ...['account', 'export', 'jobs', 'load', 'login', 'prices', 'serve', 'wait'],
+  ])
+  for (const name of [...commands.filter((name) => name !== 'help'), 'account create']) {
+    const help = await run(...name.split(' '), '--help')
+    t.strictSame([help.code, help.stderr], [0, ''], name)
+    t.match(help.stdout, new RegExp(`Examples?:\n {2}.*pricewell ${name}`), name)
+  }
+})
+
+t.test('a service that is not there is 3', async (t) => {
+  const url = await nothingThere()
+  const { run } = commandLine(t, { ...signedIn, PRICEWELL_URL: url })
+  for (const args of [['jobs'], ['wait', '1'], ['prices', 'L', 'A'], ['account']]) {
+    const { code, stdout, stderr } = await run(...args)
+    t.strictSame([code, stdout, stderr], [3, '', `${url} does not answer (ECONNREFUSED).\n`])
+  }
+  const { code, stderr } = await run('jobs', '--json')
+  const message = `${url} does not answer (ECONNREFUSED).`
+  t.strictSame([code, JSON.parse(stderr)], [3, { exit_code: 3, message }])
+})
+
+t.test('without a login it is 4', async (t) => {
+  const { run } = commandLine(t)
+  for (const args of [['jobs'], ['wait', '1'], ['prices', 'L', 'A'], ['account']]) {
+    const { code, stdout, stderr } = await run(...args)
+    const message = 'There is no login at http://127.0.0.1:3000. Log in with `pricewell login`.\n'
+    t.strictSame([code, stdout, stderr], [4, '', message], args.join(' '))
+  }
+})

@@ -1,0 +1,142 @@
+import t, { type Test } from 'tap'
+import { createClient, isJob, JobFailed, Problem, Unreachable } from '../../src/client/index.ts'
+import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aList, aShop } from '../helpers/shop.ts'
+import { nothingThere } from '../helpers/stand-in.ts'
+import { aUser } from '../helpers/user.ts'
+
+const service = await startTestService(t)
+const baseUrl = await service.app.listen({ port: 0 })
+const salesPath = '/api/v1/sales_history/bulk_create_or_update'
+const sale = { transaction_id: 'T', code: 'C', extension: '', quantity: '1', revenue: '1' }
+
+async function aClient(t: Test) {
+  const { token } = await service.newAccount(t)
+  return createClient({ baseUrl, token })
+}
+
+t.test('an operation answers its data, typed, and the response', async (t) => {
+  const { POST, GET } = await aClient(t)
+  const { data: ids } = await POST(salesPath, { body: [sale] })
+  t.equal(ids.length, 1)
+  const { data, response } = await GET('/api/v1/sales_history/', {
+    params: { query: { code: 'C' } },
+  })
+  t.strictSame([data.count, data.results[0]?.quantity, response.status], [1, '1', 200])
+})
+
+t.test('what has a default may be left out', async (t) => {
+  const { POST } = await aClient(t)
+  const { data } = await POST('/api/v1/price_list/bulk_create/', {
+    body: [{ name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }],
+  })
+  t.equal(data[0]?.name, 'L')
+})
+
+t.test('an operation that answers nothing has no data', async (t) => {
+  const shop = await service.newAccount(t)
+  const { id } = await aList(shop, { name: 'L' })
+  const { DELETE } = createClient({ baseUrl, token: shop.token })
+  const { data, response } = await DELETE('/api/v1/price_list/{id}', { params: { path: { id } } })
+  t.strictSame([data, response.status], [undefined, 204])
+})
+
+t.test('a refusal is thrown as a problem with its rows', async (t) => {
+  const { POST } = await aClient(t)
+  const bad = { ...sale, quantity: 'many' }
+  const problem = await POST(salesPath, { body: [sale, bad] }).catch((error) => error)
+  t.ok(problem instanceof Problem)
+  t.match(problem, {
+    ...{ name: 'Problem', type: 'invalid-request', status: 400, errorCount: 1 },
+    ...{
+      title: 'The request does not match the contract',
+      detail: '1 error. Nothing was written.',
+    },
+    errors: [{ pointer: '/1/quantity', row: 1, field: 'quantity', code: 'format' }],
+    message: /^1 error\. Nothing was written\. \/1\/quantity: /,
+  })
+  t.match(problem.instance, /^[0-9a-f-]{36}$/)
+})
+
+t.test('a token that is missing or wrong is a problem', async (t) => {
+  for (const token of [undefined, 'a.b.c']) {
+    const { GET } = createClient({ baseUrl, token })
+    await t.rejects(GET('/api/v1/jobs/'), { name: 'Problem', type: 'unauthorized', status: 401 })
+  }
+})
+
+t.test('a service that is not there is unreachable', async (t) => {
+  const away = await nothingThere()
+  const { GET } = createClient({ baseUrl: away, token: 'a.b.c', retries: 1 })
+  const error = await GET('/api/v1/jobs/').catch((error) => error)
+  t.ok(error instanceof Unreachable)
+  t.equal(error.message, `${away} does not answer (ECONNREFUSED).`)
+})
+
+t.test('credentials log in when a token is needed first', async (t) => {
+  const { GET } = createClient({ baseUrl, credentials: await aUser(service) })
+  const [one, other] = await Promise.all([GET('/api/v1/jobs/'), GET('/api/v1/price_list/')])
+  t.strictSame([one.data.count, other.data.count], [0, 0])
+})
+
+t.test('wrong credentials are a problem, each time', async (t) => {
+  const { email } = await aUser(service)
+  const { GET } = createClient({ baseUrl, credentials: { email, password: 'wrong' } })
+  const refusal = { name: 'Problem', status: 401, detail: /no user with this e-mail/ }
+  await t.rejects(GET('/api/v1/jobs/'), refusal)
+  await t.rejects(GET('/api/v1/jobs/'), refusal)
+})
+
+t.test('a refused token is asked for again, once', async (t) => {
+  const { token } = await service.newAccount(t)
+  const answers = ['a.b.c', token]
+  const { GET } = createClient({ baseUrl, token: () => answers.shift() ?? 'a.b.d' })
+  await Promise.all([GET('/api/v1/jobs/'), GET('/api/v1/jobs/')])
+  t.strictSame(answers, [])
+  const hopeless = createClient({ baseUrl, token: () => 'a.b.c' })
+  await t.rejects(hopeless.GET('/api/v1/jobs/'), { name: 'Problem', status: 401 })
+})
+
+t.test('a body is sent again with the new token', async (t) => {
+  const { token } = await service.newAccount(t)
+  const answers = ['a.b.c', token]
+  const { POST } = createClient({ baseUrl, token: () => answers.shift() ?? '' })
+  t.equal((await POST(salesPath, { body: [sale] })).data.length, 1)
+})
+
+t.test('a job is waited for, its progress told', async (t) => {
+  const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const { POST, waitForJob } = createClient({ baseUrl, token: shop.token })
+  const payload = someCodes(101).map((code) => ({ code, country: 'UK' }))
+  const body = { price_list_name: 'L', payload }
+  const { data } = await POST('/api/v1/prices/bulk_add_products/', { body })
+  t.ok(isJob(data))
+  const seen: number[] = []
+  const onProgress = ({ finished }: { finished: number }) => void seen.push(finished)
+  const job = await waitForJob('id' in data ? data.id : 0, { onProgress })
+  t.strictSame([job.status, seen.at(-1)], ['done', 101])
+  t.equal(Array.isArray(job.result) && job.result.length, 101)
+  t.notOk(
+    isJob(
+      (
+        await POST('/api/v1/prices/bulk_add_products/', {
+          body: { ...body, payload: payload.slice(0, 1) },
+        })
+      ).data,
+    ),
+  )
+})
+
+t.test('a job that is cancelled or not there is no success', async (t) => {
+  const { shop, list } = await aBigJob(t, service)
+  const second = await addAll(shop, list.name)
+  await shop.post(`/api/v1/jobs/${second.id}/cancel/`, undefined)
+  const { waitForJob } = createClient({ baseUrl, token: shop.token })
+  const failure = await waitForJob(second.id).catch((error) => error)
+  if (failure instanceof JobFailed)
+    t.match(failure, { job: { id: second.id, status: 'cancelled' } })
+  else t.equal(failure.status, 'done', 'it had ended before')
+  await t.rejects(waitForJob(999_999), { name: 'Problem', status: 404 })
+})

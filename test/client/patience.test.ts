@@ -1,0 +1,109 @@
+import t from 'tap'
+import { createClient } from '../../src/client/index.ts'
+import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
+
+const salesPath = '/api/v1/sales_history/bulk_create_or_update'
+const done = { status: 201, body: [1] }
+const problem = (status: number, headers: Record<string, string> = {}): StandInAnswer => {
+  const body = { type: 'unavailable', title: 'Title', status, detail: 'Later.', instance: 'i' }
+  return { status, headers, body }
+}
+const again = { 'retry-after': '0' }
+
+t.test('a write is sent again, under one key, when a repetition can help', async (t) => {
+  const cases: Record<string, StandInAnswer> = {
+    ...{ busy: problem(503, again), 'too many': problem(429, again) },
+    ...{ 'no Retry-After': problem(503), 'first one is running': problem(409, again) },
+    ...{ 'gateway has no answer': problem(502), 'connection breaks': 'destroy' },
+    'a date': problem(503, { 'retry-after': new Date().toUTCString() }),
+  }
+  for (const [name, answer] of Object.entries(cases)) {
+    const { url, requests } = await standIn(t, [answer, done])
+    const { POST } = createClient({ baseUrl: url, token: 'a.b.c' })
+    const { data } = await POST(salesPath, { body: [] })
+    t.strictSame([data, requests.length], [[1], 2], name)
+    const keys = new Set(requests.map(({ headers }) => headers['idempotency-key']))
+    t.match([...keys], [/^[0-9a-f-]{36}$/], `${name}: one key`)
+    t.strictSame(
+      requests.map(({ text }) => text),
+      ['[]', '[]'],
+      `${name}: the same body`,
+    )
+  }
+})
+
+t.test('a key of the caller is kept', async (t) => {
+  const { url, requests } = await standIn(t, [problem(503, again), done])
+  const { POST } = createClient({ baseUrl: url, token: 'a.b.c' })
+  await POST(salesPath, { body: [], params: { header: { 'Idempotency-Key': 'mine' } } })
+  t.strictSame(
+    requests.map(({ headers }) => headers['idempotency-key']),
+    ['mine', 'mine'],
+  )
+})
+
+t.test('what a repetition does not help is thrown at once', async (t) => {
+  for (const status of [400, 403, 404, 409, 413, 422, 500]) {
+    const { url, requests } = await standIn(t, [problem(status)])
+    const { POST } = createClient({ baseUrl: url, token: 'a.b.c' })
+    await t.rejects(POST(salesPath, { body: [] }), { name: 'Problem', status })
+    t.equal(requests.length, 1, String(status))
+  }
+})
+
+t.test('a change without a key is not repeated when its answer is lost', async (t) => {
+  const { url, requests } = await standIn(t, ['destroy'])
+  const { PATCH } = createClient({ baseUrl: url, token: 'a.b.c' })
+  const change = PATCH('/api/v1/agreement/{id}', { params: { path: { id: 1 } }, body: {} })
+  await t.rejects(change, { name: 'Unreachable' })
+  t.equal(requests.length, 1)
+})
+
+t.test('the retries have an end, and a long Retry-After is not waited for', async (t) => {
+  const busy = await standIn(t, [problem(503, again)])
+  const { GET } = createClient({ baseUrl: busy.url, token: 'a.b.c', retries: 2 })
+  await t.rejects(GET('/api/v1/jobs/'), { name: 'Problem', status: 503 })
+  t.equal(busy.requests.length, 3)
+  const locked = await standIn(t, [problem(429, { 'retry-after': '60' })])
+  const client = createClient({ baseUrl: locked.url, token: 'a.b.c' })
+  await t.rejects(client.GET('/api/v1/jobs/'), {
+    name: 'Problem',
+    status: 429,
+    retryAfterSeconds: 60,
+  })
+  t.equal(locked.requests.length, 1)
+})
+
+t.test('an abort ends the waiting', async (t) => {
+  const { url } = await standIn(t, [problem(503, { 'retry-after': '20' })])
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
+  const signal = AbortSignal.timeout(200)
+  await t.rejects(GET('/api/v1/jobs/', { signal }), { name: 'TimeoutError' })
+})
+
+t.test('an answer that is no problem document is told as it is', async (t) => {
+  const headers = { 'content-type': 'text/html' }
+  const { url } = await standIn(t, [{ status: 404, headers, body: '<h1>nginx</h1>' }])
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
+  await t.rejects(GET('/api/v1/jobs/'), {
+    ...{ name: 'Problem', type: 'about:blank', status: 404, errors: [] },
+    message: 'HTTP 404 Not Found: <h1>nginx</h1>',
+  })
+})
+
+t.test('events that break off are taken up again', async (t) => {
+  const headers = { 'content-type': 'text/event-stream' }
+  const job = { id: 7, status: 'done', progress: { total: 2, finished: 2, error: 0 }, errors: [] }
+  const start = 'event: progress\ndata: {"progress":{"total":2,"finished":1,"error":0}}\n\n: on'
+  const end = `event: end\ndata: ${JSON.stringify(job)}\n\n`
+  const { url, requests } = await standIn(t, [
+    { status: 200, headers, body: start },
+    'destroy',
+    { status: 200, headers, body: end },
+  ])
+  const seen: number[] = []
+  const onProgress = ({ finished }: { finished: number }) => void seen.push(finished)
+  const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c' })
+  t.strictSame(await waitForJob(7, { onProgress }), job)
+  t.strictSame([seen, requests.length], [[1, 2], 3])
+})

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Test } from 'tap'
+import { childEnvironment } from './process.ts'
+
+const bin = join(import.meta.dirname, '../../bin/pricewell.js')
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** The command line as a user with a home of their own runs it. */
+export interface CommandLine {
+  /** A directory of the user's, where the commands run. */
+  home: string
+  run(...args: string[]): Promise<Ended>
+  /** As `run`, with this on standard input. */
+  pipe(input: string, ...args: string[]): Promise<Ended>
+  /** As `run`, on a terminal: what it shows, both outputs in one; `input` is typed. */
+  type(input: string, ...args: string[]): Promise<{ code: number | null; screen: string }>
+}
+
+/** A new user; `settings` are environment variables. */
+export function commandLine(t: Test, settings: Record<string, string> = {}): CommandLine {
+  const home = mkdtempSync(join(tmpdir(), 'pricewell-home-'))
+  t.teardown(() => rmSync(home, { recursive: true }))
+  const env = childEnvironment({ HOME: home, ...settings })
+  const pipe = async (input: string, ...args: string[]): Promise<Ended> => {
+    const child = spawn(process.execPath, [bin, ...args], { cwd: home, env })
+    child.stdin.on('error', () => undefined).end(input)
+    const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+    return { code: await code, stdout, stderr }
+  }
+  const type = async (input: string, ...args: string[]) => {
+    const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
+    const terminal = { cwd: home, env: { TERM: 'xterm', ...env } }
+    const child = spawn('script', ['-qefc', command, '/dev/null'], terminal)
+    child.stdin.write(input)
+    const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    return { screen: await text(child.stdout), code: await code }
+  }
+  return { home, pipe, type, run: (...args) => pipe('', ...args) }
+}

@@ -1,0 +1,41 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+
+/** What one request is answered with; `destroy`: the connection breaks instead. */
+export type StandInAnswer =
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | 'destroy'
+
+/** A server that gives these answers one after the other, the last one for ever, and keeps the requests. */
+export async function standIn(
+  t: Test,
+  answers: StandInAnswer[],
+): Promise<{ url: string; requests: (IncomingMessage & { text: string })[] }> {
+  const requests: (IncomingMessage & { text: string })[] = []
+  const server = createServer(async (request, response) => {
+    const text = Buffer.concat(await request.toArray()).toString()
+    const answer = answers[Math.min(requests.length, answers.length - 1)]
+    requests.push(Object.assign(request, { text }))
+    if (answer === undefined || answer === 'destroy') return request.socket.destroy()
+    const { status, headers = {}, body } = answer
+    const isProblem = status >= 400
+    response.writeHead(status, {
+      'content-type': isProblem ? 'application/problem+json' : 'application/json',
+      ...headers,
+    })
+    return response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+/** An address of this machine where nothing listens. */
+export async function nothingThere(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}

@@ -1,0 +1,19 @@
+import { createAccount } from '../../src/accounts/create-account.ts'
+import type { TestService } from './service.ts'
+
+/** Hashes keep their cost: this one makes tests cheap. */
+const cheap = { N: 2 ** 10, r: 8, p: 1 }
+let users = 0
+
+export interface User {
+  email: string
+  password: string
+}
+
+/** A user in a new account who can log in. */
+export async function aUser(service: TestService): Promise<User> {
+  const email = `user${++users}@example.com`
+  const password = 'correct horse battery staple'
+  await createAccount(service.url, { account: `account of ${email}`, email, password, cost: cheap })
+  return { email, password }
+}
