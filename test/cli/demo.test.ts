@@ -73,7 +73,7 @@ async function send(
   const response = await fetch(url + path, {
     method,
     headers: { authorization: token, ...(body !== undefined && { 'content-type': mediaType }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const headers = Object.fromEntries(response.headers)
   const text = await response.text()

@@ -3,7 +3,7 @@ import { createAccount } from '../../src/accounts/create-account.ts'
 import { type ProblemType, problemTypes } from '../../src/contract/problem.ts'
 import { type Operation, operations, readContract } from '../../src/http/contract.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
-import { answerExamples, type BodyExample, bodyExamples } from '../helpers/examples.ts'
+import { answerExamples, type BodyExample, bodyExamples, fileQuery } from '../helpers/examples.ts'
 import { send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -65,7 +65,7 @@ let token = ''
 
 async function call(operation: Operation, body: unknown, type: string): Promise<TestResponse> {
   const isFile = typeof body === 'string'
-  const path = (await concretePath(operation.path)) + (isFile ? listOf(operation) : '')
+  const path = (await concretePath(operation.path)) + (isFile ? fileQuery(operation) : '')
   const headers = { authorization: `jwt ${token}`, 'content-type': type }
   if (operation.id === 'login')
     await createAccount(service.url, { account: 'A', ...(body as User) })
@@ -74,13 +74,6 @@ async function call(operation: Operation, body: unknown, type: string): Promise<
   const answer = await send(t, service, { method: operation.method, path, headers, ...payload })
   if (operation.id === 'login') token = answer.body.token
   return answer
-}
-
-/** A file names its list in the query. */
-function listOf({ path, method }: Operation): string {
-  const { parameters } = contract.paths[path][method.toLowerCase()]
-  const isNamed = parameters?.some(({ $ref = '' }: Document) => $ref.endsWith('/FeedListName'))
-  return isNamed ? '?price_list_name=Retail%202026' : ''
 }
 
 interface User {

@@ -39,10 +39,17 @@ export function examplePath(operation: Operation): string {
   return query.size > 0 ? `${path}?${query}` : path
 }
 
-/** The answers that the contract shows for the success of an operation. */
+/** What a file adds to the path: it names its list in the query. */
+export function fileQuery({ path, method }: Operation): string {
+  const { parameters } = contract.paths[path][method.toLowerCase()]
+  const isNamed = parameters?.some(({ $ref = '' }: Document) => $ref.endsWith('/FeedListName'))
+  return isNamed ? '?price_list_name=Retail%202026' : ''
+}
+
+/** The JSON answers that the contract shows for the success of an operation. */
 export function answerExamples(operation: Operation): Example[] {
   const { content = {} } = contractOf(operation).responses[operation.status]
-  return Object.values<Document>(content).flatMap(named)
+  return named(content['application/json'] ?? {})
 }
 
 interface Example {
