@@ -83,7 +83,7 @@ async function judgeList(
   const done = await select(
     databaseUrl,
     `select id, status, finished = total as is_whole, finished,
-       case when kind = 'add-products' then json_array_length(result)
+       case when kind = 'add-products' then cardinality(row_ids)
          else json_array_length(result -> 'added') + json_array_length(result -> 'removed')
            + json_array_length(result -> 'untouched') end as ids
      from jobs where account_id = $1 and price_list_id = $2 order by id`,

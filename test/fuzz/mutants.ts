@@ -99,7 +99,7 @@ export function refusedHeaders(draw: Draw, call: Call): Plan {
     [{ authorization: 'jwt a.b.c' }, 401, 'unauthorized'],
     [{ authorization: '' }, 401, 'unauthorized'],
     ...(hasBody
-      ? ([[{ 'content-type': 'text/csv' }, 415, 'unsupported-media-type']] as typeof cases)
+      ? ([[{ 'content-type': 'text/xml' }, 415, 'unsupported-media-type']] as typeof cases)
       : []),
     ...(hasBody
       ? ([[{ 'content-encoding': 'gzip' }, 415, 'unsupported-media-type']] as typeof cases)

@@ -163,10 +163,13 @@ t.test('a client that sends a whole body over the limit reads why it was refused
   const url = `http://127.0.0.1:${port}${path}`
   for (const megabytes of [2, 8, 32]) {
     const body = Buffer.alloc(megabytes * 1024 * 1024, ' ')
-    for (const authorization of [`jwt ${account.token}`, 'jwt a.b.c']) {
-      const headers = { authorization, 'content-type': 'application/json' }
+    for (const [token, status] of [
+      [account.token, 413],
+      ['a.b.c', 401],
+    ] as const) {
+      const headers = { authorization: `jwt ${token}`, 'content-type': 'application/json' }
       const response = await fetch(url, { method: 'POST', headers, body })
-      t.equal(response.status, authorization.endsWith('c') ? 401 : 413, `${megabytes} MB`)
+      t.equal(response.status, status, `${megabytes} MB`)
       t.match(await response.json(), { status: response.status })
     }
   }
