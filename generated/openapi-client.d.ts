@@ -2127,10 +2127,13 @@ export interface components {
          *     another path or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
-        /** @description For a file, the name of the price list; a JSON body names it itself. */
+        /**
+         * @description For a file, the name of the price list; a JSON body names it itself.
+         * @example Retail 2026
+         */
         FeedListName: components["schemas"]["Text"];
         /** @description For a file, the id of the price list, instead of its name or beside it. */
-        FeedListId: components["schemas"]["Id"];
+        FeedListId: number;
         /** @description How many results to skip. */
         Offset: number;
         /** @description How many results to answer at most. */
@@ -2890,7 +2893,10 @@ export interface operations {
     addProducts: {
         parameters: {
             query?: {
-                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                /**
+                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @example Retail 2026
+                 */
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description For a file, the id of the price list, instead of its name or beside it. */
                 price_list_id?: components["parameters"]["FeedListId"];
@@ -2975,7 +2981,10 @@ export interface operations {
     updatePrices: {
         parameters: {
             query?: {
-                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                /**
+                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @example Retail 2026
+                 */
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description For a file, the id of the price list, instead of its name or beside it. */
                 price_list_id?: components["parameters"]["FeedListId"];
@@ -3244,7 +3253,10 @@ export interface operations {
     updateDynamicAttributes: {
         parameters: {
             query?: {
-                /** @description For a file, the name of the price list; a JSON body names it itself. */
+                /**
+                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @example Retail 2026
+                 */
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description For a file, the id of the price list, instead of its name or beside it. */
                 price_list_id?: components["parameters"]["FeedListId"];
