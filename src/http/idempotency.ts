@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
+import { isWritingPost, type Operation } from './contract.ts'
 
 /** What a key is bound to. A key of another account or subject is another key. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   account: number
   subject: string
   key: string
@@ -19,12 +21,26 @@ export function hashBody(body: Buffer): Buffer {
   return createHash('sha256').update(body).digest()
 }
 
+/** With an Idempotency-Key, the transactions of a writing POST store its answer. */
+export function storing(
+  bound: InAccount,
+  operation: Operation,
+  request: FastifyRequest,
+  bodyHash: () => Promise<Buffer>,
+): InAccount {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || !isWritingPost(operation)) return bound
+  const { account = 0, subject = '' } = request.caller ?? {}
+  const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
+  return storingAnswer(bound, { account, subject, key, path, bodyHash })
+}
+
 /**
  * `inAccount` that stores the answer in the transaction that does the work, and answers a repeated request with what was
  * stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
  * first request runs and `idempotency-key-reused` for another path or body.
  */
-export function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
+function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
   return <T>(work: (trx: Trx) => Promise<T>) =>
     inAccount(async (trx): Promise<T> => {
       await lockKey(trx, request)

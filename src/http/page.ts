@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { pageHeaders } from './headers.ts'
-import { rejectOtherMethods } from './plugin.ts'
+import { rejectOtherMethods } from './other-methods.ts'
 
 const folder = join(import.meta.dirname, '../page')
 

@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Limits } from '../config.ts'
+import { Problem } from '../contract/problem.ts'
+import { fileTypes, operations } from './contract.ts'
+import { FeedBytes } from './files/feed-bytes.ts'
+import { isGzip } from './first-checks.ts'
+import { hashBody } from './idempotency.ts'
+import { parseJson } from './json-body.ts'
+
+/** Bodies are read as the types that the contract declares, each by the operations that declare it. */
+export function addBodyParsers(app: FastifyInstance, limits: Limits): void {
+  app.removeAllContentTypeParsers()
+  for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
+    if (fileTypes.includes(mediaType)) addFileParser(app, mediaType, limits)
+    else addJsonParser(app, mediaType)
+  }
+}
+
+function addJsonParser(app: FastifyInstance, mediaType: string): void {
+  app.addContentTypeParser(
+    mediaType,
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      rejectMediaType(request, mediaType)
+      if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
+      return parseJson(body)
+    },
+  )
+}
+
+/** A file is not read here but as its operation takes the rows. */
+function addFileParser(
+  app: FastifyInstance,
+  mediaType: string,
+  { feedBytesMax: bytesMax }: Limits,
+): void {
+  app.addContentTypeParser(mediaType, async (request: FastifyRequest) => {
+    rejectMediaType(request, mediaType)
+    const [, query = ''] = request.url.split(/\?(.*)/s)
+    return new FeedBytes({
+      stream: request.raw,
+      mediaType,
+      isGzip: isGzip(request),
+      query,
+      bytesMax,
+    })
+  })
+}
+
+/** A body of a type that its operation does not declare would not be validated. */
+function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
+  const taken = routeOptions.config.operation?.mediaTypes ?? [mediaType]
+  if (!taken.includes(mediaType)) {
+    const detail = `Send the body as ${taken.join(' or ')} in UTF-8.`
+    throw new Problem('unsupported-media-type', detail)
+  }
+}

@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Export } from '../../contract/export.ts'
+import { type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
+import { onceInAccount } from '../../database/in-account.ts'
+import type { Operation } from '../contract.ts'
+import { exports } from '../exports.ts'
+import { storing } from '../idempotency.ts'
+import type { OperationServices } from '../operations.ts'
+import type { Implementation } from '../run-operation.ts'
+import { sendStream } from '../send-stream.ts'
+import { answerExport } from './answer-export.ts'
+import { answerFeed, feedResultType } from './answer-feed.ts'
+import type { FeedBytes } from './feed-bytes.ts'
+
+/** Loads a file; one that is refused comes back with its errors when the client accepts a file. */
+export async function takeFile(
+  bytes: FeedBytes,
+  { operation, findFaults }: Implementation,
+  { filesDb, context }: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const account = request.caller?.account ?? 0
+  // Nothing moves on the connection while all rows are written.
+  request.raw.once('end', () => request.raw.setTimeout?.(0))
+  const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
+  const result = await answerFeed({
+    ...{ operation, findFaults, bytes, account, context },
+    query: request.query as object,
+    accept: request.headers.accept,
+    inAccount: storing(bound, operation, request, () => bytes.digest()),
+  }).catch(async (refusal) => {
+    if (!(await bytes.discard())) reply.header('connection', 'close')
+    throw refusal
+  })
+  if (result instanceof Stream) return sendStream(result, 400, reply)
+  const { body, headers } = result
+  // A job that will do the work is answered like that of a JSON body.
+  const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
+  return reply.code(operation.status).headers(headers).type(type).send(body)
+}
+
+/** Answers with a file of all rows. */
+export async function giveFile(
+  mediaType: string,
+  { id, status }: Operation,
+  { filesDb: db }: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { params, query } = request
+  const stream = await answerExport({
+    ...{ db, params, query, mediaType, account: request.caller?.account ?? 0 },
+    export: exports[id as keyof typeof exports] as Export<OperationId>,
+  })
+  return sendStream(stream, status, reply)
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../contract/problem.ts'
+import { chooseMediaType } from './accept.ts'
+import type { Authenticate } from './authentication.ts'
+import { isFile } from './contract.ts'
+import { setHeaders } from './headers.ts'
+import { rejectUnreadableQuery } from './query.ts'
+
+/** What is known from the head of a request: refusals come before its body is read and before a connection is taken. */
+export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bodyMs: number) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    setHeaders(request, reply)
+    rejectNoHost(request)
+    await identifyCaller(request, authenticate)
+    rejectUnacceptable(request)
+    rejectEncoding(request)
+    rejectUnreadableQuery(request)
+    limitArrival(app, request, bodyMs)
+  }
+}
+
+function rejectNoHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new Problem('malformed-body', 'The request has no Host header.')
+}
+
+async function identifyCaller(request: FastifyRequest, authenticate: Authenticate): Promise<void> {
+  const { operation, isOpen } = request.routeOptions.config
+  if (isOpen || (operation && operation.scope === undefined)) return
+  request.caller = await authenticate(request)
+  if (operation?.scope && !request.caller.scopes.has(operation.scope)) {
+    throw new Problem('forbidden', `The token lacks the scope "${operation.scope}".`)
+  }
+}
+
+function rejectUnacceptable(request: FastifyRequest): void {
+  const { accept } = request.headers
+  const answers = request.routeOptions.config.operation?.answers
+  if (accept === undefined || answers === undefined) return
+  if (!chooseMediaType(accept, [...answers, 'application/problem+json']))
+    throw new Problem('not-acceptable', `Send "Accept: ${answers[0]}", or no Accept header.`)
+}
+
+/** A body is there in time; that of a file may take as long as it goes on. */
+function limitArrival(
+  app: FastifyInstance,
+  { raw, headers }: FastifyRequest,
+  bodyMs: number,
+): void {
+  const hasBody = headers['transfer-encoding'] ?? headers['content-length']
+  if (!hasBody || isFile(headers['content-type'])) return
+  const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const refuse = () => app.server.emit('clientError', late, raw.socket)
+  const timer = setTimeout(refuse, bodyMs).unref()
+  for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
+}
+
+/** Bodies are plain UTF-8; files may be compressed. */
+function rejectEncoding(request: FastifyRequest): void {
+  const { headers } = request
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  const encoding = headers['content-encoding'] ?? 'identity'
+  const isTaken =
+    encoding.toLowerCase() === 'identity' || (isGzip(request) && isFile(headers['content-type']))
+  if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) {
+    throw new Problem(
+      'unsupported-media-type',
+      'Send the body as application/json in UTF-8, without Content-Encoding.',
+    )
+  }
+}
+
+/** Whether the body says that it is compressed. */
+export function isGzip({ headers }: FastifyRequest): boolean {
+  return headers['content-encoding']?.toLowerCase() === 'gzip'
+}
