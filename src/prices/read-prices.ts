@@ -4,16 +4,11 @@ import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../next-turn.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
+import { boundMatchingRows, countMatchingRows } from './count-rows.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { LargeRead } from './large-read.ts'
-import {
-  boundMatchingRows,
-  countMatchingRows,
-  type Extras,
-  findMatchingRows,
-  type MatchingRow,
-} from './matching-rows.ts'
+import { type Extras, findMatchingRows, type MatchingRow } from './matching-rows.ts'
 import { priceRowWriter, type WritePriceRow } from './price-rows.ts'
 import { readWantedRows, type WantedRow } from './wanted-rows.ts'
 
