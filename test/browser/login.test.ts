@@ -14,7 +14,7 @@ t.test('with e-mail and password one sees the price lists', async (t) => {
   await page.getByLabel('Password').fill(user.password)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Price lists' }).waitFor()
-  t.ok(await page.getByRole('main').getByText('There are no price lists yet.').isVisible())
+  await page.getByRole('main').getByText('There are no price lists yet.').waitFor()
   t.equal(await page.title(), 'Price lists · Pricewell')
   await page.reload()
   await page.getByRole('heading', { name: 'Price lists' }).waitFor()
