@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Limits } from '../../config.ts'
 import type { Export } from '../../contract/export.ts'
 import { type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
 import { onceInAccount } from '../../database/in-account.ts'
@@ -8,11 +9,14 @@ import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
 import type { Implementation } from '../run-operation.ts'
 import { sendStream } from '../send-stream.ts'
+import { acceptFile, isFileJob, prefersJob } from './accept-file.ts'
 import { answerExport } from './answer-export.ts'
 import { answerFeed, feedResultType } from './answer-feed.ts'
 import type { FeedBytes } from './feed-bytes.ts'
 
-/** Loads a file; one that is refused comes back with its errors when the client accepts a file. */
+/**
+ * Loads a file, or has a job load it; one that is refused comes back with its errors when the client accepts a file.
+ */
 export async function takeFile(
   bytes: FeedBytes,
   { operation, findFaults }: Implementation,
@@ -24,10 +28,12 @@ export async function takeFile(
   // Nothing moves on the connection while all rows are written.
   request.raw.once('end', () => request.raw.setTimeout?.(0))
   const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
-  const result = await answerFeed({
+  const take = isForJob(request, context.limits) ? acceptFile : answerFeed
+  const result = await take({
     ...{ operation, findFaults, bytes, account, context },
     query: request.query as object,
     accept: request.headers.accept,
+    prefer: preferOf(request),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
   }).catch(async (refusal) => {
     if (!(await bytes.discard())) reply.header('connection', 'close')
@@ -37,7 +43,18 @@ export async function takeFile(
   const { body, headers } = result
   // A job that will do the work is answered like that of a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
-  return reply.code(operation.status).headers(headers).type(type).send(body)
+  const status = isFileJob(result) ? 202 : operation.status
+  return reply.code(status).headers(headers).type(type).send(body)
+}
+
+/** Whether the client would rather not wait, or the file is so large that it should not. */
+function isForJob(request: FastifyRequest, { feedAtOnceBytesMax }: Limits): boolean {
+  const bytes = Number(request.headers['content-length'] ?? 0)
+  return prefersJob(preferOf(request)) || bytes > feedAtOnceBytesMax
+}
+
+function preferOf({ headers }: FastifyRequest): string | undefined {
+  return headers.prefer?.toString()
 }
 
 /** Answers with a file of all rows. */

@@ -1,0 +1,40 @@
+import { Answer, type Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import { enqueueJob } from '../../jobs/enqueue.ts'
+import { storeFile } from '../../jobs/file-pieces.ts'
+import { lockPriceList } from '../../price-lists/queries.ts'
+import { findFeedList } from '../../prices/staged-rows.ts'
+import { feedsOfLists } from '../feeds.ts'
+import { asText, type FeedCall } from './answer-feed.ts'
+
+/** Whether a Prefer header (RFC 7240) asks for an answer before the work is done. */
+export function prefersJob(prefer: string | undefined): boolean {
+  return (prefer ?? '').split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
+}
+
+/** Whether an answer, as text, is a job that loads a file. */
+export function isFileJob({ body, headers }: Answer<string>): boolean {
+  return headers.location !== undefined && JSON.parse(body).resource_type === 'file'
+}
+
+/** Stores a file for a job that will load it. Answers the job: it and the whole file are there then. */
+export async function acceptFile(call: FeedCall): Promise<Answer<string>> {
+  return asText(await call.inAccount((trx) => storeForJob(trx, call)))
+}
+
+async function storeForJob(
+  trx: Trx,
+  { operation, bytes, account, query, prefer, context }: FeedCall,
+): Promise<Answer<Schemas['JobInfo']>> {
+  const isOfList = feedsOfLists.includes(operation.id)
+  const list = isOfList ? await findFeedList(trx, account, query) : undefined
+  const { id, lines } = await storeFile(trx, account, bytes)
+  // Jobs of a list have their turn in the order of their ids: nobody may take a later one and be there before.
+  if (list) await lockPriceList(trx, account, list)
+  const { body, headers } = await enqueueJob(trx, context.boss, {
+    ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
+    file: { id, operation: operation.id, mediaType: bytes.mediaType },
+  })
+  const applied = prefersJob(prefer) && { 'preference-applied': 'respond-async' }
+  return new Answer(body, { ...headers, ...applied })
+}
