@@ -5,11 +5,18 @@ import { storeFile } from '../../jobs/file-pieces.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
 import { findFeedList } from '../../prices/staged-rows.ts'
 import { feedsOfLists } from '../feeds.ts'
-import { asText, type FeedCall } from './answer-feed.ts'
+import { asText, type FeedCall, wantsFile } from './answer-feed.ts'
 
-/** Whether a Prefer header (RFC 7240) asks for an answer before the work is done. */
-export function prefersJob(prefer: string | undefined): boolean {
-  return (prefer ?? '').split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
+/** Whether a job is to load a file: the client would rather not wait, or it is so large that nobody should. */
+export function isForJob(call: FeedCall): boolean {
+  const { bytes, context } = call
+  const isLarge = bytes.announced > context.limits.feedAtOnceBytesMax
+  return prefersJob(call) || (isLarge && !wantsFile(call))
+}
+
+/** RFC 7240. */
+function prefersJob({ prefer = '' }: FeedCall): boolean {
+  return prefer.split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
 }
 
 /** Whether an answer, as text, is a job that loads a file. */
@@ -22,10 +29,8 @@ export async function acceptFile(call: FeedCall): Promise<Answer<string>> {
   return asText(await call.inAccount((trx) => storeForJob(trx, call)))
 }
 
-async function storeForJob(
-  trx: Trx,
-  { operation, bytes, account, query, prefer, context }: FeedCall,
-): Promise<Answer<Schemas['JobInfo']>> {
+async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['JobInfo']>> {
+  const { operation, bytes, account, query, context } = call
   const isOfList = feedsOfLists.includes(operation.id)
   const list = isOfList ? await findFeedList(trx, account, query) : undefined
   const { id, lines } = await storeFile(trx, account, bytes)
@@ -35,6 +40,6 @@ async function storeForJob(
     ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
     file: { id, operation: operation.id, mediaType: bytes.mediaType },
   })
-  const applied = prefersJob(prefer) && { 'preference-applied': 'respond-async' }
+  const applied = prefersJob(call) && { 'preference-applied': 'respond-async' }
   return new Answer(body, { ...headers, ...applied })
 }

@@ -66,7 +66,7 @@ export function asText(result: unknown): Answer<string> {
 }
 
 /** Whether the client would rather have its file back than the list of errors. */
-function wantsFile({ accept, bytes }: FeedCall): boolean {
+export function wantsFile({ accept, bytes }: FeedCall): boolean {
   const types = ['application/problem+json', 'application/json', bytes.mediaType]
   return chooseMediaType(accept, types) === bytes.mediaType
 }

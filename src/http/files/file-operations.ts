@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits } from '../../config.ts'
 import type { Export } from '../../contract/export.ts'
 import { type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
 import { onceInAccount } from '../../database/in-account.ts'
@@ -9,9 +8,9 @@ import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
 import type { Implementation } from '../run-operation.ts'
 import { sendStream } from '../send-stream.ts'
-import { acceptFile, isFileJob, prefersJob } from './accept-file.ts'
+import { acceptFile, isFileJob, isForJob } from './accept-file.ts'
 import { answerExport } from './answer-export.ts'
-import { answerFeed, feedResultType } from './answer-feed.ts'
+import { answerFeed, type FeedCall, feedResultType } from './answer-feed.ts'
 import type { FeedBytes } from './feed-bytes.ts'
 
 /**
@@ -28,14 +27,15 @@ export async function takeFile(
   // Nothing moves on the connection while all rows are written.
   request.raw.once('end', () => request.raw.setTimeout?.(0))
   const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
-  const take = isForJob(request, context.limits) ? acceptFile : answerFeed
-  const result = await take({
+  const call: FeedCall = {
     ...{ operation, findFaults, bytes, account, context },
     query: request.query as object,
     accept: request.headers.accept,
-    prefer: preferOf(request),
+    prefer: request.headers.prefer?.toString(),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
-  }).catch(async (refusal) => {
+  }
+  const take = isForJob(call) ? acceptFile : answerFeed
+  const result = await take(call).catch(async (refusal) => {
     if (!(await bytes.discard())) reply.header('connection', 'close')
     throw refusal
   })
@@ -45,16 +45,6 @@ export async function takeFile(
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
   const status = isFileJob(result) ? 202 : operation.status
   return reply.code(status).headers(headers).type(type).send(body)
-}
-
-/** Whether the client would rather not wait, or the file is so large that it should not. */
-function isForJob(request: FastifyRequest, { feedAtOnceBytesMax }: Limits): boolean {
-  const bytes = Number(request.headers['content-length'] ?? 0)
-  return prefersJob(preferOf(request)) || bytes > feedAtOnceBytesMax
-}
-
-function preferOf({ headers }: FastifyRequest): string | undefined {
-  return headers.prefer?.toString()
 }
 
 /** Answers with a file of all rows. */
