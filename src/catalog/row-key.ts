@@ -86,6 +86,27 @@ export function rejectMissing(
   }
 }
 
+/**
+ * The canonical texts of `extensions` of a row that gives each of them once, soundly, beside its fixed keys; undefined
+ * for any other row. Nearly all rows are such, and are read in a third of the time.
+ */
+export function readPlainExtensions(
+  row: PayloadRow,
+  extensions: Column[],
+  fixedKeys: ReadonlySet<string>,
+): string[] | undefined {
+  let others = 0
+  for (const key in row) if (!fixedKeys.has(key)) others++
+  if (others !== extensions.length || 'extensions' in row || 'attributes' in row) return undefined
+  const texts: string[] = []
+  for (const column of extensions) {
+    const value = row[column.name]
+    if (value === undefined || findValueFault(column, value)) return undefined
+    texts.push(canonicalText(value as ColumnValue))
+  }
+  return texts
+}
+
 /** A payload row whose product is fully named. */
 export interface KeyedRow<T> {
   row: T
@@ -102,6 +123,8 @@ export function readRowKeys<T extends { code: string }>(
   errors: RowErrors,
 ): KeyedRow<T>[] {
   return errors.sound(rows).flatMap(({ row, position }) => {
+    const plain = readPlainExtensions(row, extensions, fixedKeys)
+    if (plain) return { row, position, code: row.code, extensions: plain }
     const given = readGivenValues({ row, position }, fixedKeys, { extensions }, errors)
     rejectMissing(given, extensions, position, errors)
     const values = takeValues(given, extensions, position, errors)

@@ -23,8 +23,12 @@ export interface Read {
   errors: RowErrors
 }
 
-/** Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. */
-const rowsAtOnce = 500
+/**
+ * Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. The first are
+ * few, so that Postgres begins at once; later each statement has its price.
+ */
+const firstRows = 250
+const rowsAtOnce = 2000
 
 /** A read with wildcards that has more rows is sent while it is read. */
 const heldRowsMax = 2000
@@ -61,9 +65,13 @@ async function readPlainRows(
   const pieces: Promise<string>[] = []
   let size = 0
   const rows = errors.sound(body.payload)
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+  for (
+    let [from, to] = [0, firstRows];
+    from < rows.length;
+    [from, to] = [to, Math.min(to * 3, to + rowsAtOnce)]
+  ) {
     if (from > 0) await nextTurn()
-    const wanted = readWantedRows(rows.slice(from, from + rowsAtOnce), list, columns, errors)
+    const wanted = readWantedRows(rows.slice(from, to), list, columns, errors)
     if (!wanted.every(isExact)) return undefined
     const piece = findExactRows(trx, list, wanted).then((found) => {
       size += found.length

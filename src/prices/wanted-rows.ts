@@ -1,5 +1,10 @@
 import type { Columns } from '../catalog/columns.ts'
-import { readGivenValues, rejectUnknownKeys, takeValues } from '../catalog/row-key.ts'
+import {
+  readGivenValues,
+  readPlainExtensions,
+  rejectUnknownKeys,
+  takeValues,
+} from '../catalog/row-key.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { PriceList } from '../price-lists/queries.ts'
@@ -32,30 +37,32 @@ export function readWantedRows(
   columns: Columns,
   errors: RowErrors,
 ): WantedRow[] {
-  const { extensions: extensionColumns, attributes: attributeColumns } = columns
   return rows.flatMap(({ row, position }) => {
     rejectFaultyAddress(list, row, position, errors)
-    // Attributes beside a code are ignored, whatever their values.
-    const isNamed = row.code !== undefined
-    const nested = isNamed
-      ? { extensions: extensionColumns }
-      : { extensions: extensionColumns, attributes: attributeColumns }
-    const given = readGivenValues({ row, position }, fixedKeys, nested, errors)
-    const extensions = takeValues(given, extensionColumns, position, errors)
-    if (isNamed) for (const { name } of attributeColumns) given.delete(name)
-    const attributes = takeValues(given, attributeColumns, position, errors)
-    rejectUnknownKeys(given, position, errors)
+    const values = readValues({ row, position }, columns, errors)
     if (errors.has(position)) return []
-    const code = row.code ?? null
-    return [
-      {
-        row,
-        code,
-        extensions,
-        attributes,
-        dimension: dimensionIndex(list, row),
-        date: row.date,
-      },
-    ]
+    const { code = null, date } = row
+    return { row, code, ...values, dimension: dimensionIndex(list, row), date }
   })
+}
+
+function readValues(
+  { row, position }: { row: Schemas['GetPricesRow']; position: number },
+  { extensions: extensionColumns, attributes: attributeColumns }: Columns,
+  errors: RowErrors,
+): Pick<WantedRow, 'extensions' | 'attributes'> {
+  // Attributes beside a code are ignored, whatever their values.
+  const isNamed = row.code !== undefined
+  const plain = isNamed && readPlainExtensions(row, extensionColumns, fixedKeys)
+  if (plain) return { extensions: plain, attributes: attributeColumns.map(() => null) }
+  const nested = {
+    extensions: extensionColumns,
+    ...(!isNamed && { attributes: attributeColumns }),
+  }
+  const given = readGivenValues({ row, position }, fixedKeys, nested, errors)
+  const extensions = takeValues(given, extensionColumns, position, errors)
+  if (isNamed) for (const { name } of attributeColumns) given.delete(name)
+  const attributes = takeValues(given, attributeColumns, position, errors)
+  rejectUnknownKeys(given, position, errors)
+  return { extensions, attributes }
 }

@@ -29,15 +29,20 @@ export async function findPublishedRows(
   return rows[0]?.ids ?? []
 }
 
-/** Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. */
+/**
+ * Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. Rows
+ * are taken by their codes: neighbours are on the same pages.
+ */
 export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RowIds> {
   const input = await inputRows(
     trx,
     [...keyColumns, ...list.price_dimensions.map(priceColumn)],
-    rows.map(({ code, extensions, chunks }, position) => {
-      const prices = chunks.get('')?.prices ?? []
-      return { code, extensions, position, prices }
-    }),
+    rows
+      .map(({ code, extensions, chunks }, position) => {
+        const prices = chunks.get('')?.prices ?? []
+        return { code, extensions, position, prices }
+      })
+      .sort((a, b) => (a.code < b.code ? -1 : 1)),
   )
   const prices = list.price_dimensions.map((_, index) => {
     const given = sql.ref(`input.${priceName(index)}`)
