@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { type Problem, unavailable } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -32,6 +33,12 @@ export async function findOldestJob(
     .limit(1)
     .executeTakeFirst()
   return row?.id
+}
+
+/** Has the account's files that are for no list get their turns in the order of their ids, until the transaction ends. */
+export async function lockFileTurns(trx: Trx, account: number): Promise<void> {
+  const name = JSON.stringify(['file turns', account])
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
 }
 
 /**

@@ -2,6 +2,7 @@ import { Answer, type Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { storeFile } from '../../jobs/file-pieces.ts'
+import { lockFileTurns } from '../../jobs/turn.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
 import { findFeedList } from '../../prices/staged-rows.ts'
 import { feedsOfLists } from '../feeds.ts'
@@ -34,8 +35,8 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   const isOfList = feedsOfLists.includes(operation.id)
   const list = isOfList ? await findFeedList(trx, account, query) : undefined
   const { id, lines } = await storeFile(trx, account, bytes)
-  // Jobs of a list have their turn in the order of their ids: nobody may take a later one and be there before.
-  if (list) await lockPriceList(trx, account, list)
+  // Turns go in the order of ids: nobody may take a later one and be there before.
+  await (list ? lockPriceList(trx, account, list) : lockFileTurns(trx, account))
   const { body, headers } = await enqueueJob(trx, context.boss, {
     ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
     file: { id, operation: operation.id, mediaType: bytes.mediaType },
