@@ -1,10 +1,12 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { send } from '../helpers/operations.ts'
 import { salesOf } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
@@ -102,6 +104,13 @@ t.test('a file that is refused ends the job with the errors of the request', asy
     t.strictSame(await salesOf(account), [], `${name}: nothing was written`)
     t.equal(await piecesOf(account), 0, 'and the file is deleted')
   }
+})
+
+t.test('a refused file counts as refused, not as a fault of the service', async (t) => {
+  const headers = { authorization: `Bearer ${metricsToken}` }
+  const text = (await send(t, service, { method: 'GET', path: '/metrics', headers })).body
+  const outcomes = [...text.matchAll(/job_attempts_total\{kind="load-file",outcome="(\w+)"\}/g)]
+  t.strictSame(outcomes.map(([, outcome]) => outcome).sort(), ['done', 'refused'])
 })
 
 t.test('what stands in the way of the whole file is told by the job, too', async (t) => {
@@ -213,10 +222,26 @@ t.test('another account sees neither the job nor its file', async (t) => {
   t.match(await account.finished(body), { status: 'done' })
 })
 
+t.test('who may not send a file is told before it is read', async (t) => {
+  const account = await service.newAccount(t)
+  const port = await portOf()
+  for (const [authorization, prefix, status] of [
+    ['jwt x.y.z', '', 401],
+    [`jwt ${account.token}`, '/api/v1/prices/bulk_add_products/?price_list_name=none', 404],
+  ] as const) {
+    const headers = { authorization, 'content-type': 'text/csv', 'content-length': '999', ...async }
+    const sent = request({ port, path: prefix || path, method: 'POST', headers })
+    sent.flushHeaders()
+    sent.on('error', () => undefined)
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    t.equal(response.statusCode, status)
+    sent.destroy()
+  }
+})
+
 t.test('the file of a client that goes away in the middle is gone', async (t) => {
   const account = await service.newAccount(t)
-  await service.app.listen({ port: 0 })
-  const { port } = service.app.server.address() as AddressInfo
+  const port = await portOf()
   const headers = { authorization: `jwt ${account.token}`, 'content-type': 'text/csv', ...async }
   const sent = request({ port, path, method: 'POST', headers })
   sent.on('error', () => undefined)
@@ -229,6 +254,11 @@ t.test('the file of a client that goes away in the middle is gone', async (t) =>
   t.equal((await account.get('/api/v1/jobs/')).body.count, 0)
   t.equal(await piecesOf(account), 0)
 })
+
+async function portOf(): Promise<number> {
+  if (!service.app.server.listening) await service.app.listen({ port: 0 })
+  return (service.app.server.address() as AddressInfo).port
+}
 
 async function until(t: Test, isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(10)

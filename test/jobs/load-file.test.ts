@@ -286,7 +286,7 @@ t.test('rows of a list that are refused are named by the job, and none is change
   ]
   for (const [path, body, fault] of files) {
     const { body: job } = await sendTo(shop, path, body)
-    await run(anAttempt(db, shop, job, 0))
+    await t.rejects(run(anAttempt(db, shop, job, 0)), { message: 'invalid-request' })
     const { status, errors } = await shop.finished(job)
     t.match({ status, errors }, { status: 'failed', errors: [fault] })
     t.equal(errors.length, 1)

@@ -5,7 +5,7 @@ import type { Database } from '../../database/pool.ts'
 import { type Attempt, inAttempt, type JobRow, lockCurrent } from '../../jobs/attempt.ts'
 import { endLoaded, endUndone } from '../../jobs/end-job.ts'
 import { readFile } from '../../jobs/file-pieces.ts'
-import type { RunJob } from '../../jobs/run-job.ts'
+import { JobRefused, type RunJob } from '../../jobs/run-job.ts'
 import { type Operation, operations } from '../contract.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { compileBody } from '../validation.ts'
@@ -29,6 +29,7 @@ export function fileLoader(loading: Loading): RunJob {
     } catch (error) {
       if (!isRefusal(error)) throw error
       await endRefused(attempt, error)
+      throw new JobRefused(error.type)
     }
   }
 }
