@@ -76,8 +76,8 @@ export class Stream {
   readonly contentType: string
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
   readonly headers: Record<string, string>
-  /** How many rows it has, where it is rows. */
-  readonly rows: number | undefined
+  /** How many rows it has, where it is rows; of those that are counted as they are sent, so far. */
+  rows: number | undefined
 
   constructor(
     contentType: string,

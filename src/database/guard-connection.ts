@@ -9,12 +9,14 @@ const serverChecksEveryMs = 1000
 /**
  * Makes a new connection safe to lose. One that breaks while a transaction holds it fails the transaction's next
  * statement; without a listener it would end the process too. One on which nothing arrives for longer than a statement
- * may take is closed: the network swallows it. One whose process has died does not work on in the server.
+ * may take is closed, unless it is idle: the network swallows it. One whose process has died does not work on in the server.
  */
 export function guardConnection(client: pg.PoolClient, statementTimeoutMs: number): void {
   client.on('error', () => undefined)
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
+  const { stream } = inside.connection
   stream.setTimeout(statementTimeoutMs + graceMs, () => {
+    if (inside.readyForQuery) return
     stream.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' }))
   })
   // A setting of its own statement: servers on systems that cannot look refuse it, and do without.

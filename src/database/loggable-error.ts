@@ -23,18 +23,23 @@ export function sqlStateOf(error: unknown): string | undefined {
   return isSqlState(code) ? code : sqlStateOf(error.cause)
 }
 
+/** pg-boss reports copies of errors. */
+function isLikeAnError(error: unknown): error is Error & Record<string, unknown> {
+  return typeof error === 'object' && error !== null && 'message' in error
+}
+
 /**
  * An error without row values: those of Postgres carry them in `detail`, `where`, `hint` and `internalQuery`, and
  * sometimes in the message.
  */
 export function loggableError(error: unknown): LoggableError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'not an error', stack: '' }
-  const { code, table, constraint, cause } = error as Error & Record<string, unknown>
+  if (!isLikeAnError(error)) return { type: typeof error, message: 'not an error', stack: '' }
+  const { code, table, constraint, cause } = error
   const isQuoting = isSqlState(code) && quoting.test(code)
   const message = isQuoting ? 'a data exception; its values are left out' : error.message
   const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
   return {
-    type: error.constructor.name,
+    type: error instanceof Error ? error.constructor.name : 'Error',
     message,
     stack: frames?.join('\n') ?? '',
     ...(typeof code === 'string' && { code }),

@@ -11,8 +11,8 @@ declare module 'fastify' {
     /** Why it was refused. */
     problem?: ProblemType
     sqlState?: string | undefined
-    /** How many rows its answer has, where the answer is rows. */
-    rowsAnswered?: number | undefined
+    /** How many rows its answer has, where the answer is rows: of one that is sent piece by piece, those sent. */
+    answered?: { rows?: number | undefined }
   }
 }
 
@@ -57,7 +57,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
     method: request.method,
     client_request_id: clientRequestId(request),
     rows: countRows(request.body),
-    rows_answered: request.rowsAnswered,
+    rows_answered: request.answered?.rows,
     status,
     problem: request.problem,
     sqlstate: request.sqlState,
@@ -90,6 +90,6 @@ function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   const isRead = operationOf(request)?.scope === 'read'
   return {
     rowsWritten: isDone && !isRead ? (countRows(request.body) ?? 0) : 0,
-    rowsRead: isDone && isRead ? (request.rowsAnswered ?? 0) : 0,
+    rowsRead: isDone && isRead ? (request.answered?.rows ?? 0) : 0,
   }
 }

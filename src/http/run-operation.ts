@@ -77,7 +77,7 @@ async function runHandler(
   const result = await (request.span ? request.span.run(handle) : handle())
   const answered: unknown = result instanceof Answer ? result.body : result
   const isText = answered instanceof JsonText || answered instanceof Stream
-  request.rowsAnswered = isText ? answered.rows : countRows(answered)
+  request.answered = isText ? answered : { rows: countRows(answered) }
   return result
 }
 

@@ -21,18 +21,23 @@ function items(name: string, columns: Column[]): RawBuilder<unknown>[] {
 /** Reads a line of these fields. */
 export function matchReader(columns: Columns, extras: Extras): (line: string) => MatchingRow {
   const { extensions, costs, attributes } = columns
+  const costsAt = 5 + extensions.length
+  const attributesAt = costsAt + (extras.costs ? costs.length : 0)
+  const dynamicAt = attributesAt + (extras.attributes ? attributes.length : 0)
   return (line) => {
     const fields = readCopyLine(line)
-    const take = (count: number) => fields.splice(0, count)
-    const [at, id, product, code, price] = take(5)
-    return {
-      ...{ at: Number(at), id: Number(id), product_id: Number(product), code: code as string },
-      price: Number(price),
-      extensions: take(extensions.length) as string[],
-      ...(extras.costs && { costs: take(costs.length).map(numberOrNull) }),
-      ...(extras.attributes && { attributes: take(attributes.length) }),
-      ...(extras.dynamicAttributes && { dynamic_attributes: JSON.parse(fields[0] ?? 'null') }),
+    const match: MatchingRow = {
+      at: Number(fields[0]),
+      id: Number(fields[1]),
+      product_id: Number(fields[2]),
+      code: fields[3] as string,
+      price: Number(fields[4]),
+      extensions: fields.slice(5, costsAt) as string[],
     }
+    if (extras.costs) match.costs = fields.slice(costsAt, attributesAt).map(numberOrNull)
+    if (extras.attributes) match.attributes = fields.slice(attributesAt, dynamicAt)
+    if (extras.dynamicAttributes) match.dynamic_attributes = JSON.parse(fields[dynamicAt] ?? 'null')
+    return match
   }
 }
 

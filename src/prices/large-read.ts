@@ -17,21 +17,12 @@ export class LargeRead {
   readonly wanted: WantedRow[]
   readonly extras: Extras
   readonly write: WritePriceRow
-  /** How many they are. */
-  readonly rows: number
 
-  constructor(
-    pricing: Pricing,
-    wanted: WantedRow[],
-    extras: Extras,
-    write: WritePriceRow,
-    rows: number,
-  ) {
+  constructor(pricing: Pricing, wanted: WantedRow[], extras: Extras, write: WritePriceRow) {
     this.pricing = pricing
     this.wanted = wanted
     this.extras = extras
     this.write = write
-    this.rows = rows
   }
 }
 
@@ -42,15 +33,21 @@ const stalledMs = 30_000
 export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Promise<Stream> {
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
-      const lines = await copyMatching(trx, read)
+      const chunks = await copyMatching(trx, read)
+      const sent = (rows: number) => {
+        answer.rows = (answer.rows ?? 0) + rows
+      }
       const pieces: Readable = Readable.from(
-        untilStalled(writePieces(lines, read), () => pieces.destroy(new Error('client stalled'))),
+        untilStalled(writePieces(chunks, read, sent), () =>
+          pieces.destroy(new Error('client stalled')),
+        ),
       )
       const open = (gone: AbortSignal) => {
         gone.addEventListener('abort', () => pieces.destroy())
         return pieces
       }
-      resolve(new Stream('application/json; charset=utf-8', open, {}, read.rows))
+      const answer = new Stream('application/json; charset=utf-8', open)
+      resolve(answer)
       await finished(pieces)
     }).catch(reject)
   })
@@ -63,7 +60,7 @@ async function copyMatching(
   const { rows } = await sql<{ stream: Readable }>`
     copy (
       select ${copiedFields(columns, extras)}
-      from (${selectAllMatching(list, columns, wanted, extras)}) as matching ${orderBy(columns)}
+      from (${selectAllMatching(list, columns, wanted, extras)}) as matching ${orderBy(columns, wanted)}
     ) to stdout ${new CopyTarget()}`.execute(trx)
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }
@@ -72,6 +69,7 @@ async function copyMatching(
 async function* writePieces(
   chunks: AsyncIterable<string>,
   { pricing: { columns }, wanted, extras, write }: LargeRead,
+  sent: (rows: number) => void,
 ): AsyncGenerator<string> {
   const readMatch = matchReader(columns, extras)
   const writeLine = (line: string) => {
@@ -86,6 +84,7 @@ async function* writePieces(
     if (lines.length === 0) continue
     yield separator + lines.map(writeLine).join(',')
     separator = ','
+    sent(lines.length)
   }
   yield separator === '[' ? '[]' : ']'
 }

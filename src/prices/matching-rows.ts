@@ -4,11 +4,11 @@ import { extensionKey } from '../catalog/row-key.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
-import { isPublished } from '../price-lists/publication.ts'
+import { isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { isExact } from './exact-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
-import { matches, matchesAttributes, orderBy } from './wildcards.ts'
+import { matchesAttributes, matchesExtensions, orderBy } from './wildcards.ts'
 
 /** What the published list has for a wanted row. */
 export interface MatchingRow {
@@ -46,27 +46,8 @@ export async function findMatchingRows(
   const isInOrder = wanted.every(isExact)
   const { rows } = await sql<MatchingRow>`
     select * from (${selectAllMatching(list, columns, wanted, extras)}) as matching
-    ${isInOrder ? sql`` : orderBy(columns)}`.execute(trx)
+    ${isInOrder ? sql`` : orderBy(columns, wanted)}`.execute(trx)
   return isInOrder ? rows.sort((a, b) => a.at - b.at) : rows
-}
-
-/** How many rows match, without reading them. Input rows that name the same are matched once and counted as often. */
-export async function countMatchingRows(
-  trx: Trx,
-  list: PriceList,
-  columns: Columns,
-  wanted: WantedRow[],
-): Promise<number> {
-  const alike = [
-    ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
-  ].map(([, rows]) => rows)
-  const distinct = alike.map(([row]) => row as WantedRow)
-  const extras = { costs: false, dynamicAttributes: false, attributes: false }
-  const { rows } = await sql<{ at: number; count: number }>`
-    select at, count(*) as count
-    from (${selectAllMatching(list, columns, distinct, extras)}) as matching
-    group by at`.execute(trx)
-  return rows.reduce((sum, { at, count }) => sum + count * (alike[at]?.length ?? 0), 0)
 }
 
 type PlacedRow = WantedRow & { at: number }
@@ -82,13 +63,12 @@ export function selectAllMatching(
   const byKey = rows.filter(isExact)
   const byCode = rows.filter((row) => row.code !== null && !isExact(row))
   const byAnything = rows.filter((row) => row.code === null)
-  const matchesExtensions = matches(columns.extensions, sql`r.extensions`, sql`input.extensions`)
   const parts = [
     { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
-    { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions}` },
+    { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}` },
     {
       rows: byAnything,
-      on: sql`${matchesExtensions} and ${matchesAttributes(list, columns, byAnything)}`,
+      on: sql`${matchesExtensions(columns, byAnything)} and ${matchesAttributes(list, columns, byAnything)}`,
     },
   ].filter(({ rows }) => rows.length > 0)
   const selects = parts.map(({ rows, on }) => selectMatching(list, rows, on, extras))
@@ -107,9 +87,8 @@ function selectMatching(
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? sql`, pa.attributes` : sql``}
     from ${inputRows(rows)}
-    join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and ${on} and ${isPublished}
+      and ${on} and ${isPublishedNow(list)}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }

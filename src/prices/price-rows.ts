@@ -28,10 +28,9 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
   return (wanted, match) => {
     const { price_dimension = onlyDimension, promotion } = wanted.row
-    const { active_price, promotions } = priceOf(
-      { ...match, dimension: price_dimension },
-      promotion,
-    )
+    const { code, extensions, attributes = null, price } = match
+    const promotedRow = { code, extensions, attributes, dimension: price_dimension, price }
+    const { active_price, promotions } = priceOf(promotedRow, promotion)
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
     const prices = `"active_price":${active_price},"promotions":${promoted}`

@@ -4,15 +4,11 @@ import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../next-turn.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
+import { boundMatchingRows, countMatchingRows } from './count-rows.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { LargeRead } from './large-read.ts'
-import {
-  countMatchingRows,
-  type Extras,
-  findMatchingRows,
-  type MatchingRow,
-} from './matching-rows.ts'
+import { type Extras, findMatchingRows, type MatchingRow } from './matching-rows.ts'
 import { priceRowWriter, type WritePriceRow } from './price-rows.ts'
 import { readWantedRows, type WantedRow } from './wanted-rows.ts'
 
@@ -101,10 +97,12 @@ async function readOtherRows(
   const { list, columns } = pricing
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
-  if (!wanted.every(isExact)) {
-    const count = await countMatchingRows(trx, list, columns, wanted)
+  const most = await boundMatchingRows(trx, list, wanted, rowsMax)
+  if (most > heldRowsMax) {
+    // A count takes half as long as the read itself: it is made where the list is not small enough without.
+    const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
     if (count > rowsMax) throw tooLarge(rowsMax, count)
-    if (count > heldRowsMax) return new LargeRead(pricing, wanted, extras, write, count)
+    if (count > heldRowsMax) return new LargeRead(pricing, wanted, extras, write)
   }
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   if (found.length > rowsMax) throw tooLarge(rowsMax, found.length)

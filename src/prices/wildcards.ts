@@ -4,7 +4,7 @@ import type { PriceList } from '../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** SQL that is true where each column equals the text of the input row, or that is null. */
-export function matches(
+function matches(
   columns: Column[],
   texts: RawBuilder<unknown>,
   wanted: RawBuilder<unknown>,
@@ -14,6 +14,12 @@ export function matches(
     return sql`(${wanted}${place} is null or ${texts}${place} = ${wanted}${place})`
   })
   return each.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(each, sql` and `)})`
+}
+
+/** SQL that is true where the extensions are those that the input row names. Only those that some row names are compared. */
+export function matchesExtensions({ extensions }: Columns, rows: WantedRow[]): RawBuilder<boolean> {
+  const named = extensions.filter((_, index) => rows.some((row) => row.extensions[index] !== null))
+  return matches(named, sql`r.extensions`, sql`input.extensions`)
 }
 
 /**
@@ -38,11 +44,12 @@ export function matchesAttributes(
 }
 
 /** Payload order, then code and extensions: numbers order as numbers, everything else as text in code point order. */
-export function orderBy(columns: Columns): RawBuilder<unknown> {
+export function orderBy(columns: Columns, wanted: WantedRow[]): RawBuilder<unknown> {
   const keys = columns.extensions.map(({ type, ordinal }) =>
     type === 'integer' || type === 'number'
       ? sql`(extensions[${ordinal}::integer])::numeric`
       : sql`extensions[${ordinal}::integer]`,
   )
-  return sql`order by ${sql.join([sql`at`, sql`code`, ...keys])}`
+  const place = wanted.length > 1 ? [sql`at`] : []
+  return sql`order by ${sql.join([...place, sql`code`, ...keys])}`
 }

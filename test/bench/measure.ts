@@ -32,7 +32,10 @@ export interface Result {
   verdict: 'aim' | 'floor' | 'below' | ''
 }
 
-/** Runs a measure `rounds` times, both sides in turns, after one round that is not counted; answers the medians. */
+/** Rounds that are not counted: both sides are measured warm, as they are all day. */
+const warmingRounds = 3
+
+/** Runs a measure `rounds` times, both sides in turns, when they are warm; answers the medians. */
 export async function run(
   measure: Measure,
   service: BenchService,
@@ -41,10 +44,10 @@ export async function run(
   await measure.prepare(service)
   const ours: number[] = []
   const bare: number[] = []
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmingRounds + rounds; round++) {
     const a = await measure.ours(service, round)
     const b = await measure.bare?.(service, round)
-    if (round === 0) continue
+    if (round < warmingRounds) continue
     ours.push(a)
     if (b !== undefined) bare.push(b)
   }

@@ -26,7 +26,8 @@ t.test('an error of Postgres is logged without the values of rows', async (t) =>
     )
     t.equal(error?.code, code, text)
     const wrapped = new Error('a job failed', { cause: error })
-    for (const logged of [loggableError(error), loggableError(wrapped)]) {
+    const copied = { ...error, message: error.message, stack: error.stack, queue: 'jobs' }
+    for (const logged of [error, wrapped, copied].map(loggableError)) {
       t.notMatch(JSON.stringify(logged), secret, `${code}: no value`)
       t.match(JSON.stringify(logged), code, `${code}: the state`)
       for (const key of ['detail', 'where', 'hint', 'internalQuery', 'parameters', 'query'])

@@ -31,16 +31,22 @@ t.test('a transaction may be busy elsewhere, and a connection idle, for longer',
   const database = await cloneDatabase()
   t.teardown(() => database.drop())
   const errors: Error[] = []
-  const db = openDatabase(database.url, { ...options, onError: (error) => errors.push(error) })
-  await sql`select 1`.execute(db)
+  const onError = (error: Error) => errors.push(error)
+  const db = openDatabase(database.url, { ...options, onError, statementTimeoutMs: 100 })
+  const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`
+  const { rows: before } = await pid.execute(db)
   await db.transaction().execute(async (trx) => {
     await sql`select 1`.execute(trx)
-    await new Promise((resolve) => setTimeout(resolve, 1200))
+    await new Promise((resolve) => setTimeout(resolve, longerThanGuarded))
     await sql`select 1`.execute(trx)
   })
+  await new Promise((resolve) => setTimeout(resolve, longerThanGuarded))
+  t.strictSame((await pid.execute(db)).rows, before, 'it is still the same connection')
   await db.destroy()
   t.strictSame(errors, [])
 })
+
+const longerThanGuarded = 2300
 
 /** Waits until the server has ended what the client gave up. */
 async function untilNoneRuns(url: string): Promise<void> {
