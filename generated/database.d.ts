@@ -87,6 +87,13 @@ export interface CompetitorSchemas {
   is_dated: boolean;
 }
 
+export interface FilePieces {
+  account_id: number;
+  bytes: Buffer;
+  file_id: string;
+  number: number;
+}
+
 export interface IdempotencyKeys {
   account_id: number;
   body: string;
@@ -105,11 +112,14 @@ export interface Jobs {
   error: Generated<number>;
   errors: Generated<Json>;
   faults: Generated<number>;
+  file_id: string | null;
   finished: Generated<number>;
   finished_at: Date | null;
   id: Generated<number>;
   kind: string;
-  price_list_id: number;
+  media_type: string | null;
+  operation: string | null;
+  price_list_id: number | null;
   product_ids: ArrayType<number> | null;
   result: Json | null;
   row_ids: ArrayType<number> | null;
@@ -209,6 +219,7 @@ export interface DB {
   catalog_columns: CatalogColumns;
   competitor_prices: CompetitorPrices;
   competitor_schemas: CompetitorSchemas;
+  file_pieces: FilePieces;
   idempotency_keys: IdempotencyKeys;
   jobs: Jobs;
   price_list_rows: PriceListRows;

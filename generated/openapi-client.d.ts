@@ -757,7 +757,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a job
-         * @description Ends a job that is waiting or running. A job publishes all of its work at its end, so nothing of a cancelled job
+         * @description Ends a job that is waiting or running. A job publishes, or writes, all of its work at its end, so nothing of a cancelled job
          *     was ever seen by readers; what it had prepared is undone before this call answers. A job that has ended is a
          *     conflict (409 `job-ended`).
          */
@@ -1681,44 +1681,43 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description Which call started the job, `bulk_add_products` or `sync_with_catalog`.
+         * @description Which call started the job, `bulk_add_products` or `sync_with_catalog`; `load-file` for a file that any call took.
          * @enum {string}
          */
-        JobKind: "add-products" | "sync-with-catalog";
+        JobKind: "add-products" | "sync-with-catalog" | "load-file";
         Progress: {
-            /** @description Products to handle; of a sync a first number, at most 10,000, until the job begins. */
+            /** @description Products to handle; of a sync a first number, at most 10,000, until the job begins. Of a file its lines, which may be a few more than its rows, and its rows when the job is done. */
             total: number;
-            /** @description Products handled so far; never falls. */
+            /** @description Products handled so far, or rows of a file read and checked; never falls. When all are read, they are written at one go. */
             finished: number;
-            /** @description Products that could not be handled. */
+            /** @description Products that could not be handled; of a file that was refused, how many errors its rows have. */
             error: number;
         };
+        /**
+         * @description What the job works on; `file` for a file that it loads.
+         * @enum {string}
+         */
+        JobResource: "published-price-list" | "file";
         JobInfo: {
             /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
-            /**
-             * @description What the job works on.
-             * @constant
-             */
-            resource_type: "published-price-list";
+            resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
         };
         JobSummary: {
             /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
-            /**
-             * @description What the job works on.
-             * @constant
-             */
-            resource_type: "published-price-list";
+            resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description Id of the price list that the job works on. */
-            price_list_id: components["schemas"]["Id"];
-            /** @description Name of the price list; absent when the list has been deleted. */
+            /** @description Id of the price list that the job works on; absent for a file that is for none. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description Name of the price list; absent when the list has been deleted, and without a list. */
             price_list_name?: components["schemas"]["Text"];
+            /** @description For a file, the operation that took it, by its `operationId` in this document. */
+            operation?: string;
             /**
              * Format: date-time
              * @description When the job was accepted.
@@ -1734,17 +1733,15 @@ export interface components {
             /** @description Id of the job. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
-            /**
-             * @description What the job works on.
-             * @constant
-             */
-            resource_type: "published-price-list";
+            resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description Id of the price list that the job works on. */
-            price_list_id: components["schemas"]["Id"];
-            /** @description Name of the price list; absent when the list has been deleted. */
+            /** @description Id of the price list that the job works on; absent for a file that is for none. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description Name of the price list; absent when the list has been deleted, and without a list. */
             price_list_name?: components["schemas"]["Text"];
+            /** @description For a file, the operation that took it, by its `operationId` in this document. */
+            operation?: string;
             /**
              * Format: date-time
              * @description When the job was accepted.
@@ -1756,14 +1753,26 @@ export interface components {
              */
             finished_at?: string;
             /** @description What the call would have answered had it run at once; there when the status is `done`. */
-            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"];
-            /** @description Why the job failed; empty otherwise. */
-            errors: {
-                /** @description A word for programs. */
-                code: string;
-                /** @description A sentence for people. */
-                message: string;
-            }[];
+            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"];
+            /**
+             * @description Why the job failed; empty otherwise. Of a file with bad rows the first 1,000 errors, as they are in the answer
+             *     to a file that is loaded at once.
+             */
+            errors: components["schemas"]["JobError"][];
+        };
+        JobError: {
+            /** @description A word for programs: an `ErrorCode` for what is wrong with a row, else a `ProblemType`. */
+            code: string;
+            /** @description A sentence for people. */
+            message: string;
+            /** @description JSON Pointer into the array of the file's rows; for a column of a CSV file, `#/columns/<name>`. */
+            pointer?: string;
+            /** @description Index of the row in the file, from 0. */
+            row?: number;
+            /** @description Line of the file on which the row begins, from 1. */
+            line?: number;
+            /** @description The field of the row. */
+            field?: string;
         };
         JobPage: {
             count: components["schemas"]["Count"];
@@ -1869,6 +1878,38 @@ export interface components {
         ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys";
     };
     responses: {
+        /**
+         * @description The file is stored, and the job will load it; it goes on whatever becomes of the connection or of the service. A
+         *     file for a price list is a job of that list and waits for its turn; the other files of an account are loaded one
+         *     after the other. Both go in the order in which they were accepted.
+         *
+         *     The job takes all rows or none. Its `result` is what the call would have answered, its `errors` are those of a
+         *     refused file. Above 100 products a file of products for a list is loaded by this same job, too. Nothing of the
+         *     file is kept when the job has ended.
+         */
+        FileAccepted: {
+            headers: {
+                Location: components["headers"]["JobLocation"];
+                "Preference-Applied": components["headers"]["PreferenceApplied"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": 9,
+                 *       "status": "progress",
+                 *       "resource_type": "file",
+                 *       "progress": {
+                 *         "total": 250000,
+                 *         "finished": 0,
+                 *         "error": 0
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JobInfo"];
+            };
+        };
         /** @description Malformed JSON, a wrong shape, or bad rows; all bad rows are listed and nothing was written. */
         BadRequest: {
             headers: {
@@ -2128,6 +2169,12 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
+         * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+         *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+         * @example respond-async
+         */
+        Prefer: string;
+        /**
          * @description For a file, the name of the price list; a JSON body names it itself.
          * @example Retail 2026
          */
@@ -2153,6 +2200,11 @@ export interface components {
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
+        /**
+         * @description `respond-async`, when the request preferred it.
+         * @example respond-async
+         */
+        PreferenceApplied: string;
         /**
          * @description The state of the thing, a strong tag to send as `If-Match`.
          * @example "3"
@@ -2377,6 +2429,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -2450,6 +2508,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -2909,6 +2968,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -2963,6 +3028,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -2997,6 +3063,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -3057,6 +3129,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3269,6 +3342,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -3332,6 +3411,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3358,6 +3438,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -3432,6 +3518,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3568,6 +3655,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -3637,6 +3730,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3856,6 +3950,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -3918,6 +4018,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -4012,6 +4113,12 @@ export interface operations {
                  *     another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
+                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -4080,6 +4187,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

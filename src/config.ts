@@ -56,6 +56,8 @@ export interface Limits {
   readonly readRowsMax: number
   /** A CSV or NDJSON file, decoded. */
   readonly feedBytesMax: number
+  /** A file with a larger Content-Length is loaded by a job. */
+  readonly feedAtOnceBytesMax: number
   /** Rows in one CSV or NDJSON file. */
   readonly feedRowsMax: number
 }
@@ -105,6 +107,7 @@ export function readConfig(environment: Environment): Config {
       rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
       readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
       feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
+      feedAtOnceBytesMax: integer('FEED_JOB_MB', 256, 0, 65_536) * 1024 * 1024,
       feedRowsMax: integer('FEED_ROWS_MAX', 10_000_000, 1, 100_000_000),
     }),
     load: loadLimits(integer),

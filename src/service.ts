@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import type { Context } from './contract/operation.ts'
 import { CopyingClient } from './database/copy.ts'
 import { migrate } from './database/migrate.ts'
 import { type Database, openDatabase, type PoolOptions, poolUse } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
 import { type DatabaseServer, openDatabaseServer, readJwtSecret } from './database/server.ts'
 import { whenAvailable } from './database/when-available.ts'
+import { fileLoader } from './http/files/load-file.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
 import { findQueueState } from './jobs/queue-state.ts'
 import { startRetention } from './jobs/retention.ts'
@@ -54,8 +56,12 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
     onStatement: tracing?.statement,
   })
   const boss = createBoss(server.url, { supervise: config.role !== 'api', onError })
+  const context: Context = {
+    ...{ limits: config.limits, boss, stopping: stopping.signal },
+    jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
+  }
   const app = await buildApp({
-    ...{ config, limits: config.limits, boss },
+    ...{ ...context, config },
     ...{
       db: pools.writes,
       readingDb: pools.reads,
@@ -63,8 +69,6 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
       filesDb: pools.files,
       healthDb: pools.health,
     },
-    jwtSecret: new TextEncoder().encode(readJwtSecret(config)),
-    stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
     telemetry,
   })
@@ -72,7 +76,10 @@ async function startOn(server: DatabaseServer, config: Config): Promise<Service>
   if (config.role !== 'api') {
     await startWorkers({
       ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft, tidy: tidyList },
-      runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      runners: {
+        ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+        'load-file': fileLoader({ db: pools.loads, context }),
+      },
       log: (fields, message) => app.log['err' in fields ? 'error' : 'info'](fields, message),
       watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
     })
@@ -109,7 +116,7 @@ function openPools(
   url: string,
   connectionsMax: number,
   listeners: Pick<PoolOptions, 'onError' | 'onStatement'>,
-): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'health', Database> {
+): Record<'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'loads' | 'health', Database> {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
       ...{ name, ...listeners, connectionsMax, client: CopyingClient },
@@ -130,6 +137,11 @@ function openPools(
     jobs: open('jobs', {
       ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
       ...{ statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 },
+    }),
+    // A file of a job, in one transaction.
+    loads: open('loads', {
+      ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
+      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 60_000 },
     }),
     health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),
   }

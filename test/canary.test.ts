@@ -104,6 +104,30 @@ t.test('a job that fails on a row', async (t) => {
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
 })
 
+t.test('files that jobs load', async (t) => {
+  const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
+  const load = async (...rows: string[]) => {
+    const file = ['transaction_id,code,extension,quantity,revenue', ...rows].join('\n')
+    return (await shop.send('POST', salesPath, file, headers)).body
+  }
+  const good = `${canary},${canary},${canary},1,${price}`
+  t.match(await shop.finished(await load(good)), { status: 'done' })
+  const refused = [
+    ...[`${good},${canary}`, `${canary},${canary},${canary},${canary},1`],
+    ...[`${canary},A,,1,1`, `${canary},B,,1,1`, `"${canary}`],
+  ]
+  for (const row of [refused, refused.slice(0, -1), refused.slice(2, 4)])
+    t.match(await shop.finished(await load(...row)), { status: 'failed' })
+  const change = `add constraint c check (quantity < 5)`
+  await select(service.url, `alter table sales ${change}`)
+  const job = await load(good.replace(',1,', ',7,'))
+  const outputs = () =>
+    select(service.url, `select from pgboss.job where name = 'file' and output is not null`)
+  while ((await outputs()).length === 0);
+  await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+  t.strictSame(await select(service.url, 'select from file_pieces'), [])
+})
+
 t.test('nothing of it is told to others', async (t) => {
   const paths = ['price_list/', 'sales_history/', 'jobs/', 'agreement/', 'product_catalog/']
   const answers = await Promise.all(paths.map((path) => other.get(`/api/v1/${path}`)))

@@ -46,6 +46,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     limits: {
       ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
       ...{ feedBytesMax: 4096 * 1024 * 1024, feedRowsMax: 10_000_000 },
+      feedAtOnceBytesMax: 256 * 1024 * 1024,
     },
     load: {
       bodiesInFlightBytesMax: 256 * 1024 * 1024,
@@ -78,6 +79,7 @@ t.test('an empty value is as good as none', async (t) => {
     'READ_ROWS_MAX',
     'FEED_LIMIT_MB',
     'FEED_ROWS_MAX',
+    'FEED_JOB_MB',
     ...loadNames,
     'JWT_JWKS_URL',
     'JWT_ISSUER',
@@ -105,6 +107,7 @@ t.test('each setting is read', async (t) => {
     READ_ROWS_MAX: '3',
     FEED_LIMIT_MB: '4',
     FEED_ROWS_MAX: '5',
+    FEED_JOB_MB: '3',
     ...Object.fromEntries(loadNames.map((name, index) => [name, String(index + 4)])),
   })
   t.strictSame(config, {
@@ -125,7 +128,7 @@ t.test('each setting is read', async (t) => {
     role: 'worker',
     limits: {
       ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
-      ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5 },
+      ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5, feedAtOnceBytesMax: 3 * 1024 * 1024 },
     },
     load: {
       bodiesInFlightBytesMax: 4 * 1024 * 1024,
@@ -155,6 +158,7 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
     ['FEED_LIMIT_MB', ['0', '65537', 'x'], /FEED_LIMIT_MB must be .* from 1 to 65536/],
+    ['FEED_JOB_MB', ['-1', '65537', 'x'], /FEED_JOB_MB must be .* from 0 to 65536/],
     ['FEED_ROWS_MAX', ['0', '100000001', 'x'], /FEED_ROWS_MAX must be .* from 1 to 100000000/],
     ['BODIES_IN_FLIGHT_MB', ['0', '65537'], /BODIES_IN_FLIGHT_MB must be .* from 1 to 65536/],
     ['DATABASE_CONNECTIONS', ['0', '1001'], /DATABASE_CONNECTIONS must be .* from 1 to 1000,/],

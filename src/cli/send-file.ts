@@ -1,5 +1,7 @@
-import type { Schemas } from '../client/index.ts'
+import { randomUUID } from 'node:crypto'
+import { isJob, JobFailed, Problem, type Schemas } from '../client/index.ts'
 import type { FeedFile } from './feed-file.ts'
+import { followLoad } from './follow-load.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
@@ -12,6 +14,8 @@ export interface Load extends Shared {
   file: FeedFile
   /** Equal keys within a day are one load. */
   key: string
+  /** Whether a job is to load it. */
+  job?: true | undefined
   onBytes: (bytes: number) => void
 }
 
@@ -19,29 +23,41 @@ export interface Load extends Shared {
 export type Loaded = Pick<Schemas['FeedResult'], 'rows'> &
   Partial<Schemas['FeedResult']> & { isReplayed: boolean }
 
-/** Sends a file in one request, which takes all of its rows or none. Throws a `Problem` with the bad lines. */
+/**
+ * Sends a file in one request, which takes all of its rows or none, and follows the job where one does the work. Throws a
+ * `Problem` with the bad lines. A job that failed and had been asked for before is asked for anew.
+ */
 export async function sendFile(load: Load): Promise<Loaded> {
   const { data, response } = await post(load, 'application/vnd.pricewell.feed+json')
-  return {
-    ...(data as unknown as Schemas['FeedResult']),
-    isReplayed: response.headers.has('idempotent-replayed'),
+  const isReplayed = response.headers.has('idempotent-replayed')
+  if (!isJob(data)) return { ...(data as unknown as Schemas['FeedResult']), isReplayed }
+  try {
+    return { ...(await followLoad(load, data)), isReplayed }
+  } catch (error) {
+    const isJobs = error instanceof JobFailed || error instanceof Problem
+    if (!isReplayed || !isJobs) throw error
+    return sendFile({ ...load, key: `${load.key}-${data.id}` })
   }
 }
 
 /** Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. */
 export async function writeRejects(load: Load, target: string): Promise<void> {
-  const { data } = await post(load, load.file.mediaType, 'stream')
+  const { data } = await post(
+    { ...load, key: randomUUID(), job: undefined },
+    load.file.mediaType,
+    'stream',
+  )
   await writeTo(target, data as unknown as ReadableStream<Uint8Array>)
 }
 
 /** Sends a file and answers what the service answers. */
-export function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
+function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
   // Every feed takes the same; the types of one stand for all.
   const path = feeds[kind].path as typeof feeds.prices.path
   return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
     params: {
       query: list === undefined ? {} : { price_list_name: list },
-      header: { 'Idempotency-Key': key },
+      header: { 'Idempotency-Key': key, ...(load.job && { Prefer: 'respond-async' }) },
     },
     headers: {
       accept: `${accept}, application/problem+json;q=0.5`,

@@ -35,7 +35,12 @@ export type Call<M extends Method> = <
 >(
   path: Path,
   ...init: undefined extends Init ? [Init?] : [Init]
-) => Promise<Answer<Extract<paths[Path][M], object>, Init>>
+) => Promise<Answer<Done<Extract<paths[Path][M], object>>, Init>>
+
+/** The operation without the answer to a file that a job will load, which nothing but a file gets. */
+type Done<Operation extends object> = Operation extends { responses: infer Responses }
+  ? Omit<Operation, 'responses'> & { responses: Omit<Responses, 202> }
+  : Operation
 
 /** The operations of the service by method and path, as the contract has them. */
 export interface PricewellClient {

@@ -16,12 +16,17 @@ export class JobFailed extends Error {
   readonly job: Job
 
   constructor(job: Job) {
-    super([`Job ${job.id}: ${job.status}.`, ...job.errors.map(({ message }) => message)].join(' '))
+    super([`Job ${job.id}: ${job.status}.`, ...job.errors.slice(0, 3).map(sentence)].join(' '))
     this.job = job
   }
 }
 
-/** Whether a call answered a job, which it does above 100 products, instead of the result. */
+/** A faulty row of a file is named before what is wrong with it. */
+function sentence({ pointer, message }: Job['errors'][number]): string {
+  return pointer ? `${pointer}: ${message}` : message
+}
+
+/** Whether a call answered a job, which it does above 100 products and for a file on request, instead of the result. */
 export function isJob(answer: object): answer is JobInfo {
   return 'resource_type' in answer && 'progress' in answer
 }

@@ -59,7 +59,10 @@ export type FeedOperation = {
 
 /** What a feed is opened with. */
 export interface FeedRequest<Id extends OperationId>
-  extends Pick<OperationRequest<Id>, 'account' | 'query'> {}
+  extends Pick<OperationRequest<Id>, 'account' | 'query'> {
+  /** The job that loads the file; undefined: its request does. */
+  job?: number | undefined
+}
 
 /** How an operation takes its rows from a file: CSV or NDJSON of any length. */
 export type Feed<Id extends OperationId> = (

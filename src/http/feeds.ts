@@ -2,11 +2,19 @@ import { feedAgreements } from '../agreements/upsert-agreements.ts'
 import { feedProducts } from '../catalog/upsert-products.ts'
 import { feedCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
+import type { OperationId } from '../contract/operation.ts'
 import { feedAddedProducts } from '../prices/feed-added-products.ts'
 import { feedDynamicAttributes } from '../prices/feed-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feed-prices.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
 import { feedSales } from '../sales-history/upsert-sales.ts'
+
+/** Those whose rows belong to the price list that the query names. */
+export const feedsOfLists: readonly OperationId[] = [
+  'addProducts',
+  'updatePrices',
+  'updateDynamicAttributes',
+]
 
 type Feeds = { [Id in FeedOperation]: Feed<Id> }
 

@@ -19,7 +19,15 @@ export class AttemptLost extends Error {}
 /** What a runner needs of its job. */
 export type JobRow = Pick<
   Selectable<Jobs>,
-  'account_id' | 'id' | 'price_list_id' | 'kind' | 'finished' | 'product_ids'
+  | 'account_id'
+  | 'id'
+  | 'price_list_id'
+  | 'kind'
+  | 'finished'
+  | 'product_ids'
+  | 'operation'
+  | 'media_type'
+  | 'file_id'
 >
 
 /** A job as it is taken up. */
@@ -39,6 +47,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
       .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished', 'product_ids'])
+      .returning(['operation', 'media_type', 'file_id'])
       .executeTakeFirst(),
   )
   return row ?? lost()
@@ -50,25 +59,33 @@ export function inAttempt<T>(
   work: (trx: Trx, job: CurrentJob) => Promise<T>,
 ): Promise<T> {
   attempt.signal.throwIfAborted()
-  return inAccount(attempt.db, attempt.account, async (trx) => {
-    const row = await trx
-      .selectFrom('jobs')
-      .select(['account_id', 'id', 'price_list_id'])
-      .where('account_id', '=', attempt.account)
-      .where('id', '=', attempt.job)
-      .where('status', '=', 'progress')
-      .where('attempt', '=', attempt.number)
-      .forUpdate()
-      .executeTakeFirst()
-    return work(trx, row ?? lost())
-  })
+  return inAccount(attempt.db, attempt.account, async (trx) =>
+    work(trx, await lockCurrent(trx, attempt)),
+  )
 }
 
-/** Notes how many products are handled; the number never falls. */
+/** The job, locked until the transaction ends, which may commit only while this attempt is the current one. Throws AttemptLost. */
+export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {
+  const row = await trx
+    .selectFrom('jobs')
+    .select(['account_id', 'id', 'price_list_id'])
+    .where('account_id', '=', attempt.account)
+    .where('id', '=', attempt.job)
+    .where('status', '=', 'progress')
+    .where('attempt', '=', attempt.number)
+    .forUpdate()
+    .executeTakeFirst()
+  return row ?? lost()
+}
+
+/** Notes how many products or rows are handled; the number never falls, and is never over the total. */
 export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
   await trx
     .updateTable('jobs')
-    .set({ finished: sql`greatest(finished, ${finished}::integer)` })
+    .set({
+      finished: sql`greatest(finished, ${finished}::integer)`,
+      total: sql`greatest(total, ${finished}::integer)`,
+    })
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)
     .execute()

@@ -1,21 +1,30 @@
 import { sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { fromKysely } from 'pg-boss'
-import { Answer, type Schemas } from '../contract/operation.ts'
+import { Answer, type OperationId, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
-import { type ListTurn, listQueue } from './queue.ts'
+import { fileQueue, listQueue, type Turn } from './queue.ts'
 
-export type JobKind = 'add-products' | 'sync-with-catalog'
+export type JobKind = Schemas['JobKind']
 
 export interface NewJob {
   account: number
-  priceListId: number
+  /** null: a file that is for no list. */
+  priceListId: number | null
   kind: JobKind
-  /** How many products it will handle. */
+  /** How many products it will handle, or lines a file has. */
   total: number
   /** The products to add, in payload order, as the text of a Postgres array. */
   productIds?: string
+  file?: JobFile
+}
+
+/** A stored file, and what is to be done with it. */
+export interface JobFile {
+  id: string
+  operation: OperationId
+  mediaType: string
 }
 
 /** Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job. */
@@ -32,11 +41,16 @@ export async function enqueueJob(
       kind: job.kind,
       total: job.total,
       product_ids: sql`${job.productIds ?? null}::bigint[]`,
+      file_id: job.file?.id ?? null,
+      operation: job.file?.operation ?? null,
+      media_type: job.file?.mediaType ?? null,
     })
-    .returning(['id', 'status', 'total', 'finished', 'error'])
+    .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
-  const turn: ListTurn = { account: job.account, priceListId: job.priceListId }
-  const singletonKey = `${job.account}:${job.priceListId}`
-  await boss.send(listQueue, turn, { singletonKey, db: fromKysely(trx) })
+  const { account, priceListId } = job
+  const turn: Turn = { account, priceListId }
+  const [queue, singletonKey] =
+    priceListId === null ? [fileQueue, String(account)] : [listQueue, `${account}:${priceListId}`]
+  await boss.send(queue, turn, { singletonKey, db: fromKysely(trx) })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 }

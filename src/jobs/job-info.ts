@@ -5,6 +5,7 @@ import type { Trx } from '../database/pool.ts'
 
 interface JobRow {
   id: number
+  kind: string
   status: string
   total: number
   finished: number
@@ -12,20 +13,20 @@ interface JobRow {
 }
 
 /** A job as the call that started it answers it. */
-export function jobInfo({ id, status, total, finished, error }: JobRow): Schemas['JobInfo'] {
+export function jobInfo({ id, kind, status, total, finished, error }: JobRow): Schemas['JobInfo'] {
   const progress = { total, finished, error }
   return {
     id,
     status: status as Schemas['JobStatus'],
-    resource_type: 'published-price-list',
+    resource_type: kind === 'load-file' ? 'file' : 'published-price-list',
     progress,
   }
 }
 
 interface SummaryRow extends JobRow {
-  kind: string
-  price_list_id: number
+  price_list_id: number | null
   price_list_name: string | null
+  operation: string | null
   created_at: Date
   finished_at: Date | null
 }
@@ -33,7 +34,7 @@ interface SummaryRow extends JobRow {
 /** Columns of the summary that are the job's own; `listName` goes with them. */
 export const summaryColumns = [
   ...(['id', 'status', 'total', 'finished', 'error'] as const),
-  ...(['kind', 'price_list_id', 'created_at', 'finished_at'] as const),
+  ...(['kind', 'price_list_id', 'operation', 'created_at', 'finished_at'] as const),
 ]
 
 /** The name of a job's list, null when the list is deleted. */
@@ -48,8 +49,9 @@ export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
   return {
     ...jobInfo(row),
     kind: row.kind as Schemas['JobKind'],
-    price_list_id: row.price_list_id,
+    ...(row.price_list_id !== null && { price_list_id: row.price_list_id }),
     ...(row.price_list_name !== null && { price_list_name: row.price_list_name }),
+    ...(row.operation !== null && { operation: row.operation }),
     created_at: row.created_at.toISOString(),
     ...(row.finished_at && { finished_at: row.finished_at.toISOString() }),
   }

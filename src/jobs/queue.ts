@@ -4,15 +4,19 @@ import { applicationRole } from '../database/pool.ts'
 
 /**
  * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
- * accepting transactions, which is not the order in which they had the list.)
+ * accepting transactions, which is not the order in which they had the list.) Without a list it is a turn for the files
+ * of the account that are for none.
  */
-export interface ListTurn {
+export interface Turn {
   account: number
-  priceListId: number
+  priceListId: number | null
 }
 
 /** One queue, jobs of one list in the order they were sent (the singleton key is account and list). */
 export const listQueue = 'price-list'
+
+/** Files that are for no list, in the order they were sent (the singleton key is the account); they hold up no list. */
+export const fileQueue = 'file'
 
 /** Its schedule says when old jobs are removed. */
 export const retentionQueue = 'job-retention'
@@ -77,14 +81,16 @@ async function createQueues(url: string): Promise<void> {
   boss.on('error', () => undefined)
   try {
     await boss.start()
-    await boss.createQueue(listQueue, {
-      policy: 'key_strict_fifo',
-      notify: true,
-      heartbeatSeconds,
-      expireInSeconds,
-      retryLimit,
-      retryDelay: 1,
-    })
+    for (const queue of [listQueue, fileQueue]) {
+      await boss.createQueue(queue, {
+        policy: 'key_strict_fifo',
+        notify: true,
+        heartbeatSeconds,
+        expireInSeconds,
+        retryLimit,
+        retryDelay: 1,
+      })
+    }
     await boss.createQueue(retentionQueue)
   } finally {
     await boss.stop({ graceful: false })

@@ -15,7 +15,10 @@ import {
 import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
 
-/** Does one kind of job, in chunks, to its end. */
+/** The job has ended as failed, by what it was given and no fault of the service. */
+export class JobRefused extends Error {}
+
+/** Does one kind of job, in chunks, to its end. Throws `JobRefused` where that is a failure. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 
 export interface RunOptions {
@@ -74,6 +77,7 @@ async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promi
     return { outcome: 'done' }
   } catch (error) {
     if (error instanceof AttemptLost) return { outcome: 'lost' }
+    if (error instanceof JobRefused) return { outcome: 'refused' }
     // What passes by itself, and the end of this process, are no faults of the job.
     if (attempt.signal.aborted || isPassing(error)) return { outcome: 'retried', error }
     return endOrRetry(error, attempt, options)

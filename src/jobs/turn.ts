@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unavailable } from '../contract/problem.ts'
+import { sql } from 'kysely'
+import { type Problem, unavailable } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
 const waitMs = 2500
@@ -13,22 +14,45 @@ export async function rejectBusy(trx: Trx, account: number, priceListId: number)
   if ((await findOldestJob(trx, account, priceListId)) !== undefined) throw new ListBusy()
 }
 
-/** Id of the job of the list that is running or has its turn next; undefined: none is waiting or running. */
+/**
+ * Id of the job of the list that is running or has its turn next; undefined: none is waiting or running. Without a list,
+ * of the files of the account that are for none.
+ */
 export async function findOldestJob(
   trx: Trx,
   account: number,
-  priceListId: number,
+  priceListId: number | null,
 ): Promise<number | undefined> {
   const row = await trx
     .selectFrom('jobs')
     .select('id')
     .where('account_id', '=', account)
-    .where('price_list_id', '=', priceListId)
+    .where('price_list_id', priceListId === null ? 'is' : '=', priceListId)
     .where('status', '=', 'progress')
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
   return row?.id
+}
+
+/** Has the account's files that are for no list get their turns in the order of their ids, until the transaction ends. */
+export async function lockFileTurns(trx: Trx, account: number): Promise<void> {
+  const name = JSON.stringify(['file turns', account])
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
+}
+
+/**
+ * Throws `unavailable` while jobs of the list are under way that were accepted before `job`, the one that asks; undefined:
+ * a request does. The list must be locked.
+ */
+export async function rejectBefore(
+  trx: Trx,
+  account: number,
+  priceListId: number,
+  job: number | undefined,
+): Promise<void> {
+  const oldest = await findOldestJob(trx, account, priceListId)
+  if (oldest !== undefined && oldest !== job) throw busy()
 }
 
 /** Runs `work` again while it finds its list busy; after 2.5 seconds throws `unavailable`. */
@@ -39,9 +63,12 @@ export async function takingTurns<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       if (!(error instanceof ListBusy)) throw error
-      if (Date.now() > deadline)
-        throw unavailable('Jobs work on this price list; try again when they are done.', 2)
+      if (Date.now() > deadline) throw busy()
       await sleep(pauseMs)
     }
   }
+}
+
+function busy(): Problem {
+  return unavailable('Jobs work on this price list; try again when they are done.', 2)
 }

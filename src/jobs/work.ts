@@ -1,44 +1,53 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
-import { type ListTurn, listQueue } from './queue.ts'
+import { fileQueue, listQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
 import { findOldestJob } from './turn.ts'
+
+interface ListTurn {
+  db: Database
+  account: number
+  priceListId: number
+  signal: AbortSignal
+}
 
 export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
   /** Deletes what jobs of a list have left that nobody sees; also after a worker that was killed before it could. */
-  tidy: (turn: ListTurn & { db: Database; signal: AbortSignal }) => Promise<void>
+  tidy: (turn: ListTurn) => Promise<void>
   signal: AbortSignal
 }
 
+/** Of each queue. */
 const jobsAtOnce = 2
 /** Jobs start by NOTIFY; what waits behind another job of its list is looked for when that is done. */
 const pollingIntervalSeconds = 0.5
 
-/** Takes jobs from the queue until the boss stops. */
+/** Takes jobs from the queues until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
-  for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(options)
+  for (const queue of [listQueue, fileQueue])
+    for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(queue, options)
 }
 
-async function startWorker({ boss, ...options }: WorkOptions): Promise<void> {
+async function startWorker(queue: string, { boss, ...options }: WorkOptions): Promise<void> {
   const workOptions = {
     includeMetadata: true,
     pollingIntervalSeconds,
     notifyPollingIntervalSeconds: pollingIntervalSeconds,
   } as const
   let id = ''
-  const work = async ([turn]: JobWithMetadata<ListTurn>[]) => {
+  const work = async ([turn]: JobWithMetadata<Turn>[]) => {
     if (turn) await takeTurn(turn, { boss, ...options }).catch(failing(options))
     boss.notifyWorker(id)
   }
-  id = await boss.work(listQueue, workOptions, work)
+  id = await boss.work(queue, workOptions, work)
 }
 
-/** One job of the list, if there is one left: a job that was cancelled leaves its turn unused. */
+/** One job whose turn it is, if there is one left: a job that was cancelled leaves its turn unused. */
 async function takeTurn(
-  { data, retryCount }: JobWithMetadata<ListTurn>,
+  { data, retryCount }: JobWithMetadata<Turn>,
   options: WorkOptions,
 ): Promise<void> {
   const { account, priceListId } = data
@@ -50,7 +59,8 @@ async function takeTurn(
       { db: options.db, account, job, number: retryCount, signal: options.signal },
       options,
     )
-  await options.tidy({ ...data, db: options.db, signal: options.signal })
+  if (priceListId === null) return
+  await options.tidy({ db: options.db, account, priceListId, signal: options.signal })
 }
 
 /** What is no failure of a job, like a database that is away, is logged here. */

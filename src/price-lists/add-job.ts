@@ -4,13 +4,13 @@ import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/run-job.ts'
 import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
 import { chunkRows, publish } from './publication.ts'
-import { lockPriceList } from './queries.ts'
+import { listIdOf, lockListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
   const productIds = job.product_ids ?? []
   const { db, account } = attempt
-  const list = { account_id: account, id: job.price_list_id }
+  const list = { account_id: account, id: listIdOf(job) }
   // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
   const add = (await inAccount(db, account, (trx) => isEmpty(trx, list)))
     ? addNewDraftRows
@@ -36,25 +36,22 @@ interface Chunk {
 
 function addChunk(attempt: Attempt, { from, productIds, add }: Chunk): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await lockListOf(trx, job)
     const rowIds = await add(trx, list, `{${productIds.join(',')}}`)
     await setRowIds(trx, job, { from, rowIds, finished: from + productIds.length })
   })
 }
 
 /** Up to product `until`, unless an earlier attempt added them. */
-async function analyzeList(
-  { db, account }: Attempt,
-  { price_list_id: id, finished }: JobRow,
-  until: number,
-): Promise<void> {
-  if (until > finished) await inAccount(db, account, (trx) => analyzeRows(trx, { id }, until))
+async function analyzeList({ db, account }: Attempt, job: JobRow, until: number): Promise<void> {
+  const id = listIdOf(job)
+  if (until > job.finished) await inAccount(db, account, (trx) => analyzeRows(trx, { id }, until))
 }
 
 /** The last transaction of the job: the rows become visible, and the job is done with their ids. */
 function publishResult(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await lockListOf(trx, job)
     await publish(trx, list)
     await endDone(trx, job)
   })

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { PriceLists } from '../../generated/database.d.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
+import type { CurrentJob } from '../jobs/attempt.ts'
 
 export type PriceList = Selectable<PriceLists>
 
@@ -18,6 +19,17 @@ export async function findPriceList(trx: Trx, account: number, by: ListName): Pr
 export async function lockPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).forNoKeyUpdate().executeTakeFirst()
   return list ?? rejectMissing()
+}
+
+/** The list that a job works on, locked. */
+export function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
+  return lockPriceList(trx, job.account_id, { id: listIdOf(job) })
+}
+
+/** Id of the list that a job works on. */
+export function listIdOf({ price_list_id: id }: Pick<CurrentJob, 'price_list_id'>): number {
+  if (id === null) throw new Error('the job is for no list')
+  return id
 }
 
 /** Throws `price-list-not-managed` for a list that was made elsewhere. */

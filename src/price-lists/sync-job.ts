@@ -11,7 +11,7 @@ import {
   syncResult,
 } from './catalog-difference.ts'
 import { publish } from './publication.ts'
-import { findPriceList, lockPriceList } from './queries.ts'
+import { findPriceList, listIdOf, lockListOf } from './queries.ts'
 
 /**
  * Makes the list what the catalog and the list's filters say, as they are when the job runs. The draft changes in
@@ -32,7 +32,7 @@ export const runSync: RunJob = async (attempt) => {
 /** Finds what there is to do. The catalog may have changed since the job was accepted, and so may the total. */
 function startSync(attempt: Attempt): Promise<{ changes: Change[]; total: number }> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await lockListOf(trx, job)
     const columns = await findColumns(trx, attempt.account)
     const { changes, handled } = await findDifference(trx, list, columns)
     const { total } = await trx
@@ -52,7 +52,7 @@ function startSync(attempt: Attempt): Promise<{ changes: Change[]; total: number
 
 function changeDraft(attempt: Attempt, change: Change, finished: number): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await lockListOf(trx, job)
     await applyChange(trx, list, change)
     await setFinished(trx, job, finished)
   })
@@ -61,7 +61,7 @@ function changeDraft(attempt: Attempt, change: Change, finished: number): Promis
 /** Ahead of the publication, which stays short; readers of the job see the result when it is done. */
 function noteResult(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await findPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await findPriceList(trx, attempt.account, { id: listIdOf(job) })
     await trx
       .updateTable('jobs')
       .set({ result: syncResult(list) })
@@ -73,7 +73,7 @@ function noteResult(attempt: Attempt): Promise<void> {
 
 function publishSync(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
-    const list = await lockPriceList(trx, attempt.account, { id: job.price_list_id })
+    const list = await lockListOf(trx, job)
     await publish(trx, list)
     await endDone(trx, job)
   })

@@ -5,10 +5,9 @@ import { compileFilters, filterSql, type ProductFilters } from '../catalog/produ
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Feed, FeedCounts, StagedFault } from '../contract/feed.ts'
 import type { Answer, Schemas } from '../contract/operation.ts'
-import { unavailable } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { findOldestJob } from '../jobs/turn.ts'
+import { rejectBefore } from '../jobs/turn.ts'
 import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
@@ -18,8 +17,15 @@ import { extensionColumns, findFeedList, keyColumns } from './staged-rows.ts'
 /** What exports have beside the row: a file of prices names the products too. */
 const ignored = ['pk', 'extended_catalog_id', 'price_dimension', 'date', 'price', 'margin']
 
-/** Products from a file, for the list that the query names. Above 100 they are added by a background job. */
-export const feedAddedProducts: Feed<'addProducts'> = async (trx, { account, query }, { boss }) => {
+/**
+ * Products from a file, for the list that the query names. Above 100 they are added by a background job, unless a job
+ * loads the file.
+ */
+export const feedAddedProducts: Feed<'addProducts'> = async (
+  trx,
+  { account, query, job },
+  { boss },
+) => {
   const list = await findFeedList(trx, account, query)
   const columns = await findColumns(trx, account)
   return {
@@ -31,7 +37,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (trx, { account, que
         position: row.position,
       })),
     findFaults: () => findUnaddable(trx, list, columns),
-    write: () => addStaged(trx, list, boss),
+    write: () => addStaged(trx, list, boss, job),
   }
 }
 
@@ -61,6 +67,7 @@ async function addStaged(
   trx: Trx,
   { account_id: account, id }: PriceList,
   boss: PgBoss,
+  job: number | undefined,
 ): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
   const list = await lockPriceList(trx, account, { id })
   const { rows } = await sql<{ total: number; created: number; ids: string }>`
@@ -73,7 +80,7 @@ async function addStaged(
     trx,
   )
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
-  if (total > atOnceMax)
+  if (total > atOnceMax && job === undefined)
     return enqueueJob(trx, boss, {
       account,
       priceListId: id,
@@ -81,11 +88,10 @@ async function addStaged(
       total,
       productIds,
     })
-  if ((await findOldestJob(trx, account, id)) !== undefined)
-    throw unavailable('Jobs work on this price list; try again when they are done.', 2)
+  await rejectBefore(trx, account, id, job)
   if (total > 0) {
     await addDraftRows(trx, list, productIds)
-    await analyzeRows(trx, list, atOnceMax)
+    await analyzeRows(trx, list, Math.max(total, atOnceMax))
     await publish(trx, list)
   }
   return { created, updated: total - created }

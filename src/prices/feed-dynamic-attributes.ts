@@ -25,7 +25,7 @@ import {
 /** Dynamic attributes from a file, of the list that the query names. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   trx,
-  { account, query },
+  { account, query, job },
 ) => {
   const list = await findPublishedFeedList(trx, account, query)
   const { extensions } = await findColumns(trx, account)
@@ -38,7 +38,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
       return readRowKeys(rows, extensions, fixedKeys, errors).map(attributeOf)
     },
     findFaults: async () => [
-      ...(await findMissingRows(trx, list)),
+      ...(await findMissingRows(trx, list, job)),
       ...(await findNamesTooMany(trx, list)),
     ],
     write: async () => ({ created: 0, updated: await mergeAttributes(trx, list) }),

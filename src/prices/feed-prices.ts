@@ -20,7 +20,7 @@ import {
 import { fixedKeys } from './update-prices.ts'
 
 /** Prices from a file, of the list that the query names. */
-export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) => {
+export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {
   const list = await findPublishedFeedList(trx, account, query)
   const { extensions } = await findColumns(trx, account)
   return {
@@ -34,7 +34,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query }) 
         position: keyed.position,
       }))
     },
-    findFaults: () => findMissingRows(trx, list),
+    findFaults: () => findMissingRows(trx, list, job),
     write: async () => {
       const updated = await (list.is_calendar ? writeDays : writePrices)(trx, list)
       return { created: 0, updated }

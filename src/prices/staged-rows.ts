@@ -2,11 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Column } from '../catalog/columns.ts'
 import { extensionKey } from '../catalog/row-key.ts'
 import type { FeedColumn, StagedFault } from '../contract/feed.ts'
-import { unavailable } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { findOldestJob } from '../jobs/turn.ts'
+import { rejectBefore } from '../jobs/turn.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import {
   findPriceList,
@@ -77,16 +76,19 @@ export function joinPublished({ account_id, id }: PriceList): RawBuilder<unknown
 
 /**
  * Locks the list, whose rows are now all there, and answers the staged rows that it does not have. A row may be on its
- * way: then jobs that were accepted earlier go first.
+ * way: then jobs that were accepted earlier, before `job` if that loads the file, go first.
  */
-export async function findMissingRows(trx: Trx, list: PriceList): Promise<StagedFault[]> {
+export async function findMissingRows(
+  trx: Trx,
+  list: PriceList,
+  job: number | undefined,
+): Promise<StagedFault[]> {
   await lockPriceList(trx, list.account_id, { id: list.id })
   const { rows } = await sql<{ position: number; line: number }>`
     select position, line from pg_temp.feed
     where position not in (select f.position from pg_temp.feed f ${joinPublished(list)})
     order by position`.execute(trx)
-  if (rows.length > 0 && (await findOldestJob(trx, list.account_id, list.id)) !== undefined)
-    throw unavailable('Jobs work on this price list; try again when they are done.', 2)
+  if (rows.length > 0) await rejectBefore(trx, list.account_id, list.id, job)
   const message = 'this row is not in the published list'
   return rows.map((row) => ({ ...row, field: 'code', code: 'row_not_in_list', message }))
 }

@@ -13,8 +13,8 @@ export interface RequestDone {
 /** A try at a background job that came to its end. */
 export interface AttemptDone {
   kind: string
-  /** `lost`: the job had ended, or another worker has it. */
-  outcome: 'done' | 'retried' | 'failed' | 'lost'
+  /** `refused`: it failed by what it was given. `lost`: the job had ended, or another worker has it. */
+  outcome: 'done' | 'refused' | 'retried' | 'failed' | 'lost'
   seconds: number
 }
 

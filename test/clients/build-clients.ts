@@ -36,9 +36,9 @@ export function buildClients(dir: string, url: string): Record<string, string> {
 /** The contract without files: the generator would type every answer as JSON or a text. */
 function jsonContract(): object {
   const isOfFiles = /^(text\/csv|application\/(x-ndjson|vnd\.pricewell\.feed\+json))$/
-  const parameterOfFiles = /\/Feed(ListName|ListId)$/
+  const parameterOfFiles = /\/(FeedListName|FeedListId|Prefer)$/
   return JSON.parse(JSON.stringify(parse(readFileSync(contract, 'utf8'))), (key, value) => {
-    if (isOfFiles.test(key)) return undefined
+    if (isOfFiles.test(key) || key === '202') return undefined
     if (key !== 'parameters' || !Array.isArray(value)) return value
     return value.filter(({ $ref = '' }) => !parameterOfFiles.test($ref))
   })

@@ -112,18 +112,25 @@ export function firstAccount(stdout: string): { email: string; password: string 
   return email && password ? { email, password } : undefined
 }
 
-export type Call = (method: string, path: string, body?: unknown) => Promise<TestResponse>
+export type Call = (
+  method: string,
+  path: string,
+  /** JSON; a text is sent as it is. */
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<TestResponse>
 
 /** Requests over HTTP in the name of a token. */
 export function caller(url: () => string, token?: string): Call {
-  return async (method, path, body) => {
+  return async (method, path, body, given = {}) => {
     const response = await fetch(`${url()}${path}`, {
       method,
       headers: {
         ...(token && { authorization: `jwt ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...given,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.includes('json')

@@ -1,8 +1,12 @@
+import type { PgBoss } from 'pg-boss'
 import type { Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
 import { CopyingClient } from '../../src/database/copy.ts'
 import { type Database, openDatabase } from '../../src/database/pool.ts'
+import { fileLoader } from '../../src/http/files/load-file.ts'
 import type { Attempt } from '../../src/jobs/attempt.ts'
 import { createBoss, listQueue } from '../../src/jobs/queue.ts'
+import type { RunJob } from '../../src/jobs/run-job.ts'
 import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
@@ -42,8 +46,19 @@ export async function startTestWorkers(
       signal: new AbortController().signal,
       log: () => undefined,
     },
-    runners: { 'add-products': runAddProducts, 'sync-with-catalog': runSync, ...runners },
+    runners: {
+      ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      'load-file': testFileLoader(db, boss),
+      ...runners,
+    },
   })
+}
+
+/** Loads files as the workers of the service do. */
+export function testFileLoader(db: Database, boss: PgBoss): RunJob {
+  const { limits } = readConfig({})
+  const stopping = new AbortController().signal
+  return fileLoader({ db, context: { boss, limits, stopping, jwtSecret: new Uint8Array() } })
 }
 
 /** A try at a job, as a worker makes it. */

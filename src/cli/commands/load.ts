@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Argument } from '@commander-js/extra-typings'
 import { Problem } from '../../client/index.ts'
-import { addRows } from '../add-rows.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type FeedFile, fingerprint, openFeedFile } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
@@ -14,6 +13,7 @@ interface LoadOptions extends Shared {
   list?: string | undefined
   rejects?: string | undefined
   again?: true | undefined
+  job?: true | undefined
 }
 
 export function addLoad(program: Program): void {
@@ -28,11 +28,13 @@ export function addLoad(program: Program): void {
     .argument('<file...>', 'the files, in the order in which they are loaded')
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
     .option('--rejects <file>', 'where a refused file is written, with what is wrong in each row')
+    .option('--job', 'have a background job load it, which goes on when this command is ended')
     .option('--again', 'load also what was loaded within the last day')
     .addHelpText(
       'after',
       `
-Rows are products (code and extensions) that are added to the price list; the job that adds many is followed.
+Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
+that of --job: ended in between, the same command finds it again.
 A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. A refused
 file does not keep the others from being loaded.
 
@@ -51,12 +53,15 @@ Examples:
     })
 }
 
-function rejectMisuse(kind: FeedKind, names: string[], { list, rejects }: LoadOptions): void {
+function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
+  const { list, rejects, job } = options
   const { ofList } = feeds[kind]
   if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
   if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
   if (rejects !== undefined && names.length > 1)
     throw new UsageFault('--rejects goes with one file at a time.')
+  if (rejects !== undefined && job)
+    throw new UsageFault('--rejects has no meaning for a job: load the file without --job.')
 }
 
 /** Loads a file and tells how it went; false: it was refused. */
@@ -68,7 +73,7 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
   const load: Load = { ...options, kind, list, file, key, onBytes }
   try {
-    const loaded = await (kind === 'rows' ? addRows(load) : sendFile(load))
+    const loaded = await sendFile(load)
     bar.stop()
     const seconds = (Date.now() - startedAt) / 1000
     const told = { file: file.name, ...loaded, seconds }

@@ -17,7 +17,8 @@ export function addWait(program: Program): void {
           bar.show(finished, total)
         const job = await openClient(options).waitForJob(id, { onProgress })
         bar.stop()
-        answer(options, job, `Job ${id} is done: ${job.progress.finished} products.`)
+        const handled = job.resource_type === 'file' ? 'rows' : 'products'
+        answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
       } finally {
         bar.stop()
       }

@@ -1,18 +1,16 @@
-import type { Feed } from '../../contract/feed.ts'
 import {
   Answer,
   type Context,
   type InAccount,
   JsonText,
-  type OperationId,
   type Stream,
 } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { chooseMediaType } from '../accept.ts'
-import { hasPayload, type Operation, readRowSchema } from '../contract.ts'
-import { feeds } from '../feeds.ts'
+import type { Operation } from '../contract.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import type { FeedBytes } from './feed-bytes.ts'
+import { operationFeed } from './operation-feed.ts'
 import { RejectedRows } from './rejected-rows.ts'
 import { runFeed } from './run-feed.ts'
 
@@ -27,6 +25,7 @@ export interface FeedCall {
   account: number
   query: object
   accept: string | undefined
+  prefer: string | undefined
   context: Context
   inAccount: InAccount
 }
@@ -50,21 +49,24 @@ async function load(
   { operation, bytes, inAccount, query, ...call }: FeedCall,
   rejected: RejectedRows | undefined,
 ): Promise<Answer<string>> {
-  const schema = readRowSchema(operation)
-  const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
-  // The list is named by the query; the contract wants a name beside the rows.
-  const asBody = (rows: unknown[]) =>
-    hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
   const { mediaType } = bytes
-  const result: unknown = await inAccount((trx) =>
-    runFeed(trx, { ...call, ...{ feed, query, schema, asBody, rejected, mediaType, bytes } }),
+  const progress = { rows: 0 }
+  const result = await inAccount((trx) =>
+    runFeed(trx, {
+      ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes, progress },
+    }),
   )
-  const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+  return asText(result)
+}
+
+/** A result, also one that was stored as text, with its headers. */
+export function asText(result: unknown): Answer<string> {
+  const { body, headers } = result instanceof Answer ? result : new Answer<unknown>(result, {})
   return new Answer(body instanceof JsonText ? body.text : JSON.stringify(body), headers)
 }
 
 /** Whether the client would rather have its file back than the list of errors. */
-function wantsFile({ accept, bytes }: FeedCall): boolean {
+export function wantsFile({ accept, bytes }: FeedCall): boolean {
   const types = ['application/problem+json', 'application/json', bytes.mediaType]
   return chooseMediaType(accept, types) === bytes.mediaType
 }

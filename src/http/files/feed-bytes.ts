@@ -35,6 +35,11 @@ export class FeedBytes {
     return this.#source.mediaType
   }
 
+  /** How many bytes the request says that it has, as they travel; 0: it does not say. */
+  get announced(): number {
+    return Number(this.#source.stream.headers['content-length'] ?? 0)
+  }
+
   /** The bytes that have not been read yet. Throws `payload-too-large`, or `malformed-file` when they break off. */
   [Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     return this.#chunks
@@ -61,8 +66,7 @@ export class FeedBytes {
 
   async *#read(): AsyncGenerator<Buffer> {
     const { stream, isGzip, bytesMax } = this.#source
-    const length = Number(stream.headers['content-length'] ?? 0)
-    if (length > bytesMax) throw tooLarge(bytesMax)
+    if (this.announced > bytesMax) throw tooLarge(bytesMax)
     const arriving = limited(stream, bytesMax)
     const decoded = isGzip
       ? pipeline(Readable.from(arriving), createGunzip(), () => undefined)

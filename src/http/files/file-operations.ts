@@ -8,11 +8,14 @@ import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
 import type { Implementation } from '../run-operation.ts'
 import { sendStream } from '../send-stream.ts'
+import { acceptFile, isFileJob, isForJob } from './accept-file.ts'
 import { answerExport } from './answer-export.ts'
-import { answerFeed, feedResultType } from './answer-feed.ts'
+import { answerFeed, type FeedCall, feedResultType } from './answer-feed.ts'
 import type { FeedBytes } from './feed-bytes.ts'
 
-/** Loads a file; one that is refused comes back with its errors when the client accepts a file. */
+/**
+ * Loads a file, or has a job load it; one that is refused comes back with its errors when the client accepts a file.
+ */
 export async function takeFile(
   bytes: FeedBytes,
   { operation, findFaults }: Implementation,
@@ -24,12 +27,15 @@ export async function takeFile(
   // Nothing moves on the connection while all rows are written.
   request.raw.once('end', () => request.raw.setTimeout?.(0))
   const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
-  const result = await answerFeed({
+  const call: FeedCall = {
     ...{ operation, findFaults, bytes, account, context },
     query: request.query as object,
     accept: request.headers.accept,
+    prefer: request.headers.prefer?.toString(),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
-  }).catch(async (refusal) => {
+  }
+  const take = isForJob(call) ? acceptFile : answerFeed
+  const result = await take(call).catch(async (refusal) => {
     if (!(await bytes.discard())) reply.header('connection', 'close')
     throw refusal
   })
@@ -37,7 +43,8 @@ export async function takeFile(
   const { body, headers } = result
   // A job that will do the work is answered like that of a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
-  return reply.code(operation.status).headers(headers).type(type).send(body)
+  const status = isFileJob(result) ? 202 : operation.status
+  return reply.code(status).headers(headers).type(type).send(body)
 }
 
 /** Answers with a file of all rows. */

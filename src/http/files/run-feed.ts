@@ -29,6 +29,10 @@ export interface FeedRun {
   findFaults: FindFaults
   /** Puts rows where a JSON body has them. */
   asBody: (rows: unknown[]) => unknown
+  /** The job that loads the file; undefined: its request does. */
+  job?: number
+  /** Told how many rows are read and checked so far. */
+  progress: { rows: number }
   /** Takes all rows with what is wrong with them, for those who want their file back. */
   rejected: RejectedRows | undefined
 }
@@ -47,15 +51,14 @@ export async function runFeed(
   const feed = await run.feed(trx, run, run.context)
   const errors = new FeedErrors()
   const file = await openFile(run, feed)
-  const progress = { rows: 0 }
-  await stageRows(trx, feed.input, copyLines(run, feed, file, errors, progress))
+  await stageRows(trx, feed.input, copyLines(run, feed, file, errors))
   const late = await findLateFaults(trx, feed)
   errors.addLate(late)
   await run.rejected?.end(late)
   errors.reject()
   const staged = await stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
-  return counts instanceof Answer ? counts : { rows: progress.rows, ...counts }
+  return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
 }
 
 async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: OpenFeed) {
@@ -73,8 +76,8 @@ async function* copyLines(
   feed: OpenFeed,
   { batches }: FileRows,
   errors: FeedErrors,
-  progress: { rows: number },
 ): AsyncGenerator<string> {
+  const { progress } = run
   for await (const batch of batches) {
     const first = progress.rows
     progress.rows += batch.length

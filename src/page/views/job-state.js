@@ -15,13 +15,15 @@ export function jobState(id) {
   const element = el('div', { class: 'progress' }, badge, bar, text)
   let announced = ''
   /** @param {import('../api.js').Schemas['JobInfo']} job */
-  const update = ({ status, progress: { total, finished, error } }) => {
+  const update = ({ status, resource_type, progress: { total, finished, error } }) => {
     badge.className = `badge ${status}`
     badge.textContent = statuses[status]
     bar.max = Math.max(total, 1)
     bar.value = status === 'done' ? bar.max : finished
     bar.hidden = status === 'failed' || status === 'cancelled'
-    text.textContent = `${format.count(finished)} of ${format.count(total)}${error > 0 ? `, ${format.count(error)} failed` : ''}`
+    const failed = resource_type === 'file' ? 'errors' : 'failed'
+    const faults = error > 0 ? `, ${format.count(error)} ${failed}` : ''
+    text.textContent = `${format.count(finished)} of ${format.count(total)}${faults}`
     const quarters = Math.floor((4 * finished) / Math.max(total, 1)) * 25
     const news =
       status === 'progress' ? `Job ${id}: ${quarters} %` : `Job ${id}: ${statuses[status]}`

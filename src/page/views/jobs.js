@@ -12,6 +12,17 @@ const refreshMs = 5000
 /** A browser has six connections to a service; the list of jobs and the rest of the page need some of them. */
 const watchedMax = 3
 const kinds = { 'add-products': 'Add products to', 'sync-with-catalog': 'Sync with the catalog:' }
+/** @type {Record<string, string>} */
+const files = {
+  upsertProducts: 'Load products',
+  addProducts: 'Load products to add to',
+  updatePrices: 'Load prices of',
+  updateDynamicAttributes: 'Load attributes of',
+  upsertPromotions: 'Load promotions',
+  upsertSales: 'Load sales',
+  upsertCompetitorPrices: 'Load competitor prices',
+  upsertAgreements: 'Load agreements',
+}
 
 /** @type {import('../main.js').View<unknown>} */
 export function showJobs(main, _route, signal) {
@@ -130,15 +141,19 @@ function jobTable(jobs, states, order) {
 }
 
 /** @param {JobSummary} job */
-function workOf({ kind, price_list_id, price_list_name, created_at }) {
-  const list =
-    price_list_name === undefined
-      ? 'a list that is gone'
-      : el('a', { href: href(`lists/${price_list_id}`) }, name(price_list_name))
+function workOf({ kind, operation = '', created_at, ...list }) {
+  const work = kind === 'load-file' ? (files[operation] ?? 'Load a file') : kinds[kind]
   return [
-    el('span', {}, `${kinds[kind]} `, list),
+    el('span', {}, `${work} `, listOf(list)),
     el('span', { class: 'sub narrow' }, time(created_at)),
   ]
+}
+
+/** @param {Pick<JobSummary, 'price_list_id' | 'price_list_name'>} job */
+function listOf({ price_list_id, price_list_name }) {
+  if (price_list_id === undefined) return ''
+  if (price_list_name === undefined) return 'a list that is gone'
+  return el('a', { href: href(`lists/${price_list_id}`) }, name(price_list_name))
 }
 
 /** @param {string} timestamp */

@@ -55,3 +55,10 @@ export function present<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the answer lacks what the contract says is there')
   return value
 }
+
+/** An answer that is no job: what is sent as JSON is loaded at once, which the types of the answers do not tell. */
+export function atOnce<T>(answer: T): Exclude<T, { resource_type: string }> {
+  if (typeof answer === 'object' && answer !== null && 'resource_type' in answer)
+    throw new Error('a job, and no result')
+  return answer as Exclude<T, { resource_type: string }>
+}

@@ -1,4 +1,4 @@
-import { type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
+import { atOnce, type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
 import { client } from './generated/hey-api/client.gen.ts'
 import * as api from './generated/hey-api/index.ts'
 
@@ -17,13 +17,15 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
       },
     }),
   )
-  const products = data(
-    await api.upsertProducts({
-      body: [
-        { code: '85123A', country: 'United Kingdom', description: 'White heart', purchase: 1.1 },
-        { code: '85123A', country: 'France', active: true },
-      ],
-    }),
+  const products = atOnce(
+    data(
+      await api.upsertProducts({
+        body: [
+          { code: '85123A', country: 'United Kingdom', description: 'White heart', purchase: 1.1 },
+          { code: '85123A', country: 'France', active: true },
+        ],
+      }),
+    ),
   )
   const catalog = data(await api.listProducts({ query: { code: '85123A', limit: 10 } }))
   const list = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
@@ -45,26 +47,30 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     }),
   )
   const row = { code: '85123A', country: 'United Kingdom' }
-  const updated = data(
-    await api.updatePrices({
-      body: {
-        price_list_name: name,
-        payload: [{ ...row, price_dimension: 'retail', price: 2.55 }],
-      },
-    }),
+  const updated = atOnce(
+    data(
+      await api.updatePrices({
+        body: {
+          price_list_name: name,
+          payload: [{ ...row, price_dimension: 'retail', price: 2.55 }],
+        },
+      }),
+    ),
   )
   const refused = await api.updatePrices({
     body: { price_list_name: name, payload: [{ ...row, country: 'Spain', price: 1 }] },
   })
-  const attributes = data(
-    await api.updateDynamicAttributes({
-      body: {
-        price_list_name: name,
-        payload: [
-          { ...row, dynamic_attribute_name: 'shelf', dynamic_attribute_value: { aisle: 4 } },
-        ],
-      },
-    }),
+  const attributes = atOnce(
+    data(
+      await api.updateDynamicAttributes({
+        body: {
+          price_list_name: name,
+          payload: [
+            { ...row, dynamic_attribute_name: 'shelf', dynamic_attribute_value: { aisle: 4 } },
+          ],
+        },
+      }),
+    ),
   )
   const prices = data(
     await api.getPrices({
@@ -82,17 +88,19 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
         { transaction_id: '1', code: '85123A', extension: '', quantity: '6', revenue: '15.30' },
       ],
     })
-  const sales = data(await upsertSales())
-  const replayedSales = data(await upsertSales())
+  const sales = atOnce(data(await upsertSales()))
+  const replayedSales = atOnce(data(await upsertSales()))
   const competitorSchema = data(
     await api.createCompetitorSchema({
       body: { attributes_config: ['code', 'country'], is_dated: false },
     }),
   )
-  const competitors = data(
-    await api.upsertCompetitorPrices({
-      body: [{ ...row, competitor_name: 'Lantern & Co', competitor_price: 2.39 }],
-    }),
+  const competitors = atOnce(
+    data(
+      await api.upsertCompetitorPrices({
+        body: [{ ...row, competitor_name: 'Lantern & Co', competitor_price: 2.39 }],
+      }),
+    ),
   )
   data(
     await api.upsertAgreements({
@@ -117,19 +125,21 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
       body: { prices: { retail: 2.2, wholesale: null } },
     }),
   )
-  const promotions = data(
-    await api.upsertPromotions({
-      body: [
-        {
-          name: 'Black Friday',
-          kind: 'percentage',
-          value: 20,
-          valid_from: '2026-11-27',
-          valid_to: '2026-11-30',
-          price_lists: [name],
-        },
-      ],
-    }),
+  const promotions = atOnce(
+    data(
+      await api.upsertPromotions({
+        body: [
+          {
+            name: 'Black Friday',
+            kind: 'percentage',
+            value: 20,
+            valid_from: '2026-11-27',
+            valid_to: '2026-11-30',
+            price_lists: [name],
+          },
+        ],
+      }),
+    ),
   )
   const promoted = data(
     await api.getPrices({
@@ -157,7 +167,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     job: {
       status: job.status,
       total: job.progress.total,
-      added: isIds(result) ? -1 : result.added.length,
+      added: 'added' in result ? result.added.length : -1,
     },
   }
 }

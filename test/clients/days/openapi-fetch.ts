@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch'
-import { type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
+import { atOnce, type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
 import type { paths } from './generated/openapi-fetch.ts'
 
 /** Answers are JSON unless a file is asked for. */
@@ -24,13 +24,15 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     }),
   )
   const load = '/api/v1/product_catalog/bulk_create_or_update/'
-  const products = data(
-    await shop.POST(load, {
-      body: [
-        { code: '85123A', country: 'United Kingdom', description: 'White heart', purchase: 1.1 },
-        { code: '85123A', country: 'France', active: true },
-      ],
-    }),
+  const products = atOnce(
+    data(
+      await shop.POST(load, {
+        body: [
+          { code: '85123A', country: 'United Kingdom', description: 'White heart', purchase: 1.1 },
+          { code: '85123A', country: 'France', active: true },
+        ],
+      }),
+    ),
   )
   const catalog = data(
     await shop.GET('/api/v1/product_catalog/', {
@@ -56,26 +58,30 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     }),
   )
   const row = { code: '85123A', country: 'United Kingdom' }
-  const updated = data(
-    await shop.POST('/api/v1/prices/bulk_update_prices/', {
-      body: {
-        price_list_name: name,
-        payload: [{ ...row, price_dimension: 'retail', price: 2.55 }],
-      },
-    }),
+  const updated = atOnce(
+    data(
+      await shop.POST('/api/v1/prices/bulk_update_prices/', {
+        body: {
+          price_list_name: name,
+          payload: [{ ...row, price_dimension: 'retail', price: 2.55 }],
+        },
+      }),
+    ),
   )
   const refused = await shop.POST('/api/v1/prices/bulk_update_prices/', {
     body: { price_list_name: name, payload: [{ ...row, country: 'Spain', price: 1 }] },
   })
-  const attributes = data(
-    await shop.POST('/api/v1/prices/bulk_update_dynamic_attributes/', {
-      body: {
-        price_list_name: name,
-        payload: [
-          { ...row, dynamic_attribute_name: 'shelf', dynamic_attribute_value: { aisle: 4 } },
-        ],
-      },
-    }),
+  const attributes = atOnce(
+    data(
+      await shop.POST('/api/v1/prices/bulk_update_dynamic_attributes/', {
+        body: {
+          price_list_name: name,
+          payload: [
+            { ...row, dynamic_attribute_name: 'shelf', dynamic_attribute_value: { aisle: 4 } },
+          ],
+        },
+      }),
+    ),
   )
   const prices = data(
     await shop.POST('/api/v1/prices/get_prices/', {
@@ -93,17 +99,19 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
         { transaction_id: '1', code: '85123A', extension: '', quantity: '6', revenue: '15.30' },
       ],
     })
-  const sales = data(await upsertSales())
-  const replayedSales = data(await upsertSales())
+  const sales = atOnce(data(await upsertSales()))
+  const replayedSales = atOnce(data(await upsertSales()))
   const competitorSchema = data(
     await shop.POST('/api/v1/competitor_prices/schema/create_schema/', {
       body: { attributes_config: ['code', 'country'], is_dated: false },
     }),
   )
-  const competitors = data(
-    await shop.POST('/api/v1/competitor_prices/bulk_create_or_update/', {
-      body: [{ ...row, competitor_name: 'Lantern & Co', competitor_price: 2.39 }],
-    }),
+  const competitors = atOnce(
+    data(
+      await shop.POST('/api/v1/competitor_prices/bulk_create_or_update/', {
+        body: [{ ...row, competitor_name: 'Lantern & Co', competitor_price: 2.39 }],
+      }),
+    ),
   )
   data(
     await shop.POST('/api/v1/agreement/bulk_create_or_update', {
@@ -129,19 +137,21 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
       body: { prices: { retail: 2.2, wholesale: null } },
     }),
   )
-  const promotions = data(
-    await shop.POST('/api/v1/promotions/bulk_create_or_update/', {
-      body: [
-        {
-          name: 'Black Friday',
-          kind: 'percentage',
-          value: 20,
-          valid_from: '2026-11-27',
-          valid_to: '2026-11-30',
-          price_lists: [name],
-        },
-      ],
-    }),
+  const promotions = atOnce(
+    data(
+      await shop.POST('/api/v1/promotions/bulk_create_or_update/', {
+        body: [
+          {
+            name: 'Black Friday',
+            kind: 'percentage',
+            value: 20,
+            valid_from: '2026-11-27',
+            valid_to: '2026-11-30',
+            price_lists: [name],
+          },
+        ],
+      }),
+    ),
   )
   const promoted = data(
     await shop.POST('/api/v1/prices/get_prices/', {
@@ -171,7 +181,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     job: {
       status: job.status,
       total: job.progress.total,
-      added: isIds(result) ? -1 : result.added.length,
+      added: 'added' in result ? result.added.length : -1,
     },
   }
 }

@@ -165,7 +165,7 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
     job: {
       status: job.status,
       total: job.progress.total,
-      added: isIds(result) ? -1 : result.added.length,
+      added: 'added' in result ? result.added.length : -1,
     },
   }
 }

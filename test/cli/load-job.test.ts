@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { salesOf } from '../helpers/sales.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const csv = (...rows: string[]) =>
+  ['transaction_id,code,extension,quantity,revenue', ...rows, ''].join('\n')
+const good = csv('T1,A,UK,1,2', 'T2,A,UK,1,2')
+
+async function aUserWith(t: Test, files: Record<string, string | Buffer>) {
+  const account = await service.newAccount(t)
+  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  const write = (name: string, content: string | Buffer) => writeFileSync(join(home, name), content)
+  for (const [name, content] of Object.entries(files)) write(name, content)
+  const jobs = async () => (await account.get('/api/v1/jobs/')).body.count
+  return { account, run, jobs, write }
+}
+
+t.test('a job loads the files, each is followed, and the same file is one job', async (t) => {
+  const files = { 'a.csv': good, 'b.csv.gz': gzipSync(csv('T2,A,UK,1,2', 'T3,A,UK,1,2')) }
+  const { account, run, jobs } = await aUserWith(t, files)
+  const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', 'b.csv.gz', '--job')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(
+    stdout,
+    /^a\.csv: 2 rows, 2 new, 0 updated in .*\nb\.csv\.gz: 2 rows, 1 new, 1 updated in /,
+  )
+  t.equal(await jobs(), 2)
+  t.equal((await salesOf(account)).length, 3)
+  for (const flags of [['--job'], []]) {
+    const again = await run('load', 'sales', 'a.csv', ...flags)
+    t.match(again, { code: 0, stdout: /2 rows, 2 new, 0 updated, loaded before/ })
+  }
+  t.equal(await jobs(), 2)
+})
+
+t.test('a file that the job refuses names its lines; the others are loaded', async (t) => {
+  const files = { 'bad.csv': csv('T1,,UK,x,2'), 'good.csv': good }
+  const { account, run, jobs } = await aUserWith(t, files)
+  const { code, stdout, stderr } = await run('load', 'sales', 'bad.csv', 'good.csv', '--job')
+  t.equal(code, 1)
+  t.match(stdout, /^good\.csv: 2 rows/)
+  t.match(
+    stderr,
+    /^bad\.csv: 2 errors\. Nothing was written\.\n {2}line 2, code: is required\n {2}line 2, q/,
+  )
+  t.match(stderr, /Refused: 1 of 2 files\.\n$/)
+  t.equal((await salesOf(account)).length, 2)
+  const again = await run('load', 'sales', 'bad.csv', '--job', '--json')
+  t.match(JSON.parse(again.stdout), {
+    type: 'invalid-request',
+    error_count: 2,
+    errors: [{ line: 2 }, {}],
+  })
+  t.equal(await jobs(), 3, 'a job that failed is asked for anew')
+})
+
+t.test('prices of a list are loaded by a job; what fails otherwise ends the command', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  writeFileSync(join(home, 'p.csv'), 'code,country,price\nA,UK,7.25\n')
+  const load = () => run('load', 'prices', '--list', 'L', 'p.csv', '--job')
+  const unpublished = await load()
+  t.equal(unpublished.code, 1)
+  t.match(unpublished.stderr, /^Job \d+: failed\. The price list is not published yet/)
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  t.equal((await load()).code, 0)
+  t.match(await rowsOf(shop, list), [{ prices: { price: 7.25 } }])
+  const { body } = await shop.get('/api/v1/jobs/?order=newest')
+  const waited = await run('wait', String(body.results[0].id))
+  t.match(waited.stdout, /is done: 1 rows\./)
+})
+
+t.test('a job gives no file back', async (t) => {
+  const { run } = await aUserWith(t, { 'a.csv': good })
+  const { code, stderr } = await run('load', 'sales', 'a.csv', '--job', '--rejects', 'r.csv')
+  t.match({ code, stderr }, { code: 2, stderr: /--rejects has no meaning for a job/ })
+})
