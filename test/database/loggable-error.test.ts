@@ -3,7 +3,7 @@ import t from 'tap'
 import { loggableError } from '../../src/database/loggable-error.ts'
 import { startTestService } from '../helpers/service.ts'
 
-const service = await startTestService(t)
+const service = await startTestService(t, { LOG_LEVEL: 'error' })
 const secret = 'S3CRET-VALUE'
 
 t.test('an error of Postgres is logged without the values of rows', async (t) => {
