@@ -1,3 +1,4 @@
+import { mapInTurns } from '../contract/in-turns.ts'
 import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
@@ -21,10 +22,10 @@ export interface Read {
 
 /**
  * Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. The first are
- * few, so that Postgres begins at once; later each statement has its price.
+ * few, so that Postgres begins at once; the more there are later, the closer they lie together in the index.
  */
-const firstRows = 250
-const rowsAtOnce = 2000
+const firstRows = 1000
+const rowsAtOnce = 4000
 
 /** A read with wildcards that has more rows is sent while it is read. */
 const heldRowsMax = 2000
@@ -107,16 +108,18 @@ async function readOtherRows(
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   if (found.length > rowsMax) throw tooLarge(rowsMax, found.length)
   const pieces: string[] = []
-  for (let from = 0; from < found.length; from += rowsAtOnce) {
-    if (from > 0) await nextTurn()
-    const rows = found.slice(from, from + rowsAtOnce)
-    pieces.push(writeRows(wanted, rows, write))
-  }
+  for (let from = 0; from < found.length; from += rowsAtOnce)
+    pieces.push(await writeRows(wanted, found.slice(from, from + rowsAtOnce), write))
   return inPieces({ texts: pieces, rows: found.length })
 }
 
-function writeRows(wanted: WantedRow[], found: MatchingRow[], write: WritePriceRow): string {
-  return found.map((match) => write(wanted[match.at] as WantedRow, match)).join(',')
+async function writeRows(
+  wanted: WantedRow[],
+  found: MatchingRow[],
+  write: WritePriceRow,
+): Promise<string> {
+  const rows = await mapInTurns(found, (match) => write(wanted[match.at] as WantedRow, match))
+  return rows.join(',')
 }
 
 /** Sent in pieces, because 100,000 rows are more than should be copied at once. */

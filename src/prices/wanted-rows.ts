@@ -37,9 +37,10 @@ export function readWantedRows(
   columns: Columns,
   errors: RowErrors,
 ): WantedRow[] {
+  const noAttributes = columns.attributes.map(() => null)
   return rows.flatMap(({ row, position }) => {
     rejectFaultyAddress(list, row, position, errors)
-    const values = readValues({ row, position }, columns, errors)
+    const values = readValues({ row, position }, columns, noAttributes, errors)
     if (errors.has(position)) return []
     const { code = null, date } = row
     return { row, code, ...values, dimension: dimensionIndex(list, row), date }
@@ -49,12 +50,13 @@ export function readWantedRows(
 function readValues(
   { row, position }: { row: Schemas['GetPricesRow']; position: number },
   { extensions: extensionColumns, attributes: attributeColumns }: Columns,
+  noAttributes: null[],
   errors: RowErrors,
 ): Pick<WantedRow, 'extensions' | 'attributes'> {
   // Attributes beside a code are ignored, whatever their values.
   const isNamed = row.code !== undefined
   const plain = isNamed && readPlainExtensions(row, extensionColumns, fixedKeys)
-  if (plain) return { extensions: plain, attributes: attributeColumns.map(() => null) }
+  if (plain) return { extensions: plain, attributes: noAttributes }
   const nested = {
     extensions: extensionColumns,
     ...(!isNamed && { attributes: attributeColumns }),

@@ -155,6 +155,7 @@ const keysOf = (id: number) =>
     [id],
   )
 const listKeys = await keysOf(listId)
+const countryKeys = listKeys.filter(({ country }) => country === listKeys[0]?.country)
 const calendarKeys = await keysOf(calendarId)
 const days = calendarKeys.map((key) => ({ ...key, date: '2026-05-05' }))
 const priced = (rows: object[]) => rows.map((row) => ({ ...row, price: 2 }))
@@ -162,6 +163,7 @@ const codes = Array.from({ length: 50 }, (_, index) => `P${index + 100}`)
 
 const calls: [name: string, path: string, body: unknown, method?: string][] = [
   ['get_prices by key', '/api/v1/prices/get_prices/', { ...list, payload: listKeys }],
+  ['get_prices in a country', '/api/v1/prices/get_prices/', { ...list, payload: countryKeys }],
   ['get_prices by code', '/api/v1/prices/get_prices/', { ...list, payload: [{ code: 'P77' }] }],
   [
     'get_prices by attribute',

@@ -76,6 +76,40 @@ t.test(
   },
 )
 
+for (const countries of [['UK'], ['UK', 'FR'], ['UK', 'FR', 'DE', 'Ünïcode "{,}" \\']]) {
+  const title = `a read of ${countries.length} countries and two dimensions gives each row its own price`
+  t.test(title, async (t) => {
+    const codes = ['A', 'a', 'É', 'a,b', '"{}"', '\\', 'NULL', '🙂']
+    const shop = await aShop(t, service, { codes, countries })
+    const { name } = await aList(shop, { price_dimensions: ['x', 'y'] })
+    const products = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+    const ids = await addProducts(shop, name, products.slice(1))
+    const rows = products.flatMap((product) =>
+      ['y', 'x'].map((price_dimension) => ({ ...product, price_dimension })),
+    )
+    const priced = rows.slice(2).map((row, index) => ({ ...row, price: index + 0.25 }))
+    await setPrices(shop, name, priced)
+    // Neither the order of the codes nor that of the ids, every third row twice, those of the first product missing.
+    const place = (index: number) => (index * 7) % rows.length
+    const payload = rows.flatMap((_, index) => {
+      const row = rows[place(index)]
+      return index % 3 === 0 ? [row, row] : [row]
+    })
+    const { status, body } = await shop.post(path, { price_list_name: name, payload })
+    t.equal(status, 201)
+    const listed = payload
+      .map((row) => rows.indexOf(row as (typeof rows)[0]))
+      .filter((at) => at > 1)
+    t.strictSame(
+      body.map((row: Record<string, unknown>) => [row.pk, row.active_price, row.code, row.country]),
+      listed.map((at) => {
+        const { code, country, price } = priced[at - 2] as (typeof priced)[0]
+        return [ids[(at >> 1) - 1], price, code, country]
+      }),
+    )
+  })
+}
+
 t.test(
   'price_dimension is required when the list has several and allowed when it has one',
   async (t) => {
