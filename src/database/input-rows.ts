@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { arrayLiteral } from './array-literal.ts'
 import { CopySource, copyField, copyText } from './copy.ts'
 import type { Trx } from './pool.ts'
 
@@ -12,8 +13,11 @@ export interface InputColumn<T> {
   value: (row: T) => InputValue
 }
 
-/** From here on COPY into a temporary table is faster than array parameters, and its text is made in small pieces. */
-const copyRowsMin = 5000
+/**
+ * From here on COPY into a temporary table: its text is made in small pieces. At 10,000 rows array parameters take 14 %
+ * less time for prices, and 3 % less for sales.
+ */
+const copyRowsMin = 12_000
 
 /**
  * Rows as a FROM item called `input` with these columns: whole payloads travel to Postgres at once, as one array
@@ -33,16 +37,26 @@ export async function inputRows<T>(
   return sql`pg_temp.input as input`
 }
 
+/**
+ * What is the same in all rows (a currency, a country, a price that no row gives) travels once. The first column is
+ * unnested in any case: it makes the rows.
+ */
 function unnested<T>(columns: InputColumn<T>[], rows: readonly T[]): RawBuilder<unknown> {
-  const names = sql.join(columns.map(({ name }) => sql.ref(name)))
-  const arrays = columns.map(
-    ({ type, value }) =>
-      sql`${rows.map(value)}::${sql.raw(isArray(type) ? 'text[]' : `${type}[]`)}`,
+  const inputs = columns.map(({ name, type, value }, index) => {
+    const values = rows.map(value)
+    const isVaried = index === 0 || values.some((one) => one !== values[0])
+    return { name: sql.ref(name), type: sql.raw(type), isText: isArray(type), values, isVaried }
+  })
+  const fields = inputs.map(({ name, type, isText, values, isVaried }) => {
+    if (!isVaried) return sql`${values[0] ?? null}::${type} as ${name}`
+    return isText ? sql`${name}::${type} as ${name}` : name
+  })
+  const varied = inputs.filter(({ isVaried }) => isVaried)
+  const names = sql.join(varied.map(({ name }) => name))
+  const arrays = varied.map(
+    ({ type, isText, values }) => sql`${arrayLiteral(values)}::${isText ? sql`text` : type}[]`,
   )
-  const typed = columns.map(({ name, type }) =>
-    isArray(type) ? sql`${sql.ref(name)}::${sql.raw(type)} as ${sql.ref(name)}` : sql.ref(name),
-  )
-  return sql`(select ${sql.join(typed)} from unnest(${sql.join(arrays)}) as input (${names})) as input`
+  return sql`(select ${sql.join(fields)} from unnest(${sql.join(arrays)}) as input (${names})) as input`
 }
 
 function isArray(type: string): boolean {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { extensionKey } from '../catalog/row-key.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
+import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { type AlikeRows, findAlikeRows, readNumbers } from './alike-rows.ts'
+import { type AlikeRows, findAlikeRows } from './alike-rows.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 

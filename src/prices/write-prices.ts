@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { arrayLiteral } from '../database/array-literal.ts'
+import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
-import { isPublished } from '../price-lists/publication.ts'
+import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { daysInChunk, type PriceChunk, type PricedRow } from './cells.ts'
 import { keyColumns } from './key-input.ts'
@@ -48,19 +48,21 @@ export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): P
     const given = sql.ref(`input.${priceName(index)}`)
     return sql`coalesce(${given}, r.prices[${index + 1}::integer])`
   })
-  const { rows: updated } = await sql<{ ids: RowIds | null; positions: number[] | null }>`
+  const { rows: updated } = await sql<Record<'ids' | 'positions', string | null>>`
     with updated as (
       update price_list_rows r set prices = array[${sql.join(prices)}]
-      from ${input}, price_lists l
-      where l.account_id = ${list.account_id} and l.id = ${list.id}
-        and r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
-        and r.extension_key = input.extension_key and ${isPublished}
+      from ${input}
+      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
+        and r.extension_key = input.extension_key and ${isPublishedNow(list)}
       returning r.id, input.position
     )
-    select array_agg(id) as ids, array_agg(position) as positions from updated`.execute(trx)
+    select array_agg(id)::text as ids, array_agg(position)::text as positions from updated`.execute(
+    trx,
+  )
+  const found = readNumbers(updated[0]?.ids ?? null)
   const ids: RowIds = new Array(rows.length).fill(null)
-  for (const [index, position] of (updated[0]?.positions ?? []).entries())
-    ids[position] = updated[0]?.ids?.[index] ?? null
+  for (const [index, position] of readNumbers(updated[0]?.positions ?? null).entries())
+    ids[position] = found[index] ?? null
   return ids
 }
 

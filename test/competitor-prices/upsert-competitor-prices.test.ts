@@ -362,12 +362,12 @@ t.test('accounts have their own entries under the same hash', async (t) => {
     t.equal((await market.get(listPath)).body.results[0].competitor_price, index)
 })
 
-t.test('10,000 entries in one call', async (t) => {
+t.test('12,500 entries in one call', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['code', 'size'] })
-  const entries = Array.from({ length: 10_000 }, (_, index) =>
+  const entries = Array.from({ length: 12_500 }, (_, index) =>
     anEntry({ code: `P${index % 500}`, size: String(index), latest_update: '2026-01-01' }),
   )
-  t.equal((await market.post(loadPath, entries)).body.created.length, 10_000)
-  t.equal((await market.post(loadPath, entries)).body.updated.length, 10_000)
-  t.equal((await market.get(listPath)).body.count, 10_000)
+  t.equal((await market.post(loadPath, entries)).body.created.length, 12_500)
+  t.equal((await market.post(loadPath, entries)).body.updated.length, 12_500)
+  t.equal((await market.get(listPath)).body.count, 12_500)
 })

@@ -58,7 +58,7 @@ t.test('a large payload, which travels by COPY, is written as a small one is', a
     'é',
     ' ',
   ]
-  const codes = [...odd, ...Array.from({ length: 5000 }, (_, index) => `P${index}`)]
+  const codes = [...odd, ...Array.from({ length: 12_000 }, (_, index) => `P${index}`)]
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
   const list = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
   const keys = codes.map((code) => ({ code, country: 'UK' }))
