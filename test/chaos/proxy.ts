@@ -22,6 +22,12 @@ export interface BreakableProxy {
 /** A simple query or a parsed one that says `commit`, with the zero byte that ends its text. */
 const commit = Buffer.from('commit\0')
 
+/** A socket that is reset while it is being ended is never closed, and the process then spins at its end (Node 26.10). */
+function reset(socket: net.Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
 /** Starts a proxy on a port of its own in front of a Unix socket. */
 export async function startProxy(socketPath: string): Promise<BreakableProxy> {
   const pairs = new Set<[net.Socket, net.Socket]>()
@@ -30,7 +36,7 @@ export async function startProxy(socketPath: string): Promise<BreakableProxy> {
   let isStalled = false
   const cutPair = (pair: [net.Socket, net.Socket]) => {
     pairs.delete(pair)
-    pair[0].resetAndDestroy()
+    reset(pair[0])
     pair[1].destroy()
   }
   const server = net.createServer((client) => {
@@ -51,7 +57,7 @@ export async function startProxy(socketPath: string): Promise<BreakableProxy> {
       upstream.removeAllListeners('data')
       upstream.resume()
       upstream.end()
-      client.resetAndDestroy()
+      reset(client)
     })
     upstream.on('data', (bytes: Buffer) => client.write(bytes))
   })
