@@ -2170,7 +2170,8 @@ export interface components {
         IdempotencyKey: string;
         /**
          * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-         *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+         *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+         *     and beside other preferences, it is ignored.
          * @example respond-async
          */
         Prefer: string;
@@ -2431,7 +2432,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -2970,7 +2972,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3065,7 +3068,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3344,7 +3348,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3440,7 +3445,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3657,7 +3663,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3952,7 +3959,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -4115,7 +4123,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. With a JSON body, and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
+                 *     and beside other preferences, it is ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];

@@ -58,6 +58,8 @@ export interface Limits {
   readonly feedBytesMax: number
   /** A file with a larger Content-Length is loaded by a job. */
   readonly feedAtOnceBytesMax: number
+  /** Files of one account that wait for their jobs or are being loaded by them. */
+  readonly filesWaitingMax: number
   /** Rows in one CSV or NDJSON file. */
   readonly feedRowsMax: number
 }
@@ -108,6 +110,7 @@ export function readConfig(environment: Environment): Config {
       readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
       feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
       feedAtOnceBytesMax: integer('FEED_JOB_MB', 256, 0, 65_536) * 1024 * 1024,
+      filesWaitingMax: integer('ACCOUNT_FILES', 20, 1, 100_000),
       feedRowsMax: integer('FEED_ROWS_MAX', 10_000_000, 1, 100_000_000),
     }),
     load: loadLimits(integer),

@@ -47,6 +47,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
       ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
       ...{ feedBytesMax: 4096 * 1024 * 1024, feedRowsMax: 10_000_000 },
       feedAtOnceBytesMax: 256 * 1024 * 1024,
+      filesWaitingMax: 20,
     },
     load: {
       bodiesInFlightBytesMax: 256 * 1024 * 1024,
@@ -80,6 +81,7 @@ t.test('an empty value is as good as none', async (t) => {
     'FEED_LIMIT_MB',
     'FEED_ROWS_MAX',
     'FEED_JOB_MB',
+    'ACCOUNT_FILES',
     ...loadNames,
     'JWT_JWKS_URL',
     'JWT_ISSUER',
@@ -108,6 +110,7 @@ t.test('each setting is read', async (t) => {
     FEED_LIMIT_MB: '4',
     FEED_ROWS_MAX: '5',
     FEED_JOB_MB: '3',
+    ACCOUNT_FILES: '6',
     ...Object.fromEntries(loadNames.map((name, index) => [name, String(index + 4)])),
   })
   t.strictSame(config, {
@@ -129,6 +132,7 @@ t.test('each setting is read', async (t) => {
     limits: {
       ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
       ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5, feedAtOnceBytesMax: 3 * 1024 * 1024 },
+      filesWaitingMax: 6,
     },
     load: {
       bodiesInFlightBytesMax: 4 * 1024 * 1024,
@@ -158,6 +162,7 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
     ['FEED_LIMIT_MB', ['0', '65537', 'x'], /FEED_LIMIT_MB must be .* from 1 to 65536/],
+    ['ACCOUNT_FILES', ['0', '100001', 'x'], /ACCOUNT_FILES must be .* from 1 to 100000,/],
     ['FEED_JOB_MB', ['-1', '65537', 'x'], /FEED_JOB_MB must be .* from 0 to 65536/],
     ['FEED_ROWS_MAX', ['0', '100000001', 'x'], /FEED_ROWS_MAX must be .* from 1 to 100000000/],
     ['BODIES_IN_FLIGHT_MB', ['0', '65537'], /BODIES_IN_FLIGHT_MB must be .* from 1 to 65536/],

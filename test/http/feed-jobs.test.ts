@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { send } from '../helpers/operations.ts'
+import { expectProblem, send } from '../helpers/operations.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -264,3 +264,18 @@ async function until(t: Test, isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(10)
   t.pass()
 }
+
+t.test('so many files of an account wait for their jobs, and no more', async (t) => {
+  const waiting = await startTestService(t, { ROLE: 'api', ACCOUNT_FILES: '2' })
+  const [account, other] = [await waiting.newAccount(t), await waiting.newAccount(t)]
+  const first = await csv(account, lines(header, row))
+  t.equal(first.status, 202)
+  t.equal((await csv(account, lines(header, row))).status, 202)
+  const refused = await csv(account, lines(header, row))
+  expectProblem(t, refused, 429, 'too-many-requests', 'the third')
+  t.match(refused.headers['retry-after'], /^\d+$/)
+  t.equal((await csv(account, lines(header, row), { prefer: '' })).status, 201, 'but at once')
+  t.equal((await csv(other, lines(header, row))).status, 202, 'of another account')
+  await account.post(`/api/v1/jobs/${first.body.id}/cancel/`, undefined)
+  t.equal((await csv(account, lines(header, row))).status, 202, 'when one is cancelled')
+})

@@ -1,7 +1,7 @@
 import { Answer, type Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { storeFile } from '../../jobs/file-pieces.ts'
+import { rejectManyFiles, storeFile } from '../../jobs/file-pieces.ts'
 import { lockFileTurns } from '../../jobs/turn.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
 import { findFeedList } from '../../prices/staged-rows.ts'
@@ -34,6 +34,7 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   const { operation, bytes, account, query, context } = call
   const isOfList = feedsOfLists.includes(operation.id)
   const list = isOfList ? await findFeedList(trx, account, query) : undefined
+  await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
   const { id, lines } = await storeFile(trx, account, bytes)
   // Turns go in the order of ids: nobody may take a later one and be there before.
   await (list ? lockPriceList(trx, account, list) : lockFileTurns(trx, account))
