@@ -79,6 +79,33 @@ t.test('PostgreSQL survives the service, and the next start attaches to it', asy
   t.notOk(isAlive(pid as number), 'the last user stops it')
 })
 
+t.test('PostgreSQL is started again when it is killed, and nothing is lost', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const call = await logInFirst(service)
+  t.equal((await call('POST', salesPath, sales.slice(0, 100))).status, 201)
+  for (let death = 0; death < 2; death++) {
+    const pid = postmasterPid(settings.DATA_DIR) as number
+    process.kill(pid, 'SIGKILL')
+    while (isAlive(pid)) await sleep(10)
+    const statuses = new Set<number>()
+    let answer = await call('GET', '/api/v1/sales_history/')
+    for (; answer.status !== 200; answer = await call('GET', '/api/v1/sales_history/')) {
+      statuses.add(answer.status)
+      await sleep(50)
+    }
+    t.ok(
+      [...statuses].every((status) => status === 503),
+      'until then it is 503',
+    )
+    t.equal(answer.body.count, 100)
+  }
+  t.equal((await call('POST', salesPath, sales.slice(100, 200))).status, 201)
+  const last = postmasterPid(settings.DATA_DIR) as number
+  t.equal(await service.stop(), 0)
+  t.notOk(isAlive(last), 'the last one is stopped')
+})
+
 t.test('a second process attaches, and the last one that leaves stops PostgreSQL', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }
   const first = await startProcess(t, settings)

@@ -32,7 +32,10 @@ export async function closedLoop(
   return outcome(replies, ms)
 }
 
-/** So many requests a second, whether those before them are answered or not. */
+/** Until queues are as full as they get, and everybody is connected. */
+const rampMs = 2000
+
+/** So many requests a second, whether those before them are answered or not; goodput is what is done after the ramp. */
 export async function openLoop(
   port: number,
   next: Next,
@@ -44,9 +47,11 @@ export async function openLoop(
   const pending = new Set<Promise<unknown>>()
   const began = performance.now()
   let sent = 0
+  let inRamp: number | undefined
   for (;;) {
     const passed = performance.now() - began
-    if (passed > ms) break
+    if (passed > rampMs) inRamp ??= served(replies).length
+    if (passed > rampMs + ms) break
     for (; sent < (passed / 1000) * perSecond && pool.busy < 4000; sent++) {
       const reply = pool.send(next()).then((one) => {
         replies.push(one)
@@ -56,10 +61,10 @@ export async function openLoop(
     }
     await sleep(2)
   }
-  const inTime = [...replies]
+  const inTime = served(replies).length - (inRamp ?? 0)
   await Promise.all(pending)
   pool.close()
-  return { ...outcome(replies, ms), goodput: served(inTime).length / (ms / 1000) }
+  return { ...outcome(replies, rampMs + ms), goodput: inTime / (ms / 1000) }
 }
 
 function outcome(replies: Reply[], ms: number): Outcome {

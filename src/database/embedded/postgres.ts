@@ -1,20 +1,12 @@
-import { spawn } from 'node:child_process'
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
-import { findPostgresUser, type SystemUser } from './system-user.ts'
+import { findServer, type ServerStart, spawnServer } from './server-process.ts'
+import { findPostgresUser } from './system-user.ts'
 
 /** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open. */
 export interface EmbeddedPostgres {
@@ -26,6 +18,8 @@ export interface EmbeddedPostgres {
 
 const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
+/** How often is looked whether the server is there. */
+const reviveMs = 1000
 /** Bulk loads write much WAL and few connections read: the defaults are for a 1 GB machine. */
 const settings = [
   'shared_buffers=256MB',
@@ -46,13 +40,14 @@ export async function startEmbeddedPostgres(
   const user = findPostgresUser()
   const native = locateBinaries(user)
   const cluster = prepareCluster(dataDir, native, user)
+  const start = { cluster, native, user, settings: [...settings, ...extraSettings] }
   const deadline = Date.now() + startTimeoutSeconds * 1000
   let spawned = false
   while (Date.now() < deadline) {
-    const url = await findRunning(cluster)
-    if (url) return { url, stop: () => stopWhenUnused(cluster, url) }
-    if (!spawned && !isAlive(readPid(cluster))) {
-      spawnServer(cluster, native, user, [...settings, ...extraSettings])
+    const running = await findRunning(cluster)
+    if (running) return keepRunning(start, running)
+    if (!spawned && !findServer(cluster)) {
+      spawnServer(start, mkdtempSync(join(tmpdir(), 'pricewell-')))
       spawned = true
     }
     await sleep(20)
@@ -62,56 +57,33 @@ export async function startEmbeddedPostgres(
   )
 }
 
-/** Detached, so that Ctrl-C reaches only us and the database stays until its connections are closed. */
-function spawnServer(
-  cluster: string,
-  native: string,
-  user: SystemUser | undefined,
-  options: string[],
-): void {
-  const socketDir = mkdtempSync(join(tmpdir(), 'pricewell-'))
-  if (user) chownSync(socketDir, user.uid, user.gid)
-  const log = openSync(join(cluster, 'server.log'), 'a')
-  const flags = ['listen_addresses=', `unix_socket_directories=${socketDir}`, ...options].flatMap(
-    (flag) => ['-c', flag],
-  )
-  spawn(join(native, 'bin', 'postgres'), ['-D', cluster, ...flags], {
-    ...user,
-    cwd: cluster,
-    env: {},
-    detached: true,
-    stdio: ['ignore', log, log],
-  }).unref()
-  closeSync(log)
+interface Running {
+  url: string
+  socketDir: string
 }
 
-/** Line 1 of postmaster.pid is the process id, line 5 the socket's folder, line 8 the state. */
-function readPidFile(cluster: string): string[] {
-  const path = join(cluster, 'postmaster.pid')
-  if (!existsSync(path)) return []
-  return readFileSync(path, 'utf8').split('\n')
-}
-
-function readPid(cluster: string): number {
-  return Number(readPidFile(cluster)[0] ?? 0)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return pid > 0 && process.kill(pid, 0)
-  } catch {
-    return false
+/** Starts the server again, at the same address, when it dies: the kernel kills processes when memory runs out. */
+function keepRunning(start: ServerStart, { url, socketDir }: Running): EmbeddedPostgres {
+  const { cluster } = start
+  const revive = () => {
+    if (existsSync(cluster) && !findServer(cluster)) spawnServer(start, socketDir)
   }
+  const watch = setInterval(revive, reviveMs).unref()
+  const stop = () => {
+    clearInterval(watch)
+    return stopWhenUnused(cluster, url)
+  }
+  return { url, stop }
 }
 
-async function findRunning(cluster: string): Promise<string | undefined> {
-  const [pid, , , , socketDir, , , state] = readPidFile(cluster)
-  if (!socketDir || state?.trim() !== 'ready' || !isAlive(Number(pid))) return undefined
+async function findRunning(cluster: string): Promise<Running | undefined> {
+  const { socketDir, isReady } = findServer(cluster) ?? {}
+  if (!socketDir || !isReady) return undefined
   const url = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&user=postgres`
   const client = new pg.Client({ connectionString: url })
   try {
     await client.connect()
-    return url
+    return { url, socketDir }
   } catch {
     return undefined
   } finally {
@@ -121,13 +93,12 @@ async function findRunning(cluster: string): Promise<string | undefined> {
 
 async function stopWhenUnused(cluster: string, url: string): Promise<void> {
   if (await isUsed(url)) return
-  const socketDir = readPidFile(cluster)[4]
-  const pid = readPid(cluster)
-  if (!isAlive(pid)) return
-  process.kill(pid, 'SIGINT')
+  const server = findServer(cluster)
+  if (!server) return
+  process.kill(server.pid, 'SIGINT')
   const deadline = Date.now() + stopTimeoutSeconds * 1000
   while (existsSync(join(cluster, 'postmaster.pid')) && Date.now() < deadline) await sleep(20)
-  if (socketDir) rmSync(socketDir, { recursive: true, force: true })
+  if (server.socketDir) rmSync(server.socketDir, { recursive: true, force: true })
 }
 
 /** A connection that was just closed may take a moment to disappear on the server. */

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SystemUser } from './system-user.ts'
+
+/** How a server is started: on which data, by which binaries, as whom. */
+export interface ServerStart {
+  cluster: string
+  native: string
+  user: SystemUser | undefined
+  /** As in `shared_buffers=256MB`. */
+  settings: string[]
+}
+
+/** Detached, so that Ctrl-C reaches only us and the database stays until its connections are closed. */
+export function spawnServer(
+  { cluster, native, user, settings }: ServerStart,
+  socketDir: string,
+): void {
+  mkdirSync(socketDir, { recursive: true, mode: 0o700 })
+  if (user) chownSync(socketDir, user.uid, user.gid)
+  const log = openSync(join(cluster, 'server.log'), 'a')
+  const options = ['listen_addresses=', `unix_socket_directories=${socketDir}`, ...settings]
+  spawn(
+    join(native, 'bin', 'postgres'),
+    ['-D', cluster, ...options.flatMap((option) => ['-c', option])],
+    { ...user, cwd: cluster, env: {}, detached: true, stdio: ['ignore', log, log] },
+  ).unref()
+  closeSync(log)
+}
+
+/** What a running server says of itself. */
+export interface ServerState {
+  pid: number
+  socketDir: string | undefined
+  isReady: boolean
+}
+
+/** The server on this data that is starting, running or stopping. */
+export function findServer(cluster: string): ServerState | undefined {
+  const path = join(cluster, 'postmaster.pid')
+  if (!existsSync(path)) return undefined
+  // Line 1 is the process id, line 5 the socket's folder, line 8 the state.
+  const [pid, , , , socketDir, , , state] = readFileSync(path, 'utf8').split('\n')
+  if (!isAlive(Number(pid))) return undefined
+  return { pid: Number(pid), socketDir: socketDir || undefined, isReady: state?.trim() === 'ready' }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
