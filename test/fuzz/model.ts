@@ -101,6 +101,8 @@ export interface Agreement {
 export interface Job {
   id: number
   status: string
+  price_list_id?: number
+  price_list_name?: string
   result?: unknown
 }
 

@@ -211,7 +211,11 @@ export const listOperations: FuzzOperation[] = [
     isReady: ({ lists }) => lists.size > 3,
     valid: ({ draw, model }) => {
       const { id, name } = oneOf(draw, [...model.lists.values()])
-      const check = () => void model.lists.delete(name)
+      const check = () => {
+        model.lists.delete(name)
+        // Its jobs have lost the name.
+        for (const job of model.jobs) if (job.price_list_id === id) delete job.price_list_name
+      }
       return { call: { method: 'DELETE', path: `/api/v1/price_list/${id}` }, status: 204, check }
     },
     faulty: (world) => absentPlan('DELETE', foreignList(world), 'price-list-not-found'),
