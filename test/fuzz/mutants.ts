@@ -41,6 +41,9 @@ function placesIn(node: Json, found: Place[] = []): Place[] {
   return found
 }
 
+/** Not by `String`: an object may have a key `toString`. */
+const asText = (value: Json) => (typeof value === 'string' ? value : JSON.stringify(value))
+
 /** A change of one place: a missing key, an unknown key, null, the value as a text, another value. */
 function change(draw: Draw, body: Json): Json {
   const copy = structuredClone(body)
@@ -51,7 +54,7 @@ function change(draw: Draw, body: Json): Json {
   if (kind === 0 && !Array.isArray(holder)) delete holder[key]
   else if (kind === 1 && !Array.isArray(holder)) holder['no~such/key'] = 1
   else if (kind <= 3) holder[key] = null
-  else if (kind === 4) holder[key] = String(holder[key])
+  else if (kind === 4) holder[key] = asText(holder[key] as Json)
   else holder[key] = draw(strange)
   return copy
 }

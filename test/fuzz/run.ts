@@ -32,7 +32,11 @@ const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-fuzz-'))
 const postgres = await startEmbeddedPostgres(dataDir, ['fsync=off', 'synchronous_commit=off'])
 const secret = randomBytes(32).toString('base64')
 const service = await startService(
-  readConfig({ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' }),
+  readConfig({
+    ...{ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' },
+    // Requests are injected: there is no connection to close under one that is late.
+    ARRIVAL_SECONDS: '3600',
+  }),
 )
 const target = await openTarget(service, postgres.url, new TextEncoder().encode(secret))
 
