@@ -1,14 +1,6 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -50,19 +42,22 @@ t.test('the image holds what .dockerignore lets through', async (t) => {
 t.test('the files of the image serve as a user without rights, and end at SIGTERM', async (t) => {
   const app = mkdtempSync(join(tmpdir(), 'pricewell-image-'))
   t.teardown(() => rmSync(app, { recursive: true }))
-  chmodSync(app, 0o755)
   for (const path of [...image, ...packages]) {
     mkdirSync(join(app, path, '..'), { recursive: true })
     if (existsSync(join(root, path)))
       cpSync(join(root, path), join(app, path), { recursive: true, filter: isRun })
   }
+  // As in an image: a checkout of root's may be closed to the user.
+  const node = join(app, 'node')
+  cpSync(process.execPath, node)
+  execFileSync('chmod', ['-R', 'a+rX', app])
   const database = await cloneDatabase()
   const [program, ...args] = JSON.parse(instructions('CMD')[0] ?? '[]')
   t.equal(program, 'node')
   const settings = { NODE_ENV: 'production', DATABASE_URL: database.url, JWT_SECRET: jwtSecret }
   const environment = Object.entries({ ...settings, PORT: '0' }).map((pair) => pair.join('='))
   // `env -i`: the test runner hands its children an environment in which they write into the repository.
-  const command = ['-i', ...environment, process.execPath, ...args]
+  const command = ['-i', ...environment, node, ...args]
   const child = spawn('env', command, { cwd: app, ...findPostgresUser() })
   let output = ''
   child.stdout.on('data', (text) => (output += text))
