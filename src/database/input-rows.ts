@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { nextTurn } from '../next-turn.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { CopySource, copyField, copyText } from './copy.ts'
 import type { Trx } from './pool.ts'
@@ -18,6 +19,9 @@ export interface InputColumn<T> {
  * less time for prices, and 3 % less for sales.
  */
 const copyRowsMin = 12_000
+
+/** So many values are made a parameter at a stretch. */
+const rowsAtOnce = 1000
 
 /**
  * Rows as a FROM item called `input` with these columns: whole payloads travel to Postgres at once, as one array
@@ -41,22 +45,28 @@ export async function inputRows<T>(
  * What is the same in all rows (a currency, a country, a price that no row gives) travels once. The first column is
  * unnested in any case: it makes the rows.
  */
-function unnested<T>(columns: InputColumn<T>[], rows: readonly T[]): RawBuilder<unknown> {
-  const inputs = columns.map(({ name, type, value }, index) => {
+async function unnested<T>(
+  columns: InputColumn<T>[],
+  rows: readonly T[],
+): Promise<RawBuilder<unknown>> {
+  const fields: RawBuilder<unknown>[] = []
+  const names: RawBuilder<unknown>[] = []
+  const arrays: RawBuilder<unknown>[] = []
+  for (const [index, { name: text, type: typeText, value }] of columns.entries()) {
+    const [name, type] = [sql.ref(text), sql.raw(typeText)]
     const values = rows.map(value)
-    const isVaried = index === 0 || values.some((one) => one !== values[0])
-    return { name: sql.ref(name), type: sql.raw(type), isText: isArray(type), values, isVaried }
-  })
-  const fields = inputs.map(({ name, type, isText, values, isVaried }) => {
-    if (!isVaried) return sql`${values[0] ?? null}::${type} as ${name}`
-    return isText ? sql`${name}::${type} as ${name}` : name
-  })
-  const varied = inputs.filter(({ isVaried }) => isVaried)
-  const names = sql.join(varied.map(({ name }) => name))
-  const arrays = varied.map(
-    ({ type, isText, values }) => sql`${arrayLiteral(values)}::${isText ? sql`text` : type}[]`,
-  )
-  return sql`(select ${sql.join(fields)} from unnest(${sql.join(arrays)}) as input (${names})) as input`
+    if (index > 0 && values.every((one) => one === values[0])) {
+      fields.push(sql`${values[0] ?? null}::${type} as ${name}`)
+      continue
+    }
+    const isText = isArray(typeText)
+    fields.push(isText ? sql`${name}::${type} as ${name}` : name)
+    names.push(name)
+    arrays.push(sql`${arrayLiteral(values)}::${isText ? sql`text` : type}[]`)
+    // A millisecond or two of work for 10,000 rows: others get their turn before the next.
+    if (rows.length > rowsAtOnce) await nextTurn()
+  }
+  return sql`(select ${sql.join(fields)} from unnest(${sql.join(arrays)}) as input (${sql.join(names)})) as input`
 }
 
 function isArray(type: string): boolean {
