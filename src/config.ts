@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { type Limits, type LoadLimits, readLimits, readLoadLimits } from './limits.ts'
 
 /** Everything that can be set from outside, read once and frozen. */
 export interface Config {
@@ -23,45 +24,6 @@ export interface Config {
   readonly role: Role
   readonly limits: Limits
   readonly load: LoadLimits
-}
-
-/** What keeps the service alive and fair when more is asked of it than it can do. */
-export interface LoadLimits {
-  /** The sum of the bodies that are received or worked on at the same time. */
-  readonly bodiesInFlightBytesMax: number
-  /** Connections to the database for reads, and as many for writes. */
-  readonly databaseConnections: number
-  /** Writes of one account at the same time; the others wait their turn. */
-  readonly accountWritesMax: number
-  /** Reads, and writes, of one account that may wait. */
-  readonly accountWaitingMax: number
-  /** How long a write waits for other writes of its account. */
-  readonly accountWaitMs: number
-  /** 0: as many as it likes. */
-  readonly accountRequestsPerSecond: number
-  /** Reads, and writes, of all accounts that may wait. */
-  readonly waitingMax: number
-  /** 0: however late the event loop is. */
-  readonly eventLoopDelayMaxMs: number
-  readonly socketsMax: number
-  /** How long a request may take to arrive. */
-  readonly arrivalMs: number
-}
-
-export interface Limits {
-  readonly bodyBytesMax: number
-  /** Rows in one JSON call. */
-  readonly rowsMax: number
-  /** Rows that one read may expand to. */
-  readonly readRowsMax: number
-  /** A CSV or NDJSON file, decoded. */
-  readonly feedBytesMax: number
-  /** A file with a larger Content-Length is loaded by a job. */
-  readonly feedAtOnceBytesMax: number
-  /** Files of one account that wait for their jobs or are being loaded by them. */
-  readonly filesWaitingMax: number
-  /** Rows in one CSV or NDJSON file. */
-  readonly feedRowsMax: number
 }
 
 /** What this process does: answer requests, run jobs, or both. */
@@ -104,36 +66,11 @@ export function readConfig(environment: Environment): Config {
     metricsToken: metricsToken(env, faults),
     collector: collector(env, faults),
     role: oneOf('ROLE', roles, 'all'),
-    limits: Object.freeze({
-      bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
-      rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
-      readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
-      feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
-      feedAtOnceBytesMax: integer('FEED_JOB_MB', 256, 0, 65_536) * 1024 * 1024,
-      filesWaitingMax: integer('ACCOUNT_FILES', 20, 1, 100_000),
-      feedRowsMax: integer('FEED_ROWS_MAX', 10_000_000, 1, 100_000_000),
-    }),
-    load: loadLimits(integer),
+    limits: readLimits(integer),
+    load: readLoadLimits(integer),
   }
   if (faults.length > 0) throw new ConfigError(`Cannot start:\n- ${faults.join('\n- ')}`)
   return Object.freeze(config)
-}
-
-type Integer = (name: string, fallback: number, min: number, max: number) => number
-
-function loadLimits(integer: Integer): LoadLimits {
-  return Object.freeze({
-    bodiesInFlightBytesMax: integer('BODIES_IN_FLIGHT_MB', 256, 1, 65_536) * 1024 * 1024,
-    databaseConnections: integer('DATABASE_CONNECTIONS', 4, 1, 1000),
-    accountWritesMax: integer('ACCOUNT_WRITES', 2, 1, 1000),
-    accountWaitingMax: integer('ACCOUNT_WAITING', 200, 1, 100_000),
-    accountWaitMs: integer('ACCOUNT_WAIT_SECONDS', 30, 1, 600) * 1000,
-    accountRequestsPerSecond: integer('ACCOUNT_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
-    waitingMax: integer('WAITING', 500, 1, 100_000),
-    eventLoopDelayMaxMs: integer('EVENT_LOOP_DELAY_MS', 500, 0, 60_000),
-    socketsMax: integer('SOCKETS', 5000, 1, 1_000_000),
-    arrivalMs: integer('ARRIVAL_SECONDS', 120, 1, 3600) * 1000,
-  })
 }
 
 type Env = (name: string) => string | undefined

@@ -1,7 +1,7 @@
 import type { PgBoss } from 'pg-boss'
 import type { components, operations } from '../../generated/openapi.d.ts'
-import type { Limits } from '../config.ts'
 import type { Trx } from '../database/pool.ts'
+import type { Limits } from '../limits.ts'
 import type { RowErrors } from './row-errors.ts'
 
 export type Schemas = components['schemas']

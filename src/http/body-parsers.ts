@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Limits } from '../config.ts'
 import { Problem } from '../contract/problem.ts'
+import type { Limits } from '../limits.ts'
 import { fileTypes, operations } from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
 import { isGzip } from './first-checks.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { query } from '../helpers/database.ts'
+import { connectionsOf } from '../helpers/connections-of.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { caller, startProcess } from '../helpers/process.ts'
@@ -129,16 +129,9 @@ t.test('pools and jobs show what waits', async (t) => {
 t.test('while the database is away the rest is shown, and no count of jobs', async (t) => {
   const service = await startTestService(t, { ROLE: 'api' })
   await aBigJob(t, service)
-  const name = new URL(service.url).pathname.slice(1)
-  const other = service.url.replace(`/${name}`, '/postgres')
-  const allow = (isAllowed: boolean) =>
-    query(other, `alter database ${name} with allow_connections ${isAllowed}`)
+  const { allow, end } = connectionsOf(t, service)
   await allow(false)
-  t.teardown(() => allow(true))
-  await query(
-    other,
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-  )
+  await end()
   await service.app.inject({ method: 'GET', url: '/health/ready' })
   const text = await read(t, service)
   const unready = 'pricewell_http_requests_total{operation="readReadiness",status="503"}'

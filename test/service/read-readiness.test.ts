@@ -1,5 +1,5 @@
 import t from 'tap'
-import { query } from '../helpers/database.ts'
+import { connectionsOf } from '../helpers/connections-of.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -11,12 +11,8 @@ t.test('a service with its database is ready, without a token', async (t) => {
 
 t.test('while the database refuses it the service is alive, not ready, and recovers', async (t) => {
   const service = await startTestService(t)
-  const name = new URL(service.url).pathname.slice(1)
-  const other = service.url.replace(`/${name}`, '/postgres')
-  const allow = (isAllowed: boolean) =>
-    query(other, `alter database ${name} with allow_connections ${isAllowed}`)
+  const { allow } = connectionsOf(t, service)
   await allow(false)
-  t.teardown(() => allow(true))
   const ask = (path: string) => send(t, service, { method: 'GET', path })
   const refused = await ask('/health/ready')
   expectProblem(t, refused, 503, 'unavailable', 'not ready')
