@@ -1,5 +1,6 @@
 import type { PgBoss } from 'pg-boss'
 import type { components, operations } from '../../generated/openapi.d.ts'
+import type { OpenBeside } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import type { Limits } from '../limits.ts'
 import type { RowErrors } from './row-errors.ts'
@@ -28,6 +29,8 @@ export interface OperationRequest<Id extends OperationId> {
   inAccount: InAccount
   /** As `inAccount`, on a connection of those that are kept for answers which are sent while they are read. */
   inAccountSending: InAccount
+  /** For a read that is worth two connections. */
+  openBeside: OpenBeside
   /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */
   errors: RowErrors
 }

@@ -77,7 +77,7 @@ async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
 }
 
 /** SET LOCAL and not set_config(): a distributed database passes only the statement on to its shards. */
-async function setAccount(trx: Trx, account: number): Promise<void> {
+export async function setAccount(trx: Trx, account: number): Promise<void> {
   if (!Number.isSafeInteger(account)) throw new Error('account is not an integer')
   await sql.raw(`set local app.account = '${account}'`).execute(trx)
 }

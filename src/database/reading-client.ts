@@ -21,7 +21,8 @@ export class ReadingClient extends pg.Client {
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local'))
       return this.#send(`begin isolation level repeatable read, read only; ${text}`)
-    if (text === 'commit' || text === 'rollback') return this.#send(text)
+    if (typeof text === 'string' && /^(commit|rollback|set transaction .*)$/.test(text))
+      return this.#send(text)
     if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
       return super.query({ name: nameOf(text), text, values })
     // biome-ignore lint/suspicious/noExplicitAny: as above.

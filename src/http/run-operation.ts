@@ -8,6 +8,7 @@ import {
   Stream,
 } from '../contract/operation.ts'
 import { inAccount } from '../database/in-account.ts'
+import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
 import type { Operation } from './contract.ts'
@@ -61,7 +62,7 @@ async function runHandler(
   const errors = collectRowErrors(request.body, await findFaults(request.body))
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
-  const bodyHash = request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
   const handle = () =>
@@ -69,8 +70,9 @@ async function runHandler(
       {
         ...{ account, body, params, query, errors },
         ifMatch: request.headers['if-match'],
-        inAccount: storing(inTurn, operation, request, async () => bodyHash),
+        inAccount: storing(inTurn, operation, request, bodyHash),
         inAccountSending: (work) => inAccount(services.sendingDb, account, work),
+        openBeside: besideInAccount(services.readingDb, account),
       },
       services.context,
     )

@@ -22,7 +22,7 @@ export function monthPlace(date: string): { month: string; place: number } {
 
 /** Today, the UTC day. */
 export function today(): string {
-  return formatDay(Date.now())
+  return new Date().toISOString().slice(0, 10)
 }
 
 /** 400 years later the calendar is the same, and Date.UTC takes no year for one of the twentieth century. */

@@ -9,7 +9,7 @@ import { promotionNames, rejectUnknownPromotions } from './row-promotions.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (
-  { account, body, errors, inAccount, inAccountSending },
+  { account, body, errors, inAccount, inAccountSending, openBeside },
   context,
 ) => {
   const { readRowsMax: rowsMax } = context.limits
@@ -17,12 +17,12 @@ export const getPrices: Handler<'getPrices'> = async (
   const key = pricingKey(account, body)
   const answer = await inAccount(async (trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax }))
+    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, openBeside }))
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, body)
     await rejectUnknownPromotions(trx, account, body.payload, errors)
-    const found = await readPrices(trx, pricing, { body, rowsMax, errors })
+    const found = await readPrices(trx, pricing, { body, rowsMax, errors, openBeside })
     if (!found) throw errors.problem()
     known.add(key, pricing)
     return found
@@ -37,15 +37,15 @@ export const getPrices: Handler<'getPrices'> = async (
 async function readByKnown(
   trx: Trx,
   pricing: Pricing,
-  { body, rowsMax }: Omit<Read, 'errors'>,
+  read: Omit<Read, 'errors'>,
 ): Promise<JsonText | Stream | LargeRead | undefined> {
-  const names = promotionNames(body.payload)
+  const names = promotionNames(read.body.payload)
   if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
   const errors = new RowErrors('/payload')
   // All statements of a transaction that reads see the same.
   const [holds, answer] = await Promise.all([
     isCurrent(trx, pricing),
-    readPrices(trx, pricing, { body, rowsMax, errors }),
+    readPrices(trx, pricing, { ...read, errors }),
   ])
   return holds && errors.count === 0 ? answer : undefined
 }

@@ -1,0 +1,50 @@
+import { type ControlledTransaction, sql } from 'kysely'
+import type { DB } from '../../generated/database.d.ts'
+import { nextTurn } from '../next-turn.ts'
+import { setAccount } from './in-account.ts'
+import { type Database, poolUse, type Trx } from './pool.ts'
+
+/** Opens a transaction of the account that sees what `trx` sees; undefined where few connections have nothing to do. */
+export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undefined>
+
+/** `OpenBeside` on the connections of `db`. */
+export const besideInAccount =
+  (db: Database, account: number): OpenBeside =>
+  async (trx) => {
+    const { inUse, max } = poolUse(db)
+    if (inUse * 2 > max) return undefined
+    const exported = sql<{ id: string }>`select pg_export_snapshot() as id`.execute(trx)
+    exported.catch(() => undefined)
+    const beside = await db.startTransaction().execute()
+    try {
+      const [snapshot] = (await exported).rows
+      await setAccount(beside, account)
+      await sql`set transaction snapshot ${sql.lit(snapshot?.id)}`.execute(beside)
+      return beside
+    } catch (error) {
+      await beside.rollback().execute()
+      throw error
+    }
+  }
+
+/**
+ * Runs `work`, which asks for the transaction of each of its statements: `trx` and the one beside it in turns, so that
+ * two processors of the database work on one read.
+ */
+export async function onTwoConnections<T>(
+  trx: Trx,
+  openBeside: OpenBeside,
+  work: (next: () => Promise<Trx>) => Promise<T>,
+): Promise<T> {
+  const opening = openBeside(trx)
+  opening.catch(() => undefined)
+  // The snapshot is asked for before the first statement is: its answer would come after that one's.
+  await nextTurn()
+  let turn = 0
+  try {
+    return await work(async () => (turn++ % 2 === 0 ? trx : ((await opening) ?? trx)))
+  } finally {
+    const close = opening.then((beside) => beside?.commit().execute())
+    close.catch(() => undefined)
+  }
+}

@@ -1,0 +1,72 @@
+import { onTwoConnections } from '../database/on-two-connections.ts'
+import type { Trx } from '../database/pool.ts'
+import { nextTurn } from '../next-turn.ts'
+import { findExactRows, isExact } from './exact-rows.ts'
+import type { Pricing } from './known-pricings.ts'
+import type { WritePriceRow } from './price-rows.ts'
+import type { Read } from './read-prices.ts'
+import { readWantedRows } from './wanted-rows.ts'
+import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
+
+/**
+ * Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. The first are
+ * few, so that Postgres begins at once; the more there are later, the closer they lie together in the index.
+ */
+const firstRows = 500
+const rowsAtOnce = 3000
+
+/**
+ * The rows of a read that names all of them, and needs no more than their prices; undefined for any other read. Two
+ * connections take turns at its slices.
+ */
+export async function readPlainRows(
+  trx: Trx,
+  pricing: Pricing,
+  read: Read,
+  write: WritePriceRow,
+): Promise<WrittenRows | undefined> {
+  if (read.body.payload.length <= firstRows)
+    return readSlices(async () => trx, pricing, read, write)
+  return onTwoConnections(trx, read.openBeside, (next) => readSlices(next, pricing, read, write))
+}
+
+async function readSlices(
+  next: () => Promise<Trx>,
+  { list, columns }: Pricing,
+  { body, rowsMax, errors }: Read,
+  write: WritePriceRow,
+): Promise<WrittenRows | undefined> {
+  const pieces: Promise<string>[] = []
+  let size = 0
+  for (const slice of slicesOf(errors.sound(body.payload))) {
+    if (pieces.length > 0) await nextTurn()
+    const wanted = readWantedRows(slice, list, columns, errors)
+    if (!wanted.every(isExact)) return undefined
+    const piece = next()
+      .then((trx) => findExactRows(trx, list, wanted))
+      .then((found) => {
+        size += found.length
+        return writeRows(wanted, found, write)
+      })
+    // Its failure is seen when all pieces are waited for.
+    piece.catch(() => undefined)
+    pieces.push(piece)
+  }
+  if (errors.count > 0) return undefined
+  const texts = await Promise.all(pieces)
+  rejectTooLarge(size, rowsMax)
+  return { texts, rows: size }
+}
+
+/** Two of each size, for two connections. */
+function* slicesOf<T>(rows: readonly T[]): Generator<T[]> {
+  for (
+    let [from, size] = [0, firstRows];
+    from < rows.length;
+    size = Math.min(size * 3, rowsAtOnce)
+  ) {
+    yield rows.slice(from, from + size)
+    if (from + size < rows.length) yield rows.slice(from + size, from + size * 2)
+    from += size * 2
+  }
+}
