@@ -3,10 +3,13 @@ import type { Column, Columns } from '../catalog/columns.ts'
 import { readCopyLine } from '../database/copy.ts'
 import type { Extras, MatchingRow } from './matching-rows.ts'
 
+/** Where the fields of a line stand that all lines have: the extensions come after the code. */
+export const copiedPlaces = { at: 0, product_id: 1, id: 2, price: 3, code: 4 }
+
 /** The fields of a matching row as COPY writes them; of arrays, each item is a field of its own. */
 export function copiedFields(columns: Columns, extras: Extras): RawBuilder<unknown> {
   return sql.join([
-    ...['at', 'id', 'product_id', 'code', 'price'].map((name) => sql.ref(name)),
+    ...['at', 'product_id', 'id', 'price', 'code'].map((name) => sql.ref(name)),
     ...items('extensions', columns.extensions),
     ...(extras.costs ? items('costs', columns.costs) : []),
     ...(extras.attributes ? items('attributes', columns.attributes) : []),
@@ -28,10 +31,10 @@ export function matchReader(columns: Columns, extras: Extras): (line: string) =>
     const fields = readCopyLine(line)
     const match: MatchingRow = {
       at: Number(fields[0]),
-      id: Number(fields[1]),
-      product_id: Number(fields[2]),
-      code: fields[3] as string,
-      price: Number(fields[4]),
+      product_id: Number(fields[1]),
+      id: Number(fields[2]),
+      price: Number(fields[3]),
+      code: fields[4] as string,
       extensions: fields.slice(5, costsAt) as string[],
     }
     if (extras.costs) match.costs = fields.slice(costsAt, attributesAt).map(numberOrNull)

@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { type InAccount, Stream } from '../contract/operation.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
-import { copiedFields, matchReader } from './copied-rows.ts'
+import { linesWriter, type WriteLines } from './copied-lines.ts'
+import { copiedFields } from './copied-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { type Extras, selectAllMatching } from './matching-rows.ts'
 import type { WritePriceRow } from './price-rows.ts'
@@ -17,12 +18,15 @@ export class LargeRead {
   readonly wanted: WantedRow[]
   readonly extras: Extras
   readonly write: WritePriceRow
+  /** Whether its rows show nothing but their keys, ids and price. */
+  readonly isBare: boolean
 
-  constructor(pricing: Pricing, wanted: WantedRow[], extras: Extras, write: WritePriceRow) {
+  constructor({ pricing, wanted, extras, write, isBare }: Readonly<LargeRead>) {
     this.pricing = pricing
     this.wanted = wanted
     this.extras = extras
     this.write = write
+    this.isBare = isBare
   }
 }
 
@@ -38,7 +42,7 @@ export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Pro
         answer.rows = (answer.rows ?? 0) + rows
       }
       const pieces: Readable = Readable.from(
-        untilStalled(writePieces(chunks, read, sent), () =>
+        untilStalled(writePieces(chunks, linesWriter(read), sent), () =>
           pieces.destroy(new Error('client stalled')),
         ),
       )
@@ -68,23 +72,20 @@ async function copyMatching(
 /** A JSON array of the rows, a piece for each chunk of lines. */
 async function* writePieces(
   chunks: AsyncIterable<string>,
-  { pricing: { columns }, wanted, extras, write }: LargeRead,
+  write: WriteLines,
   sent: (rows: number) => void,
 ): AsyncGenerator<string> {
-  const readMatch = matchReader(columns, extras)
-  const writeLine = (line: string) => {
-    const match = readMatch(line)
-    return write(wanted[match.at] as WantedRow, match)
-  }
   let separator = '['
   let rest = ''
   for await (const chunk of chunks) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    if (lines.length === 0) continue
-    yield separator + lines.map(writeLine).join(',')
+    const lines = rest + chunk
+    const end = lines.lastIndexOf('\n') + 1
+    rest = lines.slice(end)
+    if (end === 0) continue
+    const { text, rows } = write(lines.slice(0, end))
+    yield separator + text
     separator = ','
-    sent(lines.length)
+    sent(rows)
   }
   yield separator === '[' ? '[]' : ']'
 }

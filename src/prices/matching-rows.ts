@@ -93,7 +93,24 @@ function selectMatching(
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
+/** One row as constants: joining it to each row of the list would take as long as reading that. */
 function inputRows(rows: PlacedRow[]): RawBuilder<unknown> {
+  const [row] = rows
+  return row && rows.length === 1 ? constantRow(row) : unnestedRows(rows)
+}
+
+function constantRow({ date, ...row }: PlacedRow): RawBuilder<unknown> {
+  const { month, place } = date === undefined ? { month: null, place: null } : monthPlace(date)
+  return sql`(
+    select ${row.at}::integer as at, ${row.code}::text as code,
+      ${arrayLiteral(row.extensions)}::text[] as extensions,
+      ${extensionKey(row.extensions)}::text as extension_key,
+      ${arrayLiteral(row.attributes)}::text[] as attributes, ${row.dimension}::integer as dimension,
+      ${month}::date as month, ${place}::integer as place
+  ) as input`
+}
+
+function unnestedRows(rows: PlacedRow[]): RawBuilder<unknown> {
   const places = rows.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
     sql`${rows.map(({ at }) => at)}::integer[]`,

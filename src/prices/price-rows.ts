@@ -1,5 +1,5 @@
 import { readValue } from '../catalog/column-value.ts'
-import type { Columns } from '../catalog/columns.ts'
+import type { Columns, ColumnType } from '../catalog/columns.ts'
 import { parseMarginFormula } from '../price-lists/margin-formula.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../promotions/promoted-prices.ts'
@@ -23,7 +23,7 @@ export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const { list, columns, include, priceOf } = options
   const [onlyDimension = ''] = list.price_dimensions
-  const named = `"price_list_name":${JSON.stringify(list.name)},"price_list_id":${list.id}`
+  const named = namedList(list)
   const writeKeys = keysWriter(columns)
   const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
   return (wanted, match) => {
@@ -37,6 +37,10 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
     return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(match)}}`
   }
 }
+
+/** The fields of a row that name its list. */
+export const namedList = ({ name, id }: PriceList): string =>
+  `"price_list_name":${JSON.stringify(name)},"price_list_id":${id}`
 
 type WriteKeys = (wanted: WantedRow, match: MatchingRow) => string
 
@@ -54,25 +58,39 @@ function keysWriter({ extensions }: Columns): WriteKeys {
 }
 
 function openKeysWriter(
-  { row }: WantedRow,
+  wanted: WantedRow,
   extensions: Columns['extensions'],
 ): (match: MatchingRow) => string {
-  const head = JSON.stringify(row).slice(0, -1)
-  const code = { name: 'code', type: 'string', textOf: (match: MatchingRow) => match.code } as const
-  const columns = extensions.map(({ name, type }, index) => ({
-    ...{ name, type, textOf: (match: MatchingRow) => match.extensions[index] as string },
-  }))
-  const lacking = [code, ...columns]
-    .filter(({ name }) => !Object.hasOwn(row, name))
-    .map(({ name, type, textOf }, index) => ({
-      prefix: `${index === 0 && head === '{' ? '' : ','}${JSON.stringify(name)}:`,
-      write: (match: MatchingRow) => JSON.stringify(readValue(type, textOf(match))),
-    }))
-  return (match) => {
+  const { head, lacking } = openKeys(wanted, extensions)
+  return ({ code, extensions }) => {
     let keys = head
-    for (const { prefix, write } of lacking) keys += prefix + write(match)
+    for (const { prefix, type, place } of lacking)
+      keys += prefix + JSON.stringify(readValue(type, [code, ...extensions][place] as string))
     return keys
   }
+}
+
+/** A key that an input row leaves open: what stands before its value, and the value's place among code and extensions. */
+export interface OpenKey {
+  prefix: string
+  type: ColumnType
+  place: number
+}
+
+/** The keys of a row of the answer: as they are in the input row, then those that it lacks. */
+export function openKeys(
+  { row }: WantedRow,
+  extensions: Columns['extensions'],
+): { head: string; lacking: OpenKey[] } {
+  const head = JSON.stringify(row).slice(0, -1)
+  const lacking = [{ name: 'code', type: 'string' as const }, ...extensions]
+    .map(({ name, type }, place) => ({ name, type, place }))
+    .filter(({ name }) => !Object.hasOwn(row, name))
+    .map(({ name, type, place }, index) => ({
+      ...{ type, place },
+      prefix: `${index === 0 && head === '{' ? '' : ','}${JSON.stringify(name)}:`,
+    }))
+  return { head, lacking }
 }
 
 /** Writes the fields that the read asks for by `include`, each with a comma before it. */

@@ -63,7 +63,8 @@ async function readOtherRows(
     // A count takes half as long as the read itself: it is made where the list is not small enough without.
     const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
     rejectTooLarge(count, rowsMax)
-    if (count > heldRowsMax) return new LargeRead(pricing, wanted, extras, write)
+    const isBare = !body.include?.length && pricing.promotions.names.size === 0
+    if (count > heldRowsMax) return new LargeRead({ pricing, wanted, extras, write, isBare })
   }
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   rejectTooLarge(found.length, rowsMax)
