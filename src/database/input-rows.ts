@@ -20,6 +20,9 @@ export interface InputColumn<T> {
  */
 const copyRowsMin = 12_000
 
+/** Whether so many rows travel by COPY: one input of a transaction at a time can. */
+export const isCopied = (rows: number): boolean => rows >= copyRowsMin
+
 /** So many values are made a parameter at a stretch. */
 const rowsAtOnce = 1000
 
@@ -32,7 +35,7 @@ export async function inputRows<T>(
   columns: InputColumn<T>[],
   rows: readonly T[],
 ): Promise<RawBuilder<unknown>> {
-  if (rows.length < copyRowsMin) return unnested(columns, rows)
+  if (!isCopied(rows.length)) return unnested(columns, rows)
   const definitions = columns.map(({ name, type }) => sql`${sql.ref(name)} ${sql.raw(type)}`)
   await sql`drop table if exists pg_temp.input`.execute(trx)
   await sql`create temporary table input (${sql.join(definitions)}) on commit drop`.execute(trx)

@@ -1,4 +1,4 @@
-import { type KeyedRow, rowKey } from '../catalog/row-key.ts'
+import type { KeyedRow } from '../catalog/row-key.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
@@ -9,11 +9,14 @@ import { dimensionIndex } from './payload.ts'
 export interface PricedRow {
   code: string
   extensions: string[]
+  /** Where it comes first in the payload. */
+  position: number
   /** As they are stored: one chunk for the dimensions or, in a calendar list, one for each dimension and month. */
-  chunks: Map<string, PriceChunk>
+  chunks: PriceChunk[]
 }
 
 export interface PriceChunk {
+  /** In a calendar list. */
   dimension: number
   month: string
   /** By dimension or by day, null where the payload gives none. */
@@ -26,52 +29,74 @@ type Input = KeyedRow<Schemas['UpdatePricesRow']>
 
 export const daysInChunk = 31
 
-/** The rows that a payload prices, in its order. A price that is given again, and differs, is an error. */
+/**
+ * The rows that a payload prices, in the order of their codes: neighbours in the database are neighbours here. A price
+ * that is given again, and differs, is an error.
+ */
 export function groupByRow(list: PriceList, inputs: Input[], errors: RowErrors): PricedRow[] {
-  const rows = new Map<string, PricedRow>()
-  for (const input of inputs) {
-    const key = rowKey(input)
-    let row = rows.get(key)
-    if (!row) {
-      row = { code: input.code, extensions: input.extensions, chunks: new Map() }
-      rows.set(key, row)
+  const rows: PricedRow[] = []
+  const placeOf = list.is_calendar ? calendarPlace : dimensionPlace
+  let row: PricedRow | undefined
+  for (const input of inputs.toSorted(compareKeys)) {
+    if (!row || compareKeys(row, input) !== 0) {
+      const { code, extensions, position } = input
+      row = { code, extensions, position, chunks: [] }
+      rows.push(row)
     }
-    const dimension = dimensionIndex(list, input.row)
-    if (!list.is_calendar) {
-      const chunk = findChunk(row, '', {
-        dimension,
-        month: '',
-        length: list.price_dimensions.length,
-      })
-      setPrice(chunk, dimension - 1, input, errors)
-    } else {
-      const { month, place } = monthPlace(input.row.date ?? '')
-      const chunk = findChunk(row, `${dimension} ${month}`, {
-        dimension,
-        month,
-        length: daysInChunk,
-      })
-      setPrice(chunk, place - 1, input, errors)
-    }
+    const place = placeOf(list, input.row)
+    setPrice(findChunk(row, place), place.index, input, errors)
   }
-  return [...rows.values()]
+  return rows
+}
+
+type Key = Pick<Input, 'code' | 'extensions'>
+
+function compareKeys(a: Key, b: Key): number {
+  if (a.code !== b.code) return a.code < b.code ? -1 : 1
+  const index = a.extensions.findIndex((extension, index) => extension !== b.extensions[index])
+  if (index < 0) return 0
+  return (a.extensions[index] as string) < (b.extensions[index] as string) ? -1 : 1
+}
+
+/** What is known of the rows, by where they come first in the payload. */
+export function inPayloadOrder<T>(rows: PricedRow[], known: readonly T[]): T[] {
+  const ordered: T[] = []
+  for (const [index, { position }] of rows.entries()) ordered[position] = known[index] as T
+  return ordered.filter(() => true)
 }
 
 /** Where in the payload the prices of a row stand. */
 export function positionsOf({ chunks }: PricedRow): number[] {
-  return [...chunks.values()].flatMap(({ positions }) => positions.filter(() => true))
+  return chunks.flatMap(({ positions }) => positions.filter(() => true))
 }
 
-function findChunk(
-  { chunks }: PricedRow,
-  key: string,
-  { dimension, month, length }: { dimension: number; month: string; length: number },
-): PriceChunk {
-  const present = chunks.get(key)
-  if (present) return present
+/** The chunk that a price belongs to, and its index there. */
+interface Place {
+  dimension: number
+  month: string
+  length: number
+  index: number
+}
+
+function dimensionPlace(list: PriceList, row: Input['row']): Place {
+  const { length } = list.price_dimensions
+  return { dimension: 0, month: '', length, index: dimensionIndex(list, row) - 1 }
+}
+
+function calendarPlace(list: PriceList, row: Input['row']): Place {
+  const { month, place } = monthPlace(row.date ?? '')
+  return { dimension: dimensionIndex(list, row), month, length: daysInChunk, index: place - 1 }
+}
+
+/** From the last one back: days come in their order. */
+function findChunk({ chunks }: PricedRow, { dimension, month, length }: Place): PriceChunk {
+  for (let index = chunks.length - 1; index >= 0; index--) {
+    const present = chunks[index] as PriceChunk
+    if (present.dimension === dimension && present.month === month) return present
+  }
   const prices = new Array<number | null>(length).fill(null)
-  const chunk = { dimension, month, prices, positions: [] }
-  chunks.set(key, chunk)
+  const chunk: PriceChunk = { dimension, month, prices, positions: [] }
+  chunks.push(chunk)
   return chunk
 }
 

@@ -4,7 +4,7 @@ import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
-import { groupByRow, type PricedRow, positionsOf } from './cells.ts'
+import { groupByRow, inPayloadOrder, type PricedRow, positionsOf } from './cells.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { findPublishedRows, type RowIds, setCalendarPrices, setPrices } from './write-prices.ts'
 
@@ -31,7 +31,7 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       errors.reject()
       const ids = rowIds as number[]
       if (list.is_calendar) await setCalendarPrices(trx, list, rows, ids)
-      return ids
+      return inPayloadOrder(rows, ids)
     }),
   )
 

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import { type InputColumn, inputRows, isCopied } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
@@ -29,26 +29,46 @@ export async function findPublishedRows(
   return rows[0]?.ids ?? []
 }
 
-/**
- * Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. Rows
- * are taken by their codes: neighbours are on the same pages.
- */
+/** Rows that one statement sets: while Postgres does, the next are made ready. */
+const rowsAtOnce = 2500
+
+/** Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. */
 export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RowIds> {
-  const input = await inputRows(
-    trx,
-    [...keyColumns, ...list.price_dimensions.map(priceColumn)],
-    rows
-      .map(({ code, extensions, chunks }, position) => {
-        const prices = chunks.get('')?.prices ?? []
-        return { code, extensions, position, prices }
-      })
-      .sort((a, b) => (a.code < b.code ? -1 : 1)),
-  )
+  const ids: RowIds = new Array(rows.length).fill(null)
+  const size = isCopied(rows.length) ? rows.length : rowsAtOnce
+  const slices: Promise<void>[] = []
+  for (let from = 0; from < rows.length; from += size) {
+    const input = await pricesInput(trx, list, rows.slice(from, from + size))
+    const slice = setPricesOf(trx, list, input).then(({ found, positions }) => {
+      for (const [index, position] of positions.entries())
+        ids[from + position] = found[index] as number
+    })
+    // Its failure is seen when all slices are waited for.
+    slice.catch(() => undefined)
+    slices.push(slice)
+  }
+  await Promise.all(slices)
+  return ids
+}
+
+function pricesInput(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RawBuilder<unknown>> {
+  const priced = rows.map(({ code, extensions, chunks: [chunk] }, position) => {
+    return { code, extensions, position, prices: chunk?.prices ?? [] }
+  })
+  return inputRows(trx, [...keyColumns, ...list.price_dimensions.map(priceColumn)], priced)
+}
+
+/** Sets the prices of an input; answers the ids of the rows that were found, and their positions in it. */
+async function setPricesOf(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+): Promise<{ found: number[]; positions: number[] }> {
   const prices = list.price_dimensions.map((_, index) => {
     const given = sql.ref(`input.${priceName(index)}`)
     return sql`coalesce(${given}, r.prices[${index + 1}::integer])`
   })
-  const { rows: updated } = await sql<Record<'ids' | 'positions', string | null>>`
+  const { rows } = await sql<Record<'ids' | 'positions', string | null>>`
     with updated as (
       update price_list_rows r set prices = array[${sql.join(prices)}]
       from ${input}
@@ -59,11 +79,8 @@ export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): P
     select array_agg(id)::text as ids, array_agg(position)::text as positions from updated`.execute(
     trx,
   )
-  const found = readNumbers(updated[0]?.ids ?? null)
-  const ids: RowIds = new Array(rows.length).fill(null)
-  for (const [index, position] of readNumbers(updated[0]?.positions ?? null).entries())
-    ids[position] = found[index] ?? null
-  return ids
+  const { ids = null, positions = null } = rows[0] ?? {}
+  return { found: readNumbers(ids), positions: readNumbers(positions) }
 }
 
 /** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
@@ -74,7 +91,7 @@ export async function setCalendarPrices(
   rowIds: number[],
 ): Promise<void> {
   const chunks = rows.flatMap(({ chunks }, index) =>
-    [...chunks.values()].map((chunk) => ({ ...chunk, id: rowIds[index] as number })),
+    chunks.map((chunk) => ({ ...chunk, id: rowIds[index] as number })),
   )
   const input = await inputRows(trx, chunkColumns, chunks)
   await sql`

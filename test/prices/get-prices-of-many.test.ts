@@ -5,7 +5,7 @@ import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const updatePath = '/api/v1/prices/bulk_update_prices/'
-const codes = Array.from({ length: 2300 }, (_, index) => `P${String(index).padStart(5, '0')}`)
+const codes = Array.from({ length: 2700 }, (_, index) => `P${String(index).padStart(5, '0')}`)
 
 /** An account whose list L has all codes, none of them with a price. */
 async function aFullList(t: Test, service: TestService): Promise<TestAccount> {
