@@ -6,6 +6,8 @@ import { loggableError } from './database/loggable-error.ts'
 import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
+import { refuseEarly } from './http/early-refusal.ts'
+import { KnownTokens } from './http/known-tokens.ts'
 import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
 import { watchRequests } from './http/request-log.ts'
@@ -44,7 +46,8 @@ export async function buildApp({
   telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
-  const authenticate = createAuthenticate(config, context.jwtSecret)
+  const knownTokens = new KnownTokens()
+  const authenticate = createAuthenticate(config, context.jwtSecret, knownTokens)
   const app = fastify({
     logger: {
       level: config.logLevel,
@@ -79,7 +82,9 @@ export async function buildApp({
   const { metrics } = telemetry
   const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
   const databases = { db, readingDb, sendingDb, filesDb }
-  await registerContract(app, { ...databases, context, service, config }, authenticate)
+  const services = { ...databases, context, service, config }
+  const admission = await registerContract(app, services, authenticate)
+  refuseEarly(app, { admission, knownTokens, metrics })
   if (config.role !== 'worker') registerPage(app)
   return app
 }

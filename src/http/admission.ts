@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
+import type { Problem } from '../contract/problem.ts'
 import { Arrivals } from './arrivals.ts'
 import { BodiesInFlight, type HeldBody } from './bodies-in-flight.ts'
 import { isFile, type Operation } from './contract.ts'
@@ -19,7 +20,9 @@ const waitMs = 1400
 
 /** Decides which requests are taken up when there are more than can be done. */
 export interface Admission {
-  /** Throws `overloaded` or `too-many-requests`, before the body is read. */
+  /** `overloaded` or `too-many-requests` for whoever would wait too long; asking changes nothing. */
+  refusal(operation: Operation, account: number): Problem | undefined
+  /** Takes a request up; throws `overloaded` or `too-many-requests`, before the body is read. */
   admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
   /** The turns of requests at the connections for reads, or for writes. */
   queueOf(operation: Operation): FairQueue
@@ -39,9 +42,13 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     loopDelay.stop()
     arrivals.stop()
   })
+  const refusal: Admission['refusal'] = (operation, account) =>
+    loopDelay.isOver
+      ? overloaded('More requests come in than can be answered.')
+      : queueOf(operation).refusal(account)
   const admit: Admission['admit'] = (operation, request, reply) => {
-    if (loopDelay.isOver) throw overloaded('More requests come in than can be answered.')
-    queueOf(operation).rejectFull(request.caller?.account ?? 0)
+    const refused = refusal(operation, request.caller?.account ?? 0)
+    if (refused) throw refused
     if (request.caller) rate.count(request.caller.account)
     // A file is not held: its rows go to the database as they arrive.
     if (isFile(request.headers['content-type'])) return
@@ -54,7 +61,7 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     reply.raw.once('close', () => body.release())
     arrivals.watch(request.raw, body, length || undefined)
   }
-  return { admit, queueOf }
+  return { refusal, admit, queueOf }
 }
 
 function queues(load: Config['load']): Record<'reads' | 'writes', FairQueue> {

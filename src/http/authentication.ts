@@ -8,7 +8,7 @@ import {
 import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
 import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
-import { KnownTokens } from './known-tokens.ts'
+import type { KnownTokens } from './known-tokens.ts'
 import { isOutage, providerKeys } from './provider-keys.ts'
 
 /** Who sends a request: what the token says, checked. */
@@ -25,9 +25,12 @@ const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
 export type Authenticate = (request: FastifyRequest) => Promise<Caller>
 
 /** Accepts our own tokens (HS256), or those of the identity provider that the configuration names instead. */
-export function createAuthenticate(config: Config, secret: Uint8Array): Authenticate {
+export function createAuthenticate(
+  config: Config,
+  secret: Uint8Array,
+  knownTokens: KnownTokens,
+): Authenticate {
   const verify = config.jwks ? verifyRemote(config.jwks) : verifyOwn(secret)
-  const knownTokens = new KnownTokens()
   return async (request) => {
     const token = readToken(request)
     const known = knownTokens.find(token)

@@ -31,6 +31,9 @@ interface Lane {
   waiting: Waiter[]
 }
 
+/** Timers and the clock are not of one mind. */
+const earlyMs = 5
+
 /** How much a new duration counts in the mean. */
 const weight = 0.1
 
@@ -51,25 +54,26 @@ export class FairQueue {
   }
 
   /**
-   * Throws `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those
-   * who wait already are likely to take longer than it may wait.
+   * `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those who
+   * wait already are likely to take longer than it may wait.
    */
-  rejectFull(account: number): void {
+  refusal(account: number): Problem | undefined {
     const { running, waiting } = this.#lanes.get(account) ?? { running: 0, waiting: [] }
-    if (waiting.length >= this.#limits.waitingOfAccountMax) throw this.#tooMany(waiting.length)
+    if (waiting.length >= this.#limits.waitingOfAccountMax) return this.#tooMany(waiting.length)
     const waitMs = running > 0 ? this.#limits.waitOwnMs : this.#limits.waitMs
     // Some may always wait: what came before says little about a few.
     const isLong = this.#waiting > this.#limits.turnsMax * 4 && this.#waitMs(this.#waiting) > waitMs
-    if (isLong || this.#waiting >= this.#limits.waitingMax)
-      throw overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
+    if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
+    return overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
   }
 
-  /** Runs `work` when it is the account's turn. Throws as `rejectFull`, also after the longest wait. */
+  /** Runs `work` when it is the account's turn. Throws a `refusal`, also after the longest wait. */
   async run<T>(account: number, client: Client, work: () => Promise<T>): Promise<T> {
     const lane = this.#lanes.get(account) ?? { running: 0, waiting: [] }
     if (this.#isFree(lane)) this.#start(account, lane)
     else {
-      this.rejectFull(account)
+      const refusal = this.refusal(account)
+      if (refusal) throw refusal
       await this.#wait(account, lane, client)
     }
     const began = performance.now()
@@ -135,7 +139,8 @@ export class FairQueue {
   /** Ends a wait that is too long. */
   #lookAt(account: number, lane: Lane, waiter: Waiter): void {
     const isOwnDoing = lane.running > 0
-    if (isOwnDoing && Date.now() - waiter.since < this.#limits.waitOwnMs) return
+    // The look may be a millisecond early; the next is as long away as the first was.
+    if (isOwnDoing && Date.now() - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing
       ? this.#tooMany(lane.waiting.length)
       : overloaded('The database is busy.', this.#seconds(this.#waiting))

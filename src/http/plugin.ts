@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
-import { createAdmission } from './admission.ts'
+import { type Admission, createAdmission } from './admission.ts'
 import type { Authenticate, Caller } from './authentication.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { type Operation, operations, readContract } from './contract.ts'
@@ -23,12 +23,12 @@ declare module 'fastify' {
   }
 }
 
-/** Puts the contract's operations on the server, with everything that holds for all of them. */
+/** Puts the contract's operations on the server, with everything that holds for all of them, and decides who is admitted. */
 export async function registerContract(
   app: FastifyInstance,
   services: OperationServices,
   authenticate: Authenticate,
-): Promise<void> {
+): Promise<Admission> {
   const served = servedOperations(services)
   app.setErrorHandler(replyProblem)
   app.setNotFoundHandler(() => {
@@ -53,6 +53,7 @@ export async function registerContract(
       operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
   rejectUndeclaredMethods(app, served)
+  return admission
 }
 
 /** What this process answers: metrics where they have a token, and a worker speaks of itself only. */

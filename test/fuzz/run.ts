@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { startService } from '../../src/service.ts'
+import { metricsToken } from '../helpers/service.ts'
 import { huntPlanted } from './planted/hunt.ts'
 import { type Failure, type Findings, fuzz, openTarget, type Target } from './sessions.ts'
 import { Mismatch } from './world.ts'
@@ -34,6 +35,7 @@ const secret = randomBytes(32).toString('base64')
 const service = await startService(
   readConfig({
     ...{ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' },
+    METRICS_TOKEN: metricsToken,
     // Requests are injected: there is no connection to close under one that is late.
     ARRIVAL_SECONDS: '3600',
   }),

@@ -1,7 +1,13 @@
+import { metricsToken } from '../../helpers/service.ts'
 import { freshName } from '../values.ts'
 import { type FuzzOperation, Mismatch, type Plan } from '../world.ts'
 
 const open = (path: string): Plan => ({ call: { method: 'GET', path }, status: 200 })
+
+function readMetrics(token: string, status: number): Plan {
+  const headers = { authorization: `Bearer ${token}` }
+  return { call: { method: 'GET', path: '/metrics', headers }, status }
+}
 
 /** What needs no account. */
 export const serviceOperations: FuzzOperation[] = [
@@ -23,6 +29,12 @@ export const serviceOperations: FuzzOperation[] = [
       },
       ...{ status: 401, type: 'unauthorized' },
     }),
+  },
+  {
+    id: 'readMetrics',
+    weight: 0.2,
+    valid: () => readMetrics(metricsToken, 200),
+    faulty: () => readMetrics(`${metricsToken}0`, 401),
   },
   { id: 'readLiveness', weight: 0.2, valid: () => open('/health/live') },
   { id: 'readReadiness', weight: 0.2, valid: () => open('/health/ready') },

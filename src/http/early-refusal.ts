@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { type Problem, problemTypes } from '../contract/problem.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Admission } from './admission.ts'
+import { type Operation, operations } from './contract.ts'
+import { protectiveHeaders } from './headers.ts'
+import type { KnownTokens } from './known-tokens.ts'
+import { problemBody } from './problem-reply.ts'
+import { clientRequestId } from './request-log.ts'
+
+export interface EarlyRefusal {
+  admission: Admission
+  knownTokens: KnownTokens
+  metrics: Telemetry['metrics']
+}
+
+/**
+ * Refuses what admission would refuse before it is routed: of those who are known, at paths without parameters. Under
+ * four times the load that the service can take, three of four requests are refusals: they must cost next to nothing.
+ */
+export function refuseEarly(
+  app: FastifyInstance,
+  { admission, knownTokens, metrics }: EarlyRefusal,
+) {
+  const [route] = app.server.listeners('request') as ((...args: unknown[]) => void)[]
+  app.server.removeAllListeners('request')
+  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const refused = findRefusal(request, admission, knownTokens)
+    if (!refused) return route?.(request, response)
+    const id = randomUUID()
+    answer(response, refused.problem, id)
+    const { operation, account, problem } = refused
+    const { status } = problemTypes[problem.type]
+    const client_request_id = clientRequestId(request)
+    const named = { account, operation: operation.id, method: request.method, client_request_id }
+    app.log.info({ request_id: id, ...named, status, problem: problem.type, ms: 0 })
+    const nothing = { seconds: 0, rowsWritten: 0, rowsRead: 0 }
+    metrics?.request({ operation: operation.id, status, ...nothing })
+  })
+}
+
+interface Refused {
+  operation: Operation
+  account: number
+  problem: Problem
+}
+
+const operationsByPath = new Map(
+  operations
+    .filter(({ scope, path }) => scope !== undefined && !path.includes('{'))
+    .map((operation) => [`${operation.method} ${operation.path}`, operation]),
+)
+
+function findRefusal(
+  { method, url = '', headers }: IncomingMessage,
+  admission: Admission,
+  knownTokens: KnownTokens,
+): Refused | undefined {
+  const operation = operationsByPath.get(`${method} ${url}`)
+  if (!operation?.scope) return undefined
+  const caller = knownTokens.find(headers.authorization?.slice('jwt '.length) ?? '')
+  if (!caller?.scopes.has(operation.scope)) return undefined
+  const problem = admission.refusal(operation, caller.account)
+  return problem && { operation, account: caller.account, problem }
+}
+
+function answer(response: ServerResponse, problem: Problem, id: string): void {
+  const body = JSON.stringify(problemBody(problem, id))
+  response.writeHead(problemTypes[problem.type].status, {
+    ...protectiveHeaders,
+    ...problem.options.headers,
+    'x-request-id': id,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
