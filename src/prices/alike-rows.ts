@@ -3,8 +3,9 @@ import { extensionKey } from '../catalog/row-key.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublishedNow } from '../price-lists/publication.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+import type { Pricing } from './known-pricings.ts'
 import type { MatchingRow } from './matching-rows.ts'
+import { rejectChanged, type Versions, versionColumns } from './pricing-changes.ts'
 
 /** Fully named rows of a read that differ in nothing but their code. */
 export interface AlikeRows {
@@ -15,7 +16,7 @@ export interface AlikeRows {
 }
 
 /** `codes` is a JSON array, the others are arrays of numbers as Postgres writes them. */
-type FoundArrays = Record<'codes' | 'ids' | 'products' | 'prices', string | null>
+type FoundArrays = Versions & Record<'codes' | 'ids' | 'products' | 'prices', string | null>
 
 /**
  * The published rows of a list without calendar that alike rows mean. One scan of the index goes from
@@ -24,18 +25,22 @@ type FoundArrays = Record<'codes' | 'ids' | 'products' | 'prices', string | null
  */
 export async function findAlikeRows(
   trx: Trx,
-  list: PriceList,
+  pricing: Pricing,
   { extensions, dimension, rows: wanted }: AlikeRows,
 ): Promise<MatchingRow[]> {
+  const { list } = pricing
   // As subselects: the planner would look at each code of a constant.
   const { rows } = await sql<FoundArrays>`
     select json_agg(r.code)::text as codes, array_agg(r.id)::text as ids,
-      array_agg(r.product_id)::text as products, array_agg(r.prices[${dimension}::integer])::text as prices
+      array_agg(r.product_id)::text as products, array_agg(r.prices[${dimension}::integer])::text as prices,
+      ${versionColumns(list)}
     from price_list_rows r
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.code = any ((select ${arrayLiteral(wanted.map(({ code }) => code))}::text[])::text[])
       and r.extension_key = ${extensionKey(extensions)} and ${isPublishedNow(list)}`.execute(trx)
-  return readFound(wanted, extensions, rows[0] as FoundArrays)
+  const found = rows[0] as FoundArrays
+  rejectChanged(pricing, found)
+  return readFound(wanted, extensions, found)
 }
 
 function readFound(

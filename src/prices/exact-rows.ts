@@ -3,9 +3,10 @@ import { extensionKey } from '../catalog/row-key.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublishedNow } from '../price-lists/publication.ts'
-import type { PriceList } from '../price-lists/queries.ts'
 import { type AlikeRows, findAlikeRows } from './alike-rows.ts'
+import type { Pricing } from './known-pricings.ts'
 import type { MatchingRow } from './matching-rows.ts'
+import { rejectChanged, type Versions, versionColumns } from './pricing-changes.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** A wanted row that names its code and every extension. */
@@ -15,17 +16,17 @@ export const isExact = (row: WantedRow): boolean =>
 /** Most reads are about a market or two and a dimension or two: so many kinds are looked up kind by kind. */
 const kindsMax = 4
 
-/** The published rows of a list without calendar that fully named rows mean, in their order. */
+/** The published rows of a list without calendar that fully named rows mean, in their order. Throws PricingChanged. */
 export async function findExactRows(
   trx: Trx,
-  list: PriceList,
+  pricing: Pricing,
   wanted: WantedRow[],
 ): Promise<MatchingRow[]> {
   const kinds = groupByKind(wanted)
   const found =
     kinds.length > kindsMax
-      ? await findUnlikeRows(trx, list, wanted)
-      : (await Promise.all(kinds.map((kind) => findAlikeRows(trx, list, kind)))).flat()
+      ? await findUnlikeRows(trx, pricing, wanted)
+      : (await Promise.all(kinds.map((kind) => findAlikeRows(trx, pricing, kind)))).flat()
   return found.sort((a, b) => a.at - b.at)
 }
 
@@ -41,7 +42,7 @@ function groupByKind(wanted: WantedRow[]): AlikeRows[] {
 }
 
 /** Arrays of numbers as Postgres writes them. */
-type FoundArrays = Record<'places' | 'ids' | 'products' | 'prices', string | null>
+type FoundArrays = Versions & Record<'places' | 'ids' | 'products' | 'prices', string | null>
 
 /**
  * The statement answers four arrays, only what the wanted rows lack: making an object of each row costs more than
@@ -49,15 +50,17 @@ type FoundArrays = Record<'places' | 'ids' | 'products' | 'prices', string | nul
  */
 async function findUnlikeRows(
   trx: Trx,
-  list: PriceList,
+  pricing: Pricing,
   wanted: WantedRow[],
 ): Promise<MatchingRow[]> {
+  const { list } = pricing
   const sorted = byCode(wanted)
   const take = <T extends string | number | null>(textOf: (row: WantedRow) => T) =>
     arrayLiteral(sorted.map((place) => textOf(wanted[place] as WantedRow)))
   const { rows } = await sql<FoundArrays>`
     select array_agg(place)::text as places, array_agg(r.id)::text as ids,
-      array_agg(r.product_id)::text as products, array_agg(r.prices[dimension])::text as prices
+      array_agg(r.product_id)::text as products, array_agg(r.prices[dimension])::text as prices,
+      ${versionColumns(list)}
     from unnest(
       (select ${arrayLiteral(sorted)}::integer[]),
       (select ${take(({ code }) => code)}::text[]),
@@ -67,7 +70,9 @@ async function findUnlikeRows(
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.code = input.code and r.extension_key = input.extension_key
     where ${isPublishedNow(list)}`.execute(trx)
-  return readFound(wanted, rows[0] as FoundArrays)
+  const found = rows[0] as FoundArrays
+  rejectChanged(pricing, found)
+  return readFound(wanted, found)
 }
 
 /** The places of the rows in the order of their codes. */

@@ -3,7 +3,8 @@ import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import type { Pricing } from './known-pricings.ts'
 import { LargeRead, sendLargeRead } from './large-read.ts'
-import { isCurrent, knownPricings, loadPricing, pricingKey } from './pricing.ts'
+import { knownPricings, loadPricing, pricingKey } from './pricing.ts'
+import { PricingChanged } from './pricing-changes.ts'
 import { type Read, readPrices } from './read-prices.ts'
 import { promotionNames, rejectUnknownPromotions } from './row-promotions.ts'
 
@@ -31,7 +32,7 @@ export const getPrices: Handler<'getPrices'> = async (
 }
 
 /**
- * Answers a read by a pricing that was kept, in one round trip. Nothing, if the pricing no longer holds, or the read is
+ * Answers a read by a pricing that was kept, most often by one statement. Nothing, if the pricing no longer holds, or the read is
  * faulty by it: whether it is has to be seen by what holds now.
  */
 async function readByKnown(
@@ -42,10 +43,11 @@ async function readByKnown(
   const names = promotionNames(read.body.payload)
   if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
   const errors = new RowErrors('/payload')
-  // All statements of a transaction that reads see the same.
-  const [holds, answer] = await Promise.all([
-    isCurrent(trx, pricing),
-    readPrices(trx, pricing, { ...read, errors }),
-  ])
-  return holds && errors.count === 0 ? answer : undefined
+  try {
+    const answer = await readPrices(trx, pricing, { ...read, errors })
+    return errors.count === 0 ? answer : undefined
+  } catch (error) {
+    if (error instanceof PricingChanged) return undefined
+    throw error
+  }
 }

@@ -4,6 +4,7 @@ import { nextTurn } from '../next-turn.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import type { WritePriceRow } from './price-rows.ts'
+import { lookForChanges } from './pricing-changes.ts'
 import type { Read } from './read-prices.ts'
 import { readWantedRows } from './wanted-rows.ts'
 import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
@@ -32,10 +33,11 @@ export async function readPlainRows(
 
 async function readSlices(
   next: () => Promise<Trx>,
-  { list, columns }: Pricing,
+  pricing: Pricing,
   { body, rowsMax, errors }: Read,
   write: WritePriceRow,
 ): Promise<WrittenRows | undefined> {
+  const { list, columns } = pricing
   const pieces: Promise<string>[] = []
   let size = 0
   for (const slice of slicesOf(errors.sound(body.payload))) {
@@ -43,7 +45,7 @@ async function readSlices(
     const wanted = readWantedRows(slice, list, columns, errors)
     if (!wanted.every(isExact)) return undefined
     const piece = next()
-      .then((trx) => findExactRows(trx, list, wanted))
+      .then((trx) => findExactRows(trx, pricing, wanted))
       .then((found) => {
         size += found.length
         return writeRows(wanted, found, write)
@@ -53,6 +55,7 @@ async function readSlices(
     pieces.push(piece)
   }
   if (errors.count > 0) return undefined
+  if (pieces.length === 0) await lookForChanges(await next(), pricing)
   const texts = await Promise.all(pieces)
   rejectTooLarge(size, rowsMax)
   return { texts, rows: size }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import type { Context, Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
@@ -30,8 +29,8 @@ export function pricingKey(account: number, body: Input): string {
 export async function loadPricing(trx: Trx, account: number, body: Input): Promise<Pricing> {
   // Sent together: one round trip. The version is read first: if settings change meanwhile, they are read again by the
   // next read and not kept under the version that they have from now on.
-  const [{ settingsVersion }, list, columns, promotions] = await Promise.all([
-    findVersions(trx, account, null),
+  const [settingsVersion, list, columns, promotions] = await Promise.all([
+    findSettingsVersion(trx, account),
     findNamedList(body, (by) => findPriceList(trx, account, by)),
     findColumns(trx, account),
     findValidPromotions(trx, account, {
@@ -44,20 +43,11 @@ export async function loadPricing(trx: Trx, account: number, body: Input): Promi
   return { settingsVersion, list, columns, promotions: compilePromotions(promotions, columns) }
 }
 
-/** Whether a pricing that was kept still holds: its list is there, the account's settings have not changed. */
-export async function isCurrent(trx: Trx, { settingsVersion, list }: Pricing): Promise<boolean> {
-  const present = await findVersions(trx, list.account_id, list.id)
-  return present.listVersion !== null && present.settingsVersion === settingsVersion
-}
-
-async function findVersions(
-  trx: Trx,
-  account: number,
-  list: number | null,
-): Promise<{ settingsVersion: number; listVersion: number | null }> {
-  const { rows } = await sql<{ settings: number; list: number | null }>`
-    select a.settings_version as settings,
-      (select version from price_lists where account_id = a.id and id = ${list}) as list
-    from accounts a where a.id = ${account}`.execute(trx)
-  return { settingsVersion: rows[0]?.settings ?? 0, listVersion: rows[0]?.list ?? null }
+async function findSettingsVersion(trx: Trx, account: number): Promise<number> {
+  const row = await trx
+    .selectFrom('accounts')
+    .select('settings_version')
+    .where('id', '=', account)
+    .executeTakeFirst()
+  return row?.settings_version ?? 0
 }

@@ -10,6 +10,7 @@ import { LargeRead } from './large-read.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import { readPlainRows } from './plain-rows.ts'
 import { priceRowWriter, type WritePriceRow } from './price-rows.ts'
+import { lookForChanges } from './pricing-changes.ts'
 import { readWantedRows } from './wanted-rows.ts'
 import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
 
@@ -29,7 +30,7 @@ const heldRowsMax = 2000
 
 /**
  * The answer to a read, or what is left to do for a large one; undefined if rows are faulty. Throws `result-too-large`
- * for a read that expands to more than `rowsMax` rows.
+ * for a read that expands to more than `rowsMax` rows, PricingChanged where the pricing no longer holds.
  */
 export async function readPrices(
   trx: Trx,
@@ -56,6 +57,7 @@ async function readOtherRows(
   { extras, write }: { extras: Extras; write: WritePriceRow },
 ): Promise<JsonText | Stream | LargeRead | undefined> {
   const { list, columns } = pricing
+  await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const most = await boundMatchingRows(trx, list, wanted, rowsMax)

@@ -74,6 +74,44 @@ t.test('a read sees new prices and another list of the same name at once', async
   t.equal((await send(shop, a)).body[0].price_list_id, id)
 })
 
+t.test('so does every way to read', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR', 'DE', 'IT', 'ES'] })
+  const all = ['UK', 'FR', 'DE', 'IT', 'ES'].map((country) => ({ code: 'A', country }))
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', all)
+  await setPrices(
+    shop,
+    'L',
+    all.map((row) => ({ ...row, price: 10 })),
+  )
+  const read = async (payload: object[], request: object = {}) => {
+    const body = { price_list_name: 'L', promotion_date: day, payload, ...request }
+    const answer = await shop.post('/api/v1/prices/get_prices/', body)
+    return answer.status === 201
+      ? answer.body.map((row: { active_price: number }) => row.active_price)
+      : answer.status
+  }
+  const ways = [
+    () => read(all),
+    () => read([{ code: 'A' }]),
+    () => read([{ country: 'UK' }]),
+    () => read([a], { include: ['margin'] }),
+    () => read([]),
+  ]
+  for (const way of ways) {
+    const [before] = [await way(), await way()]
+    const [promotion] = await promote(shop, 1)
+    t.strictSame(
+      await way(),
+      before.map(() => 9),
+    )
+    await shop.send('DELETE', `/api/v1/promotions/${promotion}`)
+    t.strictSame(await way(), before)
+  }
+  await shop.send('DELETE', `/api/v1/price_list/${id}`)
+  for (const way of ways.toReversed()) t.equal(await way(), 404)
+})
+
 t.test('a read takes columns as soon as they are declared', async (t) => {
   const shop = await aPricedShop(t)
   t.equal(await price(shop), 10)
