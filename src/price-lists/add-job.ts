@@ -15,14 +15,15 @@ export const runAddProducts: RunJob = async (attempt, job) => {
   const add = (await inAccount(db, account, (trx) => isEmpty(trx, list)))
     ? addNewDraftRows
     : addDraftRows
+  let analyzing: Promise<void> | undefined
   for (let from = job.finished; from < productIds.length; from += chunkRows) {
     const chunk = productIds.slice(from, from + chunkRows)
-    // The planner gets to know one chunk while the next is added.
-    await Promise.all([
-      addChunk(attempt, { from, productIds: chunk, add }),
-      analyzeList(attempt, job, from),
-    ])
+    await addChunk(attempt, { from, productIds: chunk, add })
+    // The planner gets to know the first chunk while the others are added, and all of them before they are read.
+    analyzing ??= analyzeList(attempt, job, from + chunk.length)
+    analyzing.catch(() => undefined)
   }
+  await analyzing
   await analyzeList(attempt, job, productIds.length)
   await publishResult(attempt)
 }

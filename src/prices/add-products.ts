@@ -1,10 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
+import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
+import { onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -21,7 +23,7 @@ export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
 export const addProducts: Handler<'addProducts'> = (
-  { account, body, errors, inAccount },
+  { account, body, errors, inAccount, openBeside },
   { boss },
 ) =>
   takingTurns(() =>
@@ -30,14 +32,24 @@ export const addProducts: Handler<'addProducts'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       const rows = readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
-      const { productIds, count } = await findAllowedProducts(trx, list, columns, rows, errors)
+      const find = (next: () => Promise<Trx>) =>
+        findAllowedProducts(next, list, columns, { rows, errors })
+      const ids = await (rows.length > rowsAtOnce
+        ? onTwoConnections(trx, openBeside, find)
+        : find(async () => trx))
       errors.reject()
-      if (count > atOnceMax) {
-        const job = { account, priceListId: list.id, kind: 'add-products', total: count } as const
+      const productIds = `{${[...ids].join(',')}}`
+      if (ids.size > atOnceMax) {
+        const job = {
+          account,
+          priceListId: list.id,
+          kind: 'add-products',
+          total: ids.size,
+        } as const
         return enqueueJob(trx, boss, { ...job, productIds })
       }
       await rejectBusy(trx, account, list.id)
-      if (count === 0) return []
+      if (ids.size === 0) return []
       return addAtOnce(trx, list, productIds)
     }),
   )
@@ -51,46 +63,67 @@ async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promis
 
 type Fault = 'unknown_product' | 'inactive_product' | 'filtered_out'
 
+/** Products that one statement looks up: while Postgres does, the next are made ready. */
+const rowsAtOnce = 10_000
+
+/**
+ * Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. Two
+ * connections take turns.
+ */
+async function findAllowedProducts(
+  next: () => Promise<Trx>,
+  list: PriceList,
+  columns: Columns,
+  { rows, errors }: { rows: KeyedRow<unknown>[]; errors: RowErrors },
+): Promise<Set<number>> {
+  const filters = compileFilters(list.product_filters as ProductFilters, columns)
+  const slices: Promise<Found>[] = []
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const trx = await next()
+    const input = await inputRows(trx, keyColumns, rows.slice(from, from + rowsAtOnce))
+    const slice = findProducts(trx, list, filterSql(filters), input)
+    // Its failure is seen when all slices are waited for.
+    slice.catch(() => undefined)
+    slices.push(slice)
+  }
+  const ids = new Set<number>()
+  for (const { products, faults } of await Promise.all(slices)) {
+    for (const id of readNumbers(products)) ids.add(id)
+    for (const [position, fault] of faults)
+      errors.add(position, 'code', fault, faultMessages[fault])
+  }
+  return ids
+}
+
 interface Found {
-  /** Each product once, in payload order. */
-  productIds: IdsText
-  count: number
+  /** Ids of those without a fault, in the order of the input, as the text of a Postgres array. */
+  products: string | null
   faults: [position: number, Fault][]
 }
 
-/** The products that the rows name; rows whose product cannot be added are errors. */
-async function findAllowedProducts(
+async function findProducts(
   trx: Trx,
   list: PriceList,
-  columns: Columns,
-  keyed: KeyedRow<unknown>[],
-  errors: RowErrors,
+  isWanted: RawBuilder<unknown>,
+  input: RawBuilder<unknown>,
 ): Promise<Found> {
-  const filters = compileFilters(list.product_filters as ProductFilters, columns)
-  const input = await inputRows(trx, keyColumns, keyed)
   const { rows } = await sql<Found>`
     with candidates as materialized (
       select input.position, p.id, case
           when p.id is null then 'unknown_product'
           when not coalesce(p.active, true) then 'inactive_product'
-          when (${filterSql(filters)}) is not true then 'filtered_out'
+          when (${isWanted}) is not true then 'filtered_out'
         end as fault
       from ${input}
       left join products p on p.account_id = ${list.account_id} and p.code = input.code
         and p.extension_key = input.extension_key
       left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
-    ), products as (
-      select id, min(position) as position from candidates where id is not null group by id
     )
-    select
-      coalesce((select array_agg(id order by position) from products), '{}')::text as "productIds",
-      (select count(*) from products) as count,
-      (select coalesce(json_agg(json_build_array(position, fault) order by position), '[]')
-        from candidates where fault is not null) as faults`.execute(trx)
-  const found = rows[0] as Found
-  for (const [position, fault] of found.faults)
-    errors.add(position, 'code', fault, faultMessages[fault])
-  return found
+    select array_agg(id order by position) filter (where fault is null)::text as products,
+      coalesce(json_agg(json_build_array(position, fault) order by position)
+        filter (where fault is not null), '[]') as faults
+    from candidates`.execute(trx)
+  return rows[0] as Found
 }
 
 /** What is wrong with a product that cannot be added. */

@@ -130,6 +130,30 @@ t.test('a payload above 100 is checked just as fully before it becomes a job', a
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
 })
 
+t.test('a payload that is looked up in slices is one payload', async (t) => {
+  const codes = Array.from({ length: 12_000 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const rows = codes.toReversed().map((code) => ({ code, country: 'UK' }))
+  const unknown = { code: 'unknown', country: 'UK' }
+  const bad = await shop.post(path, {
+    price_list_name: 'L',
+    payload: [unknown, ...rows, unknown, { code: 'P1', country: 'FR' }],
+  })
+  const pointers = [0, 12_001, 12_002].map((row) => `/payload/${row}/code unknown_product`)
+  expectFaults(t, bad, pointers)
+  const payload = [...rows, ...rows.slice(0, 500)]
+  const { body: job } = await shop.post(path, { price_list_name: 'L', payload })
+  t.equal(job.progress.total, 12_000, 'each product counts once')
+  const { result } = await shop.finished(job)
+  const read = await shop.post('/api/v1/prices/get_prices/', {
+    price_list_name: 'L',
+    payload: rows.slice(0, 2),
+  })
+  const pks = read.body.map(({ pk }: { pk: number }) => pk)
+  t.strictSame([result.length, result.slice(0, 2)], [12_000, pks], 'in payload order')
+})
+
 t.test('products that cannot be added are row errors, and no row is added', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
   const off = { code: 'B', country: 'UK', active: false }
