@@ -29,22 +29,20 @@ export const besideInAccount =
 
 /**
  * Runs `work`, which asks for the transaction of each of its statements: `trx` and the one beside it in turns, so that
- * two processors of the database work on one read.
+ * two processors of the database work on one read. Where none can be opened beside it, `trx` does it all.
  */
 export async function onTwoConnections<T>(
   trx: Trx,
   openBeside: OpenBeside,
   work: (next: () => Promise<Trx>) => Promise<T>,
 ): Promise<T> {
-  const opening = openBeside(trx)
-  opening.catch(() => undefined)
+  const opening = openBeside(trx).catch(() => undefined)
   // The snapshot is asked for before the first statement is: its answer would come after that one's.
   await nextTurn()
   let turn = 0
   try {
     return await work(async () => (turn++ % 2 === 0 ? trx : ((await opening) ?? trx)))
   } finally {
-    const close = opening.then((beside) => beside?.commit().execute())
-    close.catch(() => undefined)
+    opening.then((beside) => beside?.commit().execute()).catch(() => undefined)
   }
 }
