@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -20,9 +20,11 @@ const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
 /** How often is looked whether the server is there. */
 const reviveMs = 1000
+/** An eighth of the machine: it is the service's machine, too, and what is not kept here is kept by the system. */
+const sharedBuffersMb = Math.min(Math.max(Math.floor(totalmem() / 2 ** 23), 128), 2048)
 /** Bulk loads write much WAL and few connections read: the defaults are for a 1 GB machine. */
 const settings = [
-  'shared_buffers=256MB',
+  `shared_buffers=${sharedBuffersMb}MB`,
   'max_wal_size=4GB',
   'checkpoint_timeout=15min',
   'jit=off',
