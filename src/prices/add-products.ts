@@ -6,7 +6,7 @@ import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
-import { onTwoConnections } from '../database/on-two-connections.ts'
+import { type OpenBeside, onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -32,21 +32,12 @@ export const addProducts: Handler<'addProducts'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       const rows = readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
-      const find = (next: () => Promise<Trx>) =>
-        findAllowedProducts(next, list, columns, { rows, errors })
-      const ids = await (rows.length > rowsAtOnce
-        ? onTwoConnections(trx, openBeside, find)
-        : find(async () => trx))
+      const ids = await findAllowedProducts(trx, openBeside, list, { columns, rows, errors })
       errors.reject()
       const productIds = `{${[...ids].join(',')}}`
       if (ids.size > atOnceMax) {
-        const job = {
-          account,
-          priceListId: list.id,
-          kind: 'add-products',
-          total: ids.size,
-        } as const
-        return enqueueJob(trx, boss, { ...job, productIds })
+        const job = { account, priceListId: list.id, kind: 'add-products' } as const
+        return enqueueJob(trx, boss, { ...job, total: ids.size, productIds })
       }
       await rejectBusy(trx, account, list.id)
       if (ids.size === 0) return []
@@ -63,36 +54,51 @@ async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promis
 
 type Fault = 'unknown_product' | 'inactive_product' | 'filtered_out'
 
-/** Products that one statement looks up: while Postgres does, the next are made ready. */
-const rowsAtOnce = 10_000
+interface Named {
+  columns: Columns
+  rows: KeyedRow<unknown>[]
+  errors: RowErrors
+}
 
-/**
- * Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. Two
- * connections take turns.
- */
+/** Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. */
 async function findAllowedProducts(
-  next: () => Promise<Trx>,
+  trx: Trx,
+  openBeside: OpenBeside,
   list: PriceList,
-  columns: Columns,
-  { rows, errors }: { rows: KeyedRow<unknown>[]; errors: RowErrors },
+  { columns, rows, errors }: Named,
 ): Promise<Set<number>> {
-  const filters = compileFilters(list.product_filters as ProductFilters, columns)
-  const slices: Promise<Found>[] = []
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
-    const trx = await next()
-    const input = await inputRows(trx, keyColumns, rows.slice(from, from + rowsAtOnce))
-    const slice = findProducts(trx, list, filterSql(filters), input)
-    // Its failure is seen when all slices are waited for.
-    slice.catch(() => undefined)
-    slices.push(slice)
-  }
+  const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
+  const find = (next: () => Promise<Trx>) => findInSlices(next, list, isWanted, rows)
+  const isOne = rows.length <= rowsAtOnce
+  const slices = await (isOne ? find(async () => trx) : onTwoConnections(trx, openBeside, find))
   const ids = new Set<number>()
-  for (const { products, faults } of await Promise.all(slices)) {
+  for (const { products, faults } of slices) {
     for (const id of readNumbers(products)) ids.add(id)
     for (const [position, fault] of faults)
       errors.add(position, 'code', fault, faultMessages[fault])
   }
   return ids
+}
+
+/** Products that one statement looks up: while Postgres does, the next are made ready. */
+const rowsAtOnce = 10_000
+
+async function findInSlices(
+  next: () => Promise<Trx>,
+  list: PriceList,
+  isWanted: RawBuilder<unknown>,
+  rows: KeyedRow<unknown>[],
+): Promise<Found[]> {
+  const slices: Promise<Found>[] = []
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const trx = await next()
+    const input = await inputRows(trx, keyColumns, rows.slice(from, from + rowsAtOnce))
+    const slice = findProducts(trx, list, isWanted, input)
+    // Its failure is seen when all slices are waited for.
+    slice.catch(() => undefined)
+    slices.push(slice)
+  }
+  return Promise.all(slices)
 }
 
 interface Found {

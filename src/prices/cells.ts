@@ -60,7 +60,9 @@ function compareKeys(a: Key, b: Key): number {
 
 /** What is known of the rows, by where they come first in the payload. */
 export function inPayloadOrder<T>(rows: PricedRow[], known: readonly T[]): T[] {
-  const ordered: T[] = []
+  // Made in its full length: one that is filled in any order would become a map.
+  const length = rows.reduce((least, { position }) => Math.max(least, position + 1), 0)
+  const ordered = new Array<T>(length)
   for (const [index, { position }] of rows.entries()) ordered[position] = known[index] as T
   return ordered.filter(() => true)
 }

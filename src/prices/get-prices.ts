@@ -32,8 +32,8 @@ export const getPrices: Handler<'getPrices'> = async (
 }
 
 /**
- * Answers a read by a pricing that was kept, most often by one statement. Nothing, if the pricing no longer holds, or the read is
- * faulty by it: whether it is has to be seen by what holds now.
+ * Answers a read by a pricing that was kept, most often by one statement. Nothing, if the pricing no longer holds, or the
+ * read is faulty by it: whether it is has to be seen by what holds now.
  */
 async function readByKnown(
   trx: Trx,
