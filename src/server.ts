@@ -31,9 +31,12 @@ try {
 }
 
 async function open({ app, server }: Service, config: Config): Promise<void> {
-  const { port, host, role, metricsToken } = config
+  const { port, host, role, metricsToken, load } = config
   const listenTextResolver = (address: string) => `listening on ${address}`
-  const listen = () => app.listen({ port, host, listenTextResolver })
+  // A connection that finds no place to wait is tried again by its client's system, after seconds: it would be refused
+  // neither at once nor by us.
+  const backlog = load.socketsMax
+  const listen = () => app.listen({ port, host, backlog, listenTextResolver })
   if (role !== 'worker') {
     const url = await listen()
     console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)

@@ -5,6 +5,8 @@ import { Connections, type Reply } from './connections.ts'
 export interface Outcome {
   goodput: number
   offered: number
+  /** How many were done. */
+  done: number
   /** Answers by status; 0: the connection broke. */
   statuses: Record<number, number>
   servedMs: number[]
@@ -35,7 +37,10 @@ export async function closedLoop(
 /** Until queues are as full as they get, and everybody is connected. */
 const rampMs = 2000
 
-/** So many requests a second, whether those before them are answered or not; goodput is what is done after the ramp. */
+/**
+ * So many requests a second, whether those before them are answered or not. Goodput is what is done after the ramp, and
+ * times are those of requests that were sent after it: before, most of them are spent on being connected.
+ */
 export async function openLoop(
   port: number,
   next: Next,
@@ -44,6 +49,7 @@ export async function openLoop(
 ): Promise<Outcome> {
   const pool = new Connections(port)
   const replies: Reply[] = []
+  const ofRamp = new Set<Reply>()
   const pending = new Set<Promise<unknown>>()
   const began = performance.now()
   let sent = 0
@@ -55,6 +61,7 @@ export async function openLoop(
     for (; sent < (passed / 1000) * perSecond && pool.busy < 4000; sent++) {
       const reply = pool.send(next()).then((one) => {
         replies.push(one)
+        if (passed <= rampMs) ofRamp.add(one)
         pending.delete(reply)
       })
       pending.add(reply)
@@ -64,7 +71,12 @@ export async function openLoop(
   const inTime = served(replies).length - (inRamp ?? 0)
   await Promise.all(pending)
   pool.close()
-  return { ...outcome(replies, rampMs + ms), goodput: inTime / (ms / 1000) }
+  const { servedMs, refusedMs } = outcome(
+    replies.filter((reply) => !ofRamp.has(reply)),
+    ms,
+  )
+  const goodput = inTime / (ms / 1000)
+  return { ...outcome(replies, rampMs + ms), goodput, servedMs, refusedMs }
 }
 
 function outcome(replies: Reply[], ms: number): Outcome {
@@ -74,6 +86,7 @@ function outcome(replies: Reply[], ms: number): Outcome {
   return {
     goodput: served(replies).length / (ms / 1000),
     offered: replies.length / (ms / 1000),
+    done: served(replies).length,
     statuses,
     servedMs: served(replies).map((reply) => reply.ms),
     refusedMs: refused.map((reply) => reply.ms),

@@ -48,8 +48,7 @@ export async function measureOverload(service: LoadedService, report: Report): P
   async function costOf(load: () => Promise<Outcome>): Promise<Outcome & { cpuMsEach: number }> {
     const before = service.cpuMs()
     const outcome = await load()
-    const done = outcome.servedMs.length
-    return { ...outcome, cpuMsEach: (service.cpuMs() - before) / done }
+    return { ...outcome, cpuMsEach: (service.cpuMs() - before) / outcome.done }
   }
 }
 
