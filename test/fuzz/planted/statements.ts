@@ -11,7 +11,7 @@ export const statementBugs: PlantedBug[] = [
   statementBug(
     'filters on extensions are not applied',
     'syncWithCatalog',
-    /coalesce\(p\.extensions\[(\$\d+)::integer\] = any\((\$\d+)::text\[\]\), false\)/g,
+    /p\.extensions\[(\$\d+)::integer\] = any\((\$\d+)::text\[\]\)/g,
     '($1::integer is not null or $2::text[] is not null)',
   ),
   statementBug(
@@ -23,20 +23,20 @@ export const statementBugs: PlantedBug[] = [
   statementBug(
     'a product without the attribute passes its filter',
     'syncWithCatalog',
-    /coalesce\((a\.attributes\[\$\d+::integer\] = any\(\$\d+::text\[\]\)), false\)/g,
+    /\(a\.code is not null and (a\.attributes\[\$\d+::integer\] = any\(\$\d+::text\[\]\))\)/g,
     'coalesce($1, true)',
   ),
   statementBug(
     'setting one dimension resets the others',
     'updatePrices',
-    /coalesce\((input\.prices\[\$\d+::integer\]), r\.prices\[(\$\d+)::integer\]\)/g,
+    /coalesce\(("input"\."price_\d+"), r\.prices\[(\$\d+)::integer\]\)/g,
     'coalesce($1, 0 * $2::integer)',
   ),
   statementBug(
     'setting one day resets the month',
     'updatePrices',
-    /coalesce\(given, kept\) order by day/,
-    'coalesce(given, 0 * kept) order by day',
+    /coalesce\((excluded\.prices\[\d+\]), present\.prices\[\d+\]\)/g,
+    'coalesce($1, 0)',
   ),
   statementBug(
     'a promotion ends a day early',
@@ -156,8 +156,8 @@ export const statementBugs: PlantedBug[] = [
   statementBug(
     'a sync forgets to remove',
     'syncWithCatalog',
-    /where r\.id is null or p\.id is null/,
-    'where r.id is null',
+    /filter \(where p\.id is null\) as removed/,
+    'filter (where false) as removed',
   ),
   statementBug(
     'a wildcard matches one extension only',
