@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type Problem, problemTypes } from '../contract/problem.ts'
+import type { Problem } from '../contract/problem.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Admission } from './admission.ts'
 import { type Operation, operations } from './contract.ts'
-import { protectiveHeaders } from './headers.ts'
 import type { KnownTokens } from './known-tokens.ts'
-import { problemBody } from './problem-reply.ts'
+import { bareAnswer } from './problem-reply.ts'
 import { clientRequestId } from './request-log.ts'
 
 export interface EarlyRefusal {
@@ -29,10 +27,9 @@ export function refuseEarly(
   app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const refused = findRefusal(request, admission, knownTokens)
     if (!refused) return route?.(request, response)
-    const id = randomUUID()
-    answer(response, refused.problem, id)
     const { operation, account, problem } = refused
-    const { status } = problemTypes[problem.type]
+    const { id, status, headers, body } = bareAnswer(problem)
+    response.writeHead(status, headers).end(body)
     const client_request_id = clientRequestId(request)
     const named = { account, operation: operation.id, method: request.method, client_request_id }
     app.log.info({ request_id: id, ...named, status, problem: problem.type, ms: 0 })
@@ -47,10 +44,15 @@ interface Refused {
   problem: Problem
 }
 
+/** Every path answers with and without its trailing slash. */
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}
+
 const operationsByPath = new Map(
   operations
     .filter(({ scope, path }) => scope !== undefined && !path.includes('{'))
-    .map((operation) => [`${operation.method} ${operation.path}`, operation]),
+    .map((operation) => [`${operation.method} ${withoutSlash(operation.path)}`, operation]),
 )
 
 function findRefusal(
@@ -58,22 +60,10 @@ function findRefusal(
   admission: Admission,
   knownTokens: KnownTokens,
 ): Refused | undefined {
-  const operation = operationsByPath.get(`${method} ${url}`)
+  const operation = operationsByPath.get(`${method} ${withoutSlash(url)}`)
   if (!operation?.scope) return undefined
   const caller = knownTokens.find(headers.authorization?.slice('jwt '.length) ?? '')
   if (!caller?.scopes.has(operation.scope)) return undefined
   const problem = admission.refusal(operation, caller.account)
   return problem && { operation, account: caller.account, problem }
-}
-
-function answer(response: ServerResponse, problem: Problem, id: string): void {
-  const body = JSON.stringify(problemBody(problem, id))
-  response.writeHead(problemTypes[problem.type].status, {
-    ...protectiveHeaders,
-    ...problem.options.headers,
-    'x-request-id': id,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-  })
-  response.end(body)
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import {
   Problem,
@@ -9,6 +10,7 @@ import {
 import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { isPassing } from '../database/passing-error.ts'
+import { protectiveHeaders } from './headers.ts'
 import { parameterError } from './validation.ts'
 
 /** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
@@ -36,7 +38,7 @@ function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest):
 }
 
 /** The body of a problem, without anything that is not for the client. */
-export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
+function problemBody(problem: Problem, instance: string): Record<string, unknown> {
   const { errors, errorCount } = problem.options
   return {
     type: problem.type,
@@ -45,6 +47,25 @@ export function problemBody(problem: Problem, instance: string): Record<string, 
     instance,
     ...(errors && { error_count: errorCount ?? errors.length, errors }),
   }
+}
+
+/** A problem as the answer to a request that no route has: what Fastify would have done for it is done here. */
+export function bareAnswer(problem: Problem): {
+  id: string
+  status: number
+  headers: Record<string, string | number>
+  body: string
+} {
+  const id = randomUUID()
+  const body = JSON.stringify(problemBody(problem, id))
+  const headers = {
+    ...protectiveHeaders,
+    ...problem.options.headers,
+    'x-request-id': id,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+  }
+  return { id, status: problemTypes[problem.type].status, headers, body }
 }
 
 const places: Record<string, 'path' | 'query' | 'header'> = { params: 'path', headers: 'header' }

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { Problem, problemTypes } from '../contract/problem.ts'
-import { protectiveHeaders } from './headers.ts'
-import { problemBody } from './problem-reply.ts'
+import { Problem } from '../contract/problem.ts'
+import { bareAnswer } from './problem-reply.ts'
 
 interface ParserError {
   code?: string
@@ -28,18 +26,10 @@ export function answerUnreadable(
     return
   }
   const problem = problemOf(error)
-  const { status } = problemTypes[problem.type]
-  const id = randomUUID()
+  const { id, status, headers, body } = bareAnswer(problem)
   this.log.info({ request_id: id, status, problem: problem.type })
-  const body = JSON.stringify(problemBody(problem, id))
-  const headers = Object.entries({
-    ...protectiveHeaders,
-    'x-request-id': id,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  })
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const all = Object.entries({ ...headers, connection: 'close' })
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`)
 }
 

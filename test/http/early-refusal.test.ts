@@ -68,13 +68,15 @@ t.test('a request that cannot be taken up is refused before it is routed', async
     t.equal(answer.headers['x-request-id'], answer.body.instance)
     t.equal(answer.headers['cache-control'], 'no-store')
     t.equal((await send(account.token, sale('C'))).isReused, true, 'its connection goes on')
+    const picture = await send(account.token, sale('C'), { accept: 'image/png' })
+    t.equal(picture.status, 429, 'nothing else is looked at: routed, it were 406')
     const lines = log.lines().filter(({ request_id }) => request_id === answer.body.instance)
     t.match(lines, [
       { account: account.id, operation: 'upsertSales', status: 429, client_request_id: 'mine' },
     ])
     const authorization = `Bearer ${metricsToken}`
     const { body } = await account.send('GET', '/metrics', undefined, { authorization })
-    t.match(body, /requests_total\{operation="upsertSales",status="429"\} 2\n/)
+    t.match(body, /requests_total\{operation="upsertSales",status="429"\} 3\n/)
   })
   t.equal((await send(account.token, sale('C'))).status, 201, 'and is taken up later')
 })

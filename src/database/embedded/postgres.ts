@@ -20,8 +20,10 @@ const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
 /** How often is looked whether the server is there. */
 const reviveMs = 1000
-/** An eighth of the machine: it is the service's machine, too, and what is not kept here is kept by the system. */
-const sharedBuffersMb = Math.min(Math.max(Math.floor(totalmem() / 2 ** 23), 128), 2048)
+/** What a container may take is less than what its machine has. */
+const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())
+/** An eighth of it: the service needs some, too, and what is not kept here is kept by the system. */
+const sharedBuffersMb = Math.min(Math.max(Math.floor(memoryBytes / 8 / 2 ** 20), 128), 2048)
 /** Bulk loads write much WAL and few connections read: the defaults are for a 1 GB machine. */
 const settings = [
   `shared_buffers=${sharedBuffersMb}MB`,
