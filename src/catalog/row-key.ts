@@ -135,8 +135,15 @@ export function readRowKeys<T extends { code: string }>(
   })
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
+const unescaped = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
+
 /** The extensions of a row as they are looked up by; Postgres writes the same text by `array_to_json`. */
 export function extensionKey(extensions: readonly (string | null)[]): string {
+  const [only] = extensions
+  // One market, without anything to escape: in a third of the time.
+  if (extensions.length === 1 && typeof only === 'string' && unescaped.test(only))
+    return `["${only}"]`
   return JSON.stringify(extensions)
 }
 

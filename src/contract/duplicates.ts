@@ -26,5 +26,5 @@ export function uniqueRows<T>(
       errors.add(candidate.position, '', 'duplicate_row', message)
     }
   }
-  return [...first].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, row]) => row)
+  return [...first.keys()].sort().map((rowKey) => first.get(rowKey) as Positioned<T>)
 }

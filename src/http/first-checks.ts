@@ -49,8 +49,10 @@ function limitArrival(
 ): void {
   const hasBody = headers['transfer-encoding'] ?? headers['content-length']
   if (!hasBody || isFile(headers['content-type'])) return
-  const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  const refuse = () => app.server.emit('clientError', late, raw.socket)
+  const refuse = () => {
+    const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    app.server.emit('clientError', late, raw.socket)
+  }
   const timer = setTimeout(refuse, bodyMs).unref()
   for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
 }

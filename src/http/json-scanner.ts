@@ -48,22 +48,43 @@ export class JsonScanner {
 
   /** Walks `count` bytes further; false at the end. */
   advance(count: number): boolean {
+    const end = Math.min(this.#bytes.length, this.#index + count)
+    while (this.#index < end)
+      this.#index = this.#inString ? this.#walkString(end) : this.#walkOutside(end)
+    return this.#index < this.#bytes.length
+  }
+
+  /** To behind the end of the string. */
+  #walkString(end: number): number {
     const bytes = this.#bytes
-    const end = Math.min(bytes.length, this.#index + count)
     let index = this.#index
     for (; index < end; index++) {
-      const byte = bytes[index] as number
-      if (this.#inString) {
-        if (byte === backslash) index++
-        else if (byte === quote) this.#inString = false
-      } else if (byte === quote) this.#inString = true
-      else if (byte === colon) this.members++
+      const byte = bytes[index]
+      if (byte === backslash) index++
+      else if (byte === quote) {
+        this.#inString = false
+        return index + 1
+      }
+    }
+    return index
+  }
+
+  /** To behind the quote that begins a string. */
+  #walkOutside(end: number): number {
+    const bytes = this.#bytes
+    let index = this.#index
+    for (; index < end; index++) {
+      const byte = bytes[index]
+      if (byte === quote) {
+        this.#inString = true
+        return index + 1
+      }
+      if (byte === colon) this.members++
       else if (byte === comma) this.#cut(index)
       else if (byte === 0x7b || byte === 0x5b) this.#open(byte === 0x5b, index)
       else if (byte === 0x7d || byte === 0x5d) this.#close(index)
     }
-    this.#index = index
-    return index < bytes.length
+    return index
   }
 
   #open(isArray: boolean, index: number): void {

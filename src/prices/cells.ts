@@ -38,12 +38,12 @@ export function groupByRow(list: PriceList, inputs: Input[], errors: RowErrors):
   const placeOf = list.is_calendar ? calendarPlace : dimensionPlace
   let row: PricedRow | undefined
   for (const input of inputs.toSorted(compareKeys)) {
+    const place = placeOf(list, input.row)
     if (!row || compareKeys(row, input) !== 0) {
       const { code, extensions, position } = input
-      row = { code, extensions, position, chunks: [] }
+      row = { code, extensions, position, chunks: [newChunk(place)] }
       rows.push(row)
     }
-    const place = placeOf(list, input.row)
     setPrice(findChunk(row, place), place.index, input, errors)
   }
   return rows
@@ -91,15 +91,21 @@ function calendarPlace(list: PriceList, row: Input['row']): Place {
 }
 
 /** From the last one back: days come in their order. */
-function findChunk({ chunks }: PricedRow, { dimension, month, length }: Place): PriceChunk {
+function findChunk({ chunks }: PricedRow, place: Place): PriceChunk {
+  const { dimension, month } = place
   for (let index = chunks.length - 1; index >= 0; index--) {
     const present = chunks[index] as PriceChunk
     if (present.dimension === dimension && present.month === month) return present
   }
-  const prices = new Array<number | null>(length).fill(null)
-  const chunk: PriceChunk = { dimension, month, prices, positions: [] }
+  const chunk = newChunk(place)
   chunks.push(chunk)
   return chunk
+}
+
+/** Arrays in their full length: of an empty one that grows, most stays empty, and all of it is moved by the collector. */
+function newChunk({ dimension, month, length }: Place): PriceChunk {
+  const prices = new Array<number | null>(length).fill(null)
+  return { dimension, month, prices, positions: new Array(length) }
 }
 
 function setPrice(

@@ -53,8 +53,7 @@ function loadMeasure(rows: number): Measure {
       const { ours } = await prepare(service, rows)
       const bodies = bodiesOf(ours, monthCells(rows, round))
       return timed(async () => {
-        for (const body of bodies)
-          await service.call('POST', '/api/v1/prices/bulk_update_prices/', body)
+        for (const body of bodies) await service.post('/api/v1/prices/bulk_update_prices/', body)
       })
     },
     bare: async (service, round) => {
@@ -85,7 +84,7 @@ function updateMeasure(rows: number): Measure {
     ours: async (service) => {
       const { ours } = await prepare(service, rows)
       const [body = ''] = bodiesOf(ours, randomCells(rows))
-      return timed(() => service.call('POST', '/api/v1/prices/bulk_update_prices/', body))
+      return timed(() => service.post('/api/v1/prices/bulk_update_prices/', body))
     },
     bare: async (service) => {
       const text = `
@@ -114,7 +113,7 @@ function readMeasure(rows: number): Measure {
     ours: async (service) => {
       const { ours } = await prepare(service, rows)
       const [body = ''] = bodiesOf(ours, randomCells(rows), false)
-      return timed(() => service.call('POST', '/api/v1/prices/get_prices/', body))
+      return timed(() => service.post('/api/v1/prices/get_prices/', body))
     },
     bare: async (service) => {
       const text = `

@@ -1,43 +1,21 @@
-import http from 'node:http'
+import net from 'node:net'
+import { exchange, requestBytes } from '../helpers/exchange.ts'
 
-/** A keep-alive connection to the service; `fetch` would cost as much as a small read. */
+/** A keep-alive connection to the service. */
 export interface Client {
-  /** Sends one request and answers the body's text; throws unless the service answers 2xx. */
-  send(method: string, path: string, body?: string): Promise<string>
-  /** As `send`, and lets the answer pass by: for answers so large that keeping them would be the work measured. */
-  drain(method: string, path: string, body?: string): Promise<void>
+  /** Sends one request and waits for the last byte of the answer; throws unless it is 2xx. */
+  send(method: string, path: string, body?: string): Promise<void>
   close(): void
 }
 
 /** Opens a connection on which requests go one after the other. */
 export function openClient(url: string, token: () => string): Client {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-  const request = (method: string, path: string, body?: string) =>
-    new Promise<http.IncomingMessage>((resolve, reject) => {
-      const headers = {
-        authorization: `jwt ${token()}`,
-        ...(body !== undefined && {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-        }),
-      }
-      http
-        .request(url + path, { agent, method, headers }, resolve)
-        .on('error', reject)
-        .end(body)
-    })
+  const { hostname, port } = new URL(url)
+  const socket = net.connect(Number(port), hostname).setNoDelay()
+  socket.on('error', () => undefined)
   const send = async (method: string, path: string, body?: string) => {
-    const response = await request(method, path, body)
-    const text = Buffer.concat(await response.toArray()).toString()
-    const status = response.statusCode ?? 0
-    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`)
-    return text
+    const status = await exchange(socket, requestBytes(method, path, token(), body))
+    if (status < 200 || status >= 300) throw new Error(`${method} ${path}: ${status}`)
   }
-  const drain = async (method: string, path: string, body?: string) => {
-    const response = await request(method, path, body)
-    for await (const _ of response);
-    if ((response.statusCode ?? 0) >= 300)
-      throw new Error(`${method} ${path}: ${response.statusCode}`)
-  }
-  return { send, drain, close: () => agent.destroy() }
+  return { send, close: () => socket.destroy() }
 }

@@ -20,7 +20,7 @@ export const competitorMeasures = (present: number): Measure[] => [
         ...{ competitor_price: 2.55, latest_update: '2026-01-01T08:26:00Z' },
       }))
       const body = JSON.stringify(entries)
-      return timed(() => service.call('POST', path, body))
+      return timed(() => service.post(path, body))
     },
     bare: (service) => {
       const lines = Array.from({ length: 10_000 }, () => {

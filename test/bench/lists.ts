@@ -22,7 +22,7 @@ function wildcardMeasure(rows: number): Measure {
       const payload = [{ price_dimension: 'web' }]
       const body = JSON.stringify({ price_list_name: list.name, payload })
       const client = service.connect()
-      const time = await timed(() => client.drain('POST', '/api/v1/prices/get_prices/', body))
+      const time = await timed(() => client.send('POST', '/api/v1/prices/get_prices/', body))
       client.close()
       return time
     },

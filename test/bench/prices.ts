@@ -34,7 +34,7 @@ function updateMeasure(rows: number): Measure {
         JSON.stringify({ price_list_name: list?.name, payload: codes().map(row) }),
       )
       return medianOf(updates, () =>
-        service.call('POST', '/api/v1/prices/bulk_update_prices/', bodies.pop()),
+        service.post('/api/v1/prices/bulk_update_prices/', bodies.pop() ?? ''),
       )
     },
     bare: (service) => {
@@ -62,7 +62,7 @@ function readMeasure(rows: number, keys: number, floor: number, aim: number): Me
       const codes = someIndexes(keys, rows).map(codeOf)
       const payload = codes.map((code) => ({ code, country: 'UK', price_dimension: 'web' }))
       const body = JSON.stringify({ price_list_name: list?.name, payload })
-      return medianOf(repeats, () => service.call('POST', '/api/v1/prices/get_prices/', body))
+      return medianOf(repeats, () => service.post('/api/v1/prices/get_prices/', body))
     },
     bare: (service) => {
       const codes = someIndexes(keys, rows).map(codeOf)

@@ -10,7 +10,7 @@ export const promotionMeasures = (products: number): Measure[] => {
     const codes = someIndexes(1000, products).map(codeOf)
     const payload = codes.map((code) => ({ code, country: 'UK' }))
     const body = JSON.stringify({ price_list_name: name, promotion_date: '2026-06-01', payload })
-    return medianOf(10, () => service.call('POST', '/api/v1/prices/get_prices/', body))
+    return medianOf(10, () => service.post('/api/v1/prices/get_prices/', body))
   }
   return [
     {

@@ -64,7 +64,7 @@ function upsertMeasure(rows: number, floor: number, aim: number, present: number
     prepare: (service) => fill(service, present),
     ours: async (service) => {
       const body = JSON.stringify(salesOf(rows))
-      return timed(() => service.call('POST', salePath, body))
+      return timed(() => service.post(salePath, body))
     },
     bare: (service) => copySales(service, copyBytes(service.account, salesOf(rows))),
   }
@@ -83,8 +83,8 @@ function resendMeasure(present: number): Measure {
     prepare: (service) => fill(service, present),
     ours: async (service) => {
       const body = JSON.stringify(salesOf(10_000))
-      first = await timed(() => service.call('POST', salePath, body))
-      return timed(() => service.call('POST', salePath, body))
+      first = await timed(() => service.post(salePath, body))
+      return timed(() => service.post(salePath, body))
     },
     bare: async () => first,
   }
@@ -97,7 +97,7 @@ async function upserts(service: BenchService): Promise<number> {
   const times: number[] = []
   for (let call = 0; call < 5; call++) {
     const body = JSON.stringify(salesOf(growthRows))
-    times.push(await timed(() => service.call('POST', salePath, body)))
+    times.push(await timed(() => service.post(salePath, body)))
   }
   return median(times)
 }
@@ -128,7 +128,7 @@ export function growthMeasures(large: number): Measure[] {
   const loadOn = async (service: BenchService) => {
     if (early === 0) await becomeLarge(service)
     for (let rows = 0; rows < loadedRows; rows += 50_000)
-      await service.call('POST', salePath, JSON.stringify(salesOf(50_000)))
+      await service.post(salePath, JSON.stringify(salesOf(50_000)))
   }
   return [
     { ...compared, name: `${name}, right after a checkpoint`, prepare: becomeLarge },

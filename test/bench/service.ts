@@ -13,9 +13,11 @@ export interface BenchService {
   /** Bare SQL on one connection, as the owner. */
   sql: pg.Client
   account: number
-  /** Calls the service; throws unless it answers 2xx. `body` may be JSON text made beforehand. */
+  /** Calls the service for what it answers; throws unless that is 2xx. `body` may be JSON text made beforehand. */
   // biome-ignore lint/suspicious/noExplicitAny: each measure knows what it asked for.
   call(method: string, path: string, body?: unknown): Promise<any>
+  /** Posts JSON text and waits for the last byte of the answer: what a client makes of it is no work of the service. */
+  post(path: string, body: string): Promise<void>
   /** Another connection to the service. */
   connect(): Client
   /** Waits for a job. */
@@ -35,9 +37,12 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
   const connect = () => openClient(server.url, () => token)
   let client = connect()
   const call = async (method: string, path: string, body?: unknown) => {
-    const isText = body === undefined || typeof body === 'string'
-    const text = await client.send(method, path, isText ? body : JSON.stringify(body))
-    return text === '' ? undefined : JSON.parse(text)
+    const headers = { authorization: `jwt ${token}`, 'content-type': 'application/json' }
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const response = await fetch(server.url + path, { method, headers, body: text ?? null })
+    const answer = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${answer}`)
+    return answer === '' ? undefined : JSON.parse(answer)
   }
   const user = await createAccount(databaseUrl, { account: 'bench', email: 'bench@example.com' })
   token = (await call('POST', '/login/', { email: user.email, password: user.password })).token
@@ -61,6 +66,7 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
   }
   return {
     ...{ databaseUrl, sql, call, connect, finished, account: Number(rows[0].id) },
+    post: (path, body) => client.send('POST', path, body),
     pid: () => server.child.pid ?? 0,
     restart: async () => {
       await stopServer()

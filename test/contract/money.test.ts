@@ -19,6 +19,21 @@ t.test('money has at most 15 significant digits and 6 decimals', async (t) => {
   for (const value of [...bad, ...beyond]) t.notOk(isMoney(value), String(value))
 })
 
+t.test('whether a number is money shows in the digits that it is written with', async (t) => {
+  const decimals = fc
+    .tuple(fc.integer(), fc.nat({ max: 9 }))
+    .map(([digits, places]) => digits / 10 ** places)
+  const any = fc.double({ min: -1e12, max: 1e12, noNaN: true, noDefaultInfinity: true })
+  fc.assert(
+    fc.property(fc.oneof(decimals, any), (value) => {
+      const text = String(value)
+      return text.includes('e') || isMoney(value) === isDecimal(text)
+    }),
+    { numRuns: 5000 },
+  )
+  t.pass()
+})
+
 t.test('a decimal in a string is what money is as a number', async (t) => {
   fc.assert(
     fc.property(

@@ -1,4 +1,5 @@
-import { Connections, type Reply, requestBytes } from './connections.ts'
+import { requestBytes } from '../helpers/exchange.ts'
+import { Connections, type Reply } from './connections.ts'
 import type { LoadedService } from './service.ts'
 
 const salesPath = '/api/v1/sales_history/bulk_create_or_update/'
