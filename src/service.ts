@@ -135,7 +135,7 @@ function openPools(
       ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 },
     }),
     jobs: open('jobs', {
-      ...{ connectionsMax: 4, acquireTimeoutMs: 2500 },
+      ...{ connectionsMax: 6, acquireTimeoutMs: 2500 },
       ...{ statementTimeoutMs: 300_000, lockTimeoutMs: 60_000 },
     }),
     // A file of a job, in one transaction.

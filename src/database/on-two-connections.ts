@@ -2,7 +2,7 @@ import { type ControlledTransaction, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import { nextTurn } from '../next-turn.ts'
 import { setAccount } from './in-account.ts'
-import { type Database, poolUse, type Trx } from './pool.ts'
+import { type Database, hasSpareConnections, type Trx } from './pool.ts'
 
 /** Opens a transaction of the account that sees what `trx` sees; undefined where few connections have nothing to do. */
 export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undefined>
@@ -11,8 +11,7 @@ export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undef
 export const besideInAccount =
   (db: Database, account: number): OpenBeside =>
   async (trx) => {
-    const { inUse, max } = poolUse(db)
-    if (inUse * 2 > max) return undefined
+    if (!hasSpareConnections(db, 1)) return undefined
     const exported = sql<{ id: string }>`select pg_export_snapshot() as id`.execute(trx)
     exported.catch(() => undefined)
     const beside = await db.startTransaction().execute()

@@ -49,6 +49,12 @@ export function poolUse(db: Database): PoolUse {
   return { inUse: totalCount - idleCount, max: options.max, waiting: waitingCount }
 }
 
+/** Whether one piece of work may take so many connections more: half of all have nothing to do. */
+export function hasSpareConnections(db: Database, count: number): boolean {
+  const { inUse, max } = poolUse(db)
+  return inUse * 2 <= max && inUse + count <= max
+}
+
 /** Opens a pool whose connections run as the application role, in UTC, and give up in time. */
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = new pg.Pool({

@@ -64,18 +64,34 @@ export function inAttempt<T>(
   )
 }
 
+/**
+ * One of the parts of a chunk that go on at once, each as `inAttempt`. None of them changes the job, which they share: a
+ * part that was committed and not noted is done again. Throws AttemptLost.
+ */
+export function inPartOfAttempt<T>(
+  attempt: Attempt,
+  work: (trx: Trx, job: CurrentJob) => Promise<T>,
+): Promise<T> {
+  attempt.signal.throwIfAborted()
+  return inAccount(attempt.db, attempt.account, async (trx) => {
+    const row = await selectCurrent(trx, attempt).forShare().executeTakeFirst()
+    return work(trx, row ?? lost())
+  })
+}
+
 /** The job, locked until the transaction ends, which may commit only while this attempt is the current one. Throws AttemptLost. */
 export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {
-  const row = await trx
+  return (await selectCurrent(trx, attempt).forUpdate().executeTakeFirst()) ?? lost()
+}
+
+function selectCurrent(trx: Trx, { account, job, number }: Attempt) {
+  return trx
     .selectFrom('jobs')
     .select(['account_id', 'id', 'price_list_id'])
-    .where('account_id', '=', attempt.account)
-    .where('id', '=', attempt.job)
+    .where('account_id', '=', account)
+    .where('id', '=', job)
     .where('status', '=', 'progress')
-    .where('attempt', '=', attempt.number)
-    .forUpdate()
-    .executeTakeFirst()
-  return row ?? lost()
+    .where('attempt', '=', number)
 }
 
 /** Notes how many products or rows are handled; the number never falls, and is never over the total. */

@@ -1,10 +1,17 @@
 import { inAccount } from '../database/in-account.ts'
-import { type Attempt, inAttempt, type JobRow, setRowIds } from '../jobs/attempt.ts'
+import { type Database, hasSpareConnections } from '../database/pool.ts'
+import {
+  type Attempt,
+  inAttempt,
+  inPartOfAttempt,
+  type JobRow,
+  setRowIds,
+} from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import type { RunJob } from '../jobs/run-job.ts'
 import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
 import { chunkRows, publish } from './publication.ts'
-import { listIdOf, lockListOf } from './queries.ts'
+import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
@@ -35,12 +42,42 @@ interface Chunk {
   add: typeof addDraftRows
 }
 
-function addChunk(attempt: Attempt, { from, productIds, add }: Chunk): Promise<void> {
-  return inAttempt(attempt, async (trx, job) => {
-    const list = await lockListOf(trx, job)
-    const rowIds = await add(trx, list, `{${productIds.join(',')}}`)
-    await setRowIds(trx, job, { from, rowIds, finished: from + productIds.length })
-  })
+/** Half a chunk: two processors of the database add one each. */
+const partRows = chunkRows / 2
+
+/** Adds the parts of a chunk, then notes them: rows that were added and not noted are found when they are added again. */
+async function addChunk(attempt: Attempt, { from, productIds, add }: Chunk): Promise<void> {
+  const addPart = (ids: number[]) =>
+    inPartOfAttempt(attempt, async (trx, job) =>
+      add(trx, await shareListOf(trx, job), `{${ids.join(',')}}`),
+    )
+  const parts = [productIds.slice(0, partRows), productIds.slice(partRows)]
+  const added = await inParallel(
+    attempt.db,
+    parts.filter((ids) => ids.length > 0),
+    addPart,
+  )
+  const rowIds = `{${added.map((ids) => ids.slice(1, -1)).join(',')}}`
+  await inAttempt(attempt, (trx, job) =>
+    setRowIds(trx, job, { from, rowIds, finished: from + productIds.length }),
+  )
+}
+
+/** Each part on a connection of its own, where enough have nothing to do; otherwise one part after the other. */
+async function inParallel<T, Result>(
+  db: Database,
+  parts: T[],
+  work: (part: T) => Promise<Result>,
+): Promise<Result[]> {
+  if (hasSpareConnections(db, parts.length)) {
+    const results = parts.map(work)
+    // Where one fails, the other is waited for: nothing goes on behind a job that is tried again.
+    await Promise.allSettled(results)
+    return Promise.all(results)
+  }
+  const results: Result[] = []
+  for (const part of parts) results.push(await work(part))
+  return results
 }
 
 /** Up to product `until`, unless an earlier attempt added them. */

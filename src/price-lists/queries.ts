@@ -26,6 +26,12 @@ export function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
   return lockPriceList(trx, job.account_id, { id: listIdOf(job) })
 }
 
+/** The list that a job works on, locked against all but the other parts of its chunk. */
+export async function shareListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
+  const query = selectPriceList(trx, job.account_id, { id: listIdOf(job) })
+  return (await query.forShare().executeTakeFirst()) ?? rejectMissing()
+}
+
 /** Id of the list that a job works on. */
 export function listIdOf({ price_list_id: id }: Pick<CurrentJob, 'price_list_id'>): number {
   if (id === null) throw new Error('the job is for no list')

@@ -72,11 +72,14 @@ export function anAttempt(
   return { db, account: account.id, job: job.id, number, signal }
 }
 
-/** Says "stop" from the chunk after the first `chunks` on, as a process does that is killed between two of them. */
-export function stopAfter(chunks: number): AbortSignal {
+/**
+ * Says "stop" from the transaction after the first `count` on, as a process does that is killed between two of them. Up
+ * to 12,500 products are added by one and noted by the next.
+ */
+export function stopAfter(count: number): AbortSignal {
   let begun = 0
   const throwIfAborted = () => {
-    if (++begun > chunks) throw new Error('stopped')
+    if (++begun > count) throw new Error('stopped')
   }
   return { aborted: false, throwIfAborted } as AbortSignal
 }

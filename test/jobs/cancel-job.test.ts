@@ -33,7 +33,7 @@ t.test(
   'what a running job has not published is undone, and its worker commits no more',
   async (t) => {
     const { shop, list, job } = await aBigJob(t, service)
-    const attempt = anAttempt(db, shop, job, 0, stopAfter(1))
+    const attempt = anAttempt(db, shop, job, 0, stopAfter(2))
     await t.rejects(runAddProducts(attempt, await startAttempt(attempt)), { message: 'stopped' })
     t.equal(await countOf(shop, list, 'draft'), 101)
     const { body } = await cancel(shop, job.id)
@@ -74,7 +74,7 @@ t.test(
 t.test('cancelling a job that waits leaves the draft of the running one alone', async (t) => {
   const { shop, list, job } = await aBigJob(t, service)
   const second = await addAll(shop, 'L')
-  const attempt = anAttempt(db, shop, job, 0, stopAfter(1))
+  const attempt = anAttempt(db, shop, job, 0, stopAfter(2))
   await t.rejects(runAddProducts(attempt, await startAttempt(attempt)), { message: 'stopped' })
   t.equal((await cancel(shop, second.id)).body.status, 'cancelled')
   t.equal(await countOf(shop, list, 'draft'), 101)

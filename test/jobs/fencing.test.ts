@@ -45,7 +45,7 @@ t.test('a newer attempt begins after the chunk that is under way', async (t) => 
 
 t.test('an attempt that takes over goes on where the last one stopped, once', async (t) => {
   const { shop, list, job } = await aBigJob(t, service)
-  const first = anAttempt(db, shop, job, 0, stopAfter(1))
+  const first = anAttempt(db, shop, job, 0, stopAfter(2))
   await t.rejects(runAddProducts(first, await startAttempt(first)), { message: 'stopped' })
   const second = anAttempt(db, shop, job, 1)
   await runAddProducts(second, await startAttempt(second))
@@ -62,7 +62,7 @@ t.test(
     const attempts: number[] = []
     const breakDown: RunJob = async (attempt, job) => {
       attempts.push(attempt.number)
-      const partly = { ...attempt, signal: stopAfter(1) }
+      const partly = { ...attempt, signal: stopAfter(2) }
       await runAddProducts(partly, { ...job, finished: 0 })
     }
     const { shop, list, job } = await aBigJob(t, own)
@@ -140,7 +140,7 @@ t.test('a job that fails once is tried again and done', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0
   const failOnce: RunJob = (attempt, job) => {
-    const signal = ++attempts === 1 ? stopAfter(1) : attempt.signal
+    const signal = ++attempts === 1 ? stopAfter(2) : attempt.signal
     return runAddProducts({ ...attempt, signal }, job)
   }
   const { shop, job } = await aBigJob(t, own)
