@@ -1,14 +1,20 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
+/** As long as `commit` waits for a `begin` that takes it along. */
+const commitWaitMs = 1
+
 /**
  * A client for transactions that only read. It sends `begin` together with the `set local` that follows it, and neither
- * waits for those nor for `commit`: a read takes one round trip instead of four. A failed one fails the next statement.
+ * waits for those nor for `commit`: a read takes one round trip instead of four, and where reads follow each other the
+ * `commit` of one goes with the `begin` of the next: Postgres is woken once a read. A failed one fails the next statement.
  * All statements of a transaction see the same: what was there when the first of them began.
  * Statements are prepared: their texts are few, and parsing one takes as long as reading a price.
  */
 export class ReadingClient extends pg.Client {
   #isCorked = false
+  #isDue = false
+  #timer: NodeJS.Timeout | undefined
 
   constructor(config: pg.ClientConfig) {
     super({ ...config, pipeline: true })
@@ -17,11 +23,12 @@ export class ReadingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
   override query(...args: any[]): any {
     const [text, values] = args
+    if (text === 'commit') return this.#commit()
     this.#writeTogether()
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local'))
       return this.#send(`begin isolation level repeatable read, read only; ${text}`)
-    if (typeof text === 'string' && /^(commit|rollback|set transaction .*)$/.test(text))
+    if (typeof text === 'string' && /^(rollback|set transaction .*)$/.test(text))
       return this.#send(text)
     if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
       return super.query({ name: nameOf(text), text, values })
@@ -31,14 +38,34 @@ export class ReadingClient extends pg.Client {
 
   /** What is sent before the event loop turns is one write: each would take as long as reading a price. */
   #writeTogether(): void {
-    if (this.#isCorked) return
-    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+    this.#cork()
+    if (this.#isDue) return
+    this.#isDue = true
+    setImmediate(() => this.#uncork())
+  }
+
+  #commit(): Promise<{ command: string; rows: never[] }> {
+    this.#cork()
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#uncork()
+    }, commitWaitMs)
+    return this.#send('commit')
+  }
+
+  #cork(): void {
+    if (!this.#isCorked) this.#stream.cork()
     this.#isCorked = true
-    stream.cork()
-    setImmediate(() => {
-      this.#isCorked = false
-      stream.uncork()
-    })
+  }
+
+  #uncork(): void {
+    if (this.#isCorked) this.#stream.uncork()
+    this.#isCorked = false
+    this.#isDue = false
+  }
+
+  get #stream(): Socket {
+    return (this as unknown as { connection: { stream: Socket } }).connection.stream
   }
 
   #send(text: string): Promise<{ command: string; rows: never[] }> {
