@@ -8,12 +8,17 @@ export interface Client {
   close(): void
 }
 
-/** Opens a connection on which requests go one after the other. */
+/** Opens a connection on which requests go one after the other; the service may close it where none come. */
 export function openClient(url: string, token: () => string): Client {
   const { hostname, port } = new URL(url)
-  const socket = net.connect(Number(port), hostname).setNoDelay()
-  socket.on('error', () => undefined)
+  const open = () =>
+    net
+      .connect(Number(port), hostname)
+      .setNoDelay()
+      .on('error', () => undefined)
+  let socket = open()
   const send = async (method: string, path: string, body?: string) => {
+    if (socket.destroyed) socket = open()
     const status = await exchange(socket, requestBytes(method, path, token(), body))
     if (status < 200 || status >= 300) throw new Error(`${method} ${path}: ${status}`)
   }
