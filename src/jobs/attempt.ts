@@ -23,21 +23,18 @@ export type JobRow = Pick<
   | 'id'
   | 'price_list_id'
   | 'kind'
+  | 'total'
   | 'finished'
-  | 'product_ids'
   | 'operation'
   | 'media_type'
   | 'file_id'
 >
 
-/** A job as it is taken up. */
-export type StartedJob = JobRow & Pick<Selectable<Jobs>, 'total'>
-
-/** What a chunk needs of its job; the products of a large job would be read again for each chunk. */
+/** What a chunk needs of its job. */
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
 /** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
-export async function startAttempt({ db, account, job, number }: Attempt): Promise<StartedJob> {
+export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
   const row = await inAccount(db, account, (trx) =>
     trx
       .updateTable('jobs')
@@ -46,7 +43,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
-      .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished', 'product_ids'])
+      .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
       .returning(['operation', 'media_type', 'file_id'])
       .executeTakeFirst(),
   )
@@ -105,6 +102,22 @@ export async function setFinished(trx: Trx, job: CurrentJob, finished: number): 
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)
     .execute()
+}
+
+/** The ids of the job's products from `from` on, `until` not among them, as the text of a Postgres array. */
+export async function findProductIds(
+  trx: Trx,
+  job: CurrentJob,
+  { from, until }: { from: number; until: number },
+): Promise<string> {
+  const slice = sql<string>`product_ids[${from + 1}::integer:${until}::integer]::text`
+  const { ids } = await trx
+    .selectFrom('jobs')
+    .select(slice.as('ids'))
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', job.id)
+    .executeTakeFirstOrThrow()
+  return ids
 }
 
 /** Notes the rows of the products from `from` on, with the progress. A chunk that is done again notes them again. */

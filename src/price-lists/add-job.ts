@@ -2,6 +2,7 @@ import { inAccount } from '../database/in-account.ts'
 import { type Database, hasSpareConnections } from '../database/pool.ts'
 import {
   type Attempt,
+  findProductIds,
   inAttempt,
   inPartOfAttempt,
   type JobRow,
@@ -15,7 +16,6 @@ import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
-  const productIds = job.product_ids ?? []
   const { db, account } = attempt
   const list = { account_id: account, id: listIdOf(job) }
   // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
@@ -23,44 +23,42 @@ export const runAddProducts: RunJob = async (attempt, job) => {
     ? addNewDraftRows
     : addDraftRows
   let analyzing: Promise<void> | undefined
-  for (let from = job.finished; from < productIds.length; from += chunkRows) {
-    const chunk = productIds.slice(from, from + chunkRows)
-    await addChunk(attempt, { from, productIds: chunk, add })
+  for (let from = job.finished; from < job.total; from += chunkRows) {
+    const until = Math.min(from + chunkRows, job.total)
+    await addChunk(attempt, { from, until }, add)
     // The planner gets to know the first chunk while the others are added, and all of them before they are read.
-    analyzing ??= analyzeList(attempt, job, from + chunk.length)
+    analyzing ??= analyzeList(attempt, job, until)
     analyzing.catch(() => undefined)
   }
   await analyzing
-  await analyzeList(attempt, job, productIds.length)
+  await analyzeList(attempt, job, job.total)
   await publishResult(attempt)
 }
 
-interface Chunk {
-  /** The place of the first product among those of the job. */
+/** Places among the products of a job, `until` not among them. */
+interface Range {
   from: number
-  productIds: number[]
-  add: typeof addDraftRows
+  until: number
 }
 
 /** Half a chunk: two processors of the database add one each. */
 const partRows = chunkRows / 2
 
 /** Adds the parts of a chunk, then notes them: rows that were added and not noted are found when they are added again. */
-async function addChunk(attempt: Attempt, { from, productIds, add }: Chunk): Promise<void> {
-  const addPart = (ids: number[]) =>
+async function addChunk(
+  attempt: Attempt,
+  { from, until }: Range,
+  add: typeof addDraftRows,
+): Promise<void> {
+  const half = Math.min(from + partRows, until)
+  const parts = [{ from, until: half }, ...(half < until ? [{ from: half, until }] : [])]
+  const addPart = (part: Range) =>
     inPartOfAttempt(attempt, async (trx, job) =>
-      add(trx, await shareListOf(trx, job), `{${ids.join(',')}}`),
+      add(trx, await shareListOf(trx, job), await findProductIds(trx, job, part)),
     )
-  const parts = [productIds.slice(0, partRows), productIds.slice(partRows)]
-  const added = await inParallel(
-    attempt.db,
-    parts.filter((ids) => ids.length > 0),
-    addPart,
-  )
+  const added = await inParallel(attempt.db, parts, addPart)
   const rowIds = `{${added.map((ids) => ids.slice(1, -1)).join(',')}}`
-  await inAttempt(attempt, (trx, job) =>
-    setRowIds(trx, job, { from, rowIds, finished: from + productIds.length }),
-  )
+  await inAttempt(attempt, (trx, job) => setRowIds(trx, job, { from, rowIds, finished: until }))
 }
 
 /** Each part on a connection of its own, where enough have nothing to do; otherwise one part after the other. */

@@ -8,13 +8,15 @@ export interface Client {
   close(): void
 }
 
-/** Opens a connection on which requests go one after the other; the service may close it where none come. */
+/** Opens a connection on which requests go one after the other. The service closes it where none come for a while. */
 export function openClient(url: string, token: () => string): Client {
   const { hostname, port } = new URL(url)
   const open = () =>
     net
       .connect(Number(port), hostname)
       .setNoDelay()
+      // What the service says when it closes is no answer to what is asked next.
+      .resume()
       .on('error', () => undefined)
   let socket = open()
   const send = async (method: string, path: string, body?: string) => {

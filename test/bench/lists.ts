@@ -133,13 +133,13 @@ function publishMeasure(rows: number): Measure {
       const { rows: jobs } = await sql.query(
         `insert into jobs (account_id, price_list_id, kind, total, finished, product_ids, row_ids)
          values ($1, $2, 'add-products', $3, $3, $4, $5)
-         returning account_id::integer, id::integer, price_list_id::integer, kind, finished`,
+         returning account_id::integer, id::integer, price_list_id::integer, kind, total, finished`,
         [account, list.id, ids.length, ids, drafted.map(({ row }) => row)],
       )
       const [job] = jobs
       const { signal } = new AbortController()
       const attempt = { db, account, job: job.id, number: -1, signal }
-      return timed(() => runAddProducts(attempt, { ...job, product_ids: ids }))
+      return timed(() => runAddProducts(attempt, job))
     },
     bare: async ({ sql }) => {
       await sql.query('truncate copied')
