@@ -18,13 +18,10 @@ function wildcardMeasure(rows: number): Measure {
       await fillCatalog(service, rows)
       list = await fillList(service, 'Wildcards', { rows, price_dimensions: ['web', 'shop'] })
     },
-    ours: async (service) => {
+    ours: (service) => {
       const payload = [{ price_dimension: 'web' }]
       const body = JSON.stringify({ price_list_name: list.name, payload })
-      const client = service.connect()
-      const time = await timed(() => client.send('POST', '/api/v1/prices/get_prices/', body))
-      client.close()
-      return time
+      return timed(() => service.post('/api/v1/prices/get_prices/', body))
     },
     bare: ({ sql, account }) =>
       timed(async () => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Measure, median, timed } from './measure.ts'
 import { salePath, salesOf } from './sales.ts'
-import type { BenchService } from './service.ts'
 
 /**
  * How long one request can hold up all others, seen from outside: the longest that `GET /health/live` waits on a
@@ -18,7 +17,7 @@ function blockMeasure(rows: number, floor: number, aim: number): Measure {
       const idle: number[] = []
       for (let i = 0; i < 100; i++) idle.push(await live())
       let longest = 0
-      await during(sendSales(service, rows), async () => {
+      await during(service.post(salePath, JSON.stringify(salesOf(rows))), async () => {
         longest = Math.max(longest, await live())
         await sleep(1)
       })
@@ -40,24 +39,13 @@ function memoryMeasure(rows: number): Measure {
       const rest = rssBytes(service.pid())
       let most = rest
       const body = JSON.stringify(salesOf(rows))
-      await during(send(service, body), async () => {
+      await during(service.post(salePath, body), async () => {
         most = Math.max(most, rssBytes(service.pid()))
         await sleep(3)
       })
       return (most - rest) / body.length
     },
   }
-}
-
-function sendSales(service: BenchService, rows: number): Promise<void> {
-  return send(service, JSON.stringify(salesOf(rows)))
-}
-
-/** The answer passes by: parsing it would hold up this process, which is the one that watches. */
-async function send(service: BenchService, body: string): Promise<void> {
-  const client = service.connect()
-  await client.send('POST', salePath, body)
-  client.close()
 }
 
 async function during(work: Promise<void>, watch: () => Promise<void>): Promise<void> {

@@ -1,23 +1,13 @@
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import { besideInAccount, onTwoConnections } from '../../src/database/on-two-connections.ts'
-import { type Database, openDatabase, poolUse, type Trx } from '../../src/database/pool.ts'
-import { ReadingClient } from '../../src/database/reading-client.ts'
+import { poolUse, type Trx } from '../../src/database/pool.ts'
+import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 
 const service = await startTestService(t)
-
-async function aPool(t: Test, connectionsMax: number): Promise<Database> {
-  const timeouts = { acquireTimeoutMs: 2000, statementTimeoutMs: 5000, lockTimeoutMs: 1000 }
-  const db = openDatabase(service.url, {
-    ...{ name: 'test', client: ReadingClient, connectionsMax, onError: () => undefined },
-    ...timeouts,
-  })
-  t.teardown(() => db.destroy())
-  return db
-}
 
 async function nameOf(trx: Trx): Promise<string | undefined> {
   const { rows } = await sql<{ name: string }>`select name from accounts where 1 = ${1}`.execute(
@@ -27,7 +17,7 @@ async function nameOf(trx: Trx): Promise<string | undefined> {
 }
 
 t.test('both see one moment of one account, whatever is committed meanwhile', async (t) => {
-  const db = await aPool(t, 4)
+  const db = openReadingDatabase(t, service, { connectionsMax: 4 })
   const { id } = await service.newAccount(t)
   await service.newAccount(t)
   await inAccount(db, id, (trx) =>
@@ -46,7 +36,7 @@ t.test('both see one moment of one account, whatever is committed meanwhile', as
 
 t.test('where few connections are free, or none can be opened, one does it all', async (t) => {
   const { id } = await service.newAccount(t)
-  const one = await aPool(t, 1)
+  const one = openReadingDatabase(t, service, { connectionsMax: 1 })
   const failing = async () => {
     throw new Error('no connection')
   }
@@ -60,7 +50,7 @@ t.test('where few connections are free, or none can be opened, one does it all',
 })
 
 t.test('both are free again when the work fails', async (t) => {
-  const db = await aPool(t, 4)
+  const db = openReadingDatabase(t, service, { connectionsMax: 4 })
   const { id } = await service.newAccount(t)
   const work = (trx: Trx) =>
     onTwoConnections(trx, besideInAccount(db, id), async (next) => {

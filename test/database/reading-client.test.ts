@@ -1,23 +1,15 @@
+import type { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
-import { type Database, openDatabase, type Trx } from '../../src/database/pool.ts'
+import type { Trx } from '../../src/database/pool.ts'
 import { ReadingClient } from '../../src/database/reading-client.ts'
+import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 
 const service = await startTestService(t)
-
-/** One connection, named after the test that has it. */
-function oneConnection(t: Test, name: string): Database {
-  const timeouts = { acquireTimeoutMs: 2000, statementTimeoutMs: 5000, lockTimeoutMs: 1000 }
-  const db = openDatabase(service.url, {
-    ...{ name, client: ReadingClient, connectionsMax: 1, onError: () => undefined },
-    ...timeouts,
-  })
-  t.teardown(() => db.destroy())
-  return db
-}
 
 const read = async (trx: Trx) => {
   const { rows } = await sql<{ id: string; name: string; at: string }>`
@@ -26,7 +18,7 @@ const read = async (trx: Trx) => {
 }
 
 t.test('reads that follow each other are transactions of their own', async (t) => {
-  const db = oneConnection(t, 'one after the other')
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   const [first, second] = [await service.newAccount(t), await service.newAccount(t)]
   const [before] = await inAccount(db, first.id, read)
   await select(service.url, `update accounts set name = name || '!' where id = ${first.id}`)
@@ -39,7 +31,7 @@ t.test('reads that follow each other are transactions of their own', async (t) =
 })
 
 t.test('the last one ends although none follows', async (t) => {
-  const db = oneConnection(t, 'the last one')
+  const db = openReadingDatabase(t, service, { name: 'the last one', connectionsMax: 1 })
   const { id } = await service.newAccount(t)
   await inAccount(db, id, read)
   const state = `select state from pg_stat_activity where application_name like '%the last one'`
@@ -48,7 +40,7 @@ t.test('the last one ends although none follows', async (t) => {
 })
 
 t.test('after one that failed the next one reads', async (t) => {
-  const db = oneConnection(t, 'after a failure')
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   const { id } = await service.newAccount(t)
   const fail = (trx: Trx) => sql`select 1 / ${0}::integer`.execute(trx)
   await t.rejects(inAccount(db, id, fail), { code: '22012' })
@@ -56,4 +48,44 @@ t.test('after one that failed the next one reads', async (t) => {
   const write = (trx: Trx) => sql`update accounts set name = ${'x'}`.execute(trx)
   await t.rejects(inAccount(db, id, write), { code: '25006' }, 'and nothing but reads')
   t.equal((await inAccount(db, id, read))[0]?.id, String(id))
+})
+
+t.test('the commit of a read goes with the begin of the next one', async (t) => {
+  let writes = 0
+  class CountingClient extends ReadingClient {
+    #isCounted = false
+
+    // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
+    override query(...args: any[]): any {
+      const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+      const [write, writev] = [stream._write.bind(stream), stream._writev?.bind(stream)]
+      if (!this.#isCounted) {
+        stream._write = (...chunk) => {
+          writes++
+          write(...chunk)
+        }
+        stream._writev = (...chunks) => {
+          writes++
+          writev?.(...chunks)
+        }
+      }
+      this.#isCounted = true
+      return super.query(...args)
+    }
+  }
+  const db = openReadingDatabase(t, service, { connectionsMax: 1, client: CountingClient })
+  const { id } = await service.newAccount(t)
+  const readTenTimes = async () => {
+    const before = writes
+    for (let reads = 0; reads < 10; reads++) {
+      await inAccount(db, id, read)
+      // As a request does that comes soon after.
+      await turn()
+    }
+    return writes - before
+  }
+  // On a busy machine a turn may take longer than a commit waits: then they are 20.
+  const counts: number[] = []
+  while (counts.length < 20 && !(Math.min(...counts) < 15)) counts.push(await readTenTimes())
+  t.ok(Math.min(...counts) < 15, counts.join())
 })

@@ -3,8 +3,9 @@ import { inPartOfAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { addDraftRows } from '../../src/price-lists/draft-rows.ts'
 import { lockListOf, shareListOf } from '../../src/price-lists/queries.ts'
-import { aBigJob, addAll } from '../helpers/jobs.ts'
+import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import { anAttempt, openJobsDatabase, stopAfter } from '../helpers/workers.ts'
 
@@ -99,4 +100,25 @@ t.test('no other writer has the list while a part is under way', async (t) => {
   })
   await waiting
   t.strictSame(order, ['part', 'other'])
+})
+
+t.test('where few connections are free, the parts go one after the other', async (t) => {
+  const codes = someCodes(12_501)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const payload = codes.map((code) => ({ code, country: 'UK' }))
+  const job = (await shop.post('/api/v1/prices/bulk_add_products/', { name: 'L', payload })).body
+  const attempt = anAttempt(db, shop, job, 0)
+  const row = await startAttempt(attempt)
+  const held = await Promise.all([db.startTransaction().execute(), db.startTransaction().execute()])
+  await runAddProducts(attempt, row)
+  await Promise.all(held.map((trx) => trx.rollback().execute()))
+  const { result } = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
+  const read = { price_list_name: 'L', payload }
+  const prices = (await shop.post('/api/v1/prices/get_prices/', read)).body
+  t.strictSame(
+    result,
+    prices.map(({ pk }: { pk: number }) => pk),
+    'the rows of both, in payload order',
+  )
 })
