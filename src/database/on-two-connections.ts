@@ -3,6 +3,7 @@ import type { DB } from '../../generated/database.d.ts'
 import { nextTurn } from '../next-turn.ts'
 import { setAccount } from './in-account.ts'
 import { type Database, hasSpareConnections, type Trx } from './pool.ts'
+import { exportSnapshot } from './reading-client.ts'
 
 /** Opens a transaction of the account that sees what `trx` sees; undefined where few connections have nothing to do. */
 export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undefined>
@@ -12,13 +13,14 @@ export const besideInAccount =
   (db: Database, account: number): OpenBeside =>
   async (trx) => {
     if (!hasSpareConnections(db, 1)) return undefined
-    const exported = sql<{ id: string }>`select pg_export_snapshot() as id`.execute(trx)
+    const exported = sql.raw<{ id: string | Promise<string> }>(exportSnapshot).execute(trx)
     exported.catch(() => undefined)
     const beside = await db.startTransaction().execute()
     try {
       const [snapshot] = (await exported).rows
+      const id = await snapshot?.id
       await setAccount(beside, account)
-      await sql`set transaction snapshot ${sql.lit(snapshot?.id)}`.execute(beside)
+      await sql`set transaction snapshot ${sql.lit(id)}`.execute(beside)
       return beside
     } catch (error) {
       await beside.rollback().execute()

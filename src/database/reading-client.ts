@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
+/** Answers one row: `id`, the snapshot of a transaction or a promise of it. */
+export const exportSnapshot = 'select pg_export_snapshot() as id'
+
 /** As long as `commit` waits for a `begin` that takes it along. */
 const commitWaitMs = 1
 
@@ -30,6 +33,7 @@ export class ReadingClient extends pg.Client {
       return this.#send(`begin isolation level repeatable read, read only; ${text}`)
     if (typeof text === 'string' && /^(rollback|set transaction .*)$/.test(text))
       return this.#send(text)
+    if (text === exportSnapshot) return this.#exportSnapshot(text)
     if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
       return super.query({ name: nameOf(text), text, values })
     // biome-ignore lint/suspicious/noExplicitAny: as above.
@@ -51,6 +55,13 @@ export class ReadingClient extends pg.Client {
       this.#uncork()
     }, commitWaitMs)
     return this.#send('commit')
+  }
+
+  /** Its answer comes at once: the transaction's first statement follows in the same round trip. */
+  #exportSnapshot(text: string): Promise<{ command: string; rows: { id: Promise<string> }[] }> {
+    const id = super.query(text).then(({ rows }) => rows[0].id)
+    id.catch(() => undefined)
+    return Promise.resolve({ command: 'SELECT', rows: [{ id }] })
   }
 
   #cork(): void {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import type { Trx } from '../../src/database/pool.ts'
-import { ReadingClient } from '../../src/database/reading-client.ts'
+import { exportSnapshot, ReadingClient } from '../../src/database/reading-client.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -49,6 +49,21 @@ t.test('after one that failed the next one reads', async (t) => {
   await t.rejects(inAccount(db, id, write), { code: '25006' }, 'and nothing but reads')
   t.equal((await inAccount(db, id, read))[0]?.id, String(id))
 })
+
+t.test(
+  'a snapshot is promised at once, so that a statement follows it in one round trip',
+  async (t) => {
+    const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+    const { id } = await service.newAccount(t)
+    await inAccount(db, id, async (trx) => {
+      const turned = turn().then(() => 'turned')
+      const { rows } = await sql.raw<{ id: Promise<string> }>(exportSnapshot).execute(trx)
+      t.equal(await Promise.race([turned, 'promised']), 'promised')
+      t.equal((await read(trx))[0]?.id, String(id))
+      t.match(await rows[0]?.id, /^[0-9A-F]+-[0-9A-F]+-\d+$/)
+    })
+  },
+)
 
 t.test('the commit of a read goes with the begin of the next one', async (t) => {
   let writes = 0
