@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { CopyingClient } from '../../src/database/copy.ts'
+import { databaseUrl as urlOf } from '../../src/database/server.ts'
 import { type Client, openClient } from './client.ts'
 
 /** The service under measurement, in a process of its own, and its database reached beside it. */
@@ -24,6 +25,8 @@ export interface BenchService {
   finished(job: { id: number }): Promise<void>
   /** The process of the service. */
   pid(): number
+  /** Another service, on an empty database of the same Postgres; it stops with this one. */
+  openBeside(): Promise<BenchService>
   /** A new process that has done nothing yet. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -65,7 +68,15 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
     server.child.kill('SIGTERM')
     await once(server.child, 'exit')
   }
+  const others: BenchService[] = []
+  const openBeside = async () => {
+    await sql.query('create database beside')
+    const other = await startBenchService(urlOf(databaseUrl, 'beside'))
+    others.push(other)
+    return other
+  }
   return {
+    openBeside,
     ...{ databaseUrl, sql, call, connect, finished, account: Number(rows[0].id) },
     post: (path, body) => client.send('POST', path, body),
     pid: () => server.child.pid ?? 0,
@@ -75,6 +86,7 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
       client = connect()
     },
     stop: async () => {
+      await Promise.all(others.map(({ stop }) => stop()))
       await sql.end()
       await stopServer()
     },
