@@ -7,6 +7,7 @@ import { isFile, type Operation } from './contract.ts'
 import { FairQueue } from './fair-queue.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { overloaded } from './overloaded.ts'
+import { RefusalPace } from './refusal-pace.ts'
 import { RequestRate } from './request-rate.ts'
 
 declare module 'fastify' {
@@ -22,6 +23,8 @@ const waitMs = 1400
 export interface Admission {
   /** `overloaded` or `too-many-requests` for whoever would wait too long; asking changes nothing. */
   refusal(operation: Operation, account: number): Problem | undefined
+  /** Of those whom `refusal` or `admit` refuses. */
+  pace: RefusalPace
   /** Takes a request up; throws `overloaded` or `too-many-requests`, before the body is read. */
   admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
   /** The turns of requests at the connections for reads, or for writes. */
@@ -61,7 +64,7 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     reply.raw.once('close', () => body.release())
     arrivals.watch(request.raw, body, length || undefined)
   }
-  return { refusal, admit, queueOf }
+  return { refusal, pace: new RefusalPace(), admit, queueOf }
 }
 
 function queues(load: Config['load']): Record<'reads' | 'writes', FairQueue> {

@@ -29,7 +29,10 @@ export function refuseEarly(
     if (!refused) return route?.(request, response)
     const { operation, account, problem } = refused
     const { id, status, headers, body } = bareAnswer(problem)
-    response.writeHead(status, headers).end(body)
+    const answer = () => response.writeHead(status, headers).end(body)
+    const waitMs = admission.pace.waitMs(request.socket)
+    if (waitMs > 0) setTimeout(answer, waitMs)
+    else answer()
     const client_request_id = clientRequestId(request)
     const named = { account, operation: operation.id, method: request.method, client_request_id }
     app.log.info({ request_id: id, ...named, status, problem: problem.type, ms: 0 })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { Problem } from '../contract/problem.ts'
@@ -39,7 +40,14 @@ export async function registerContract(
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config
     const isOfService = operation === undefined || operation.id in services.service
-    if (!isOfService) admission.admit(operation, request, reply)
+    if (isOfService) return
+    try {
+      admission.admit(operation, request, reply)
+    } catch (refused) {
+      const waitMs = admission.pace.waitMs(request.raw.socket)
+      if (waitMs > 0) await sleep(waitMs)
+      throw refused
+    }
   })
   addBodyParsers(app, services.context.limits)
   // Bodies are validated by runOperation, which needs all faults and gives other requests their turn.

@@ -1,7 +1,9 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { RefusalPace } from '../../src/http/refusal-pace.ts'
 import { expectConformant } from '../helpers/conformant.ts'
 import { captureLog } from '../helpers/log.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
@@ -79,6 +81,22 @@ t.test('a request that cannot be taken up is refused before it is routed', async
     t.match(body, /requests_total\{operation="upsertSales",status="429"\} 3\n/)
   })
   t.equal((await send(account.token, sale('C'))).status, 201, 'and is taken up later')
+})
+
+t.test('a refusal waits for its pace, before it is routed and after', async (t) => {
+  const account = await service.newAccount(t)
+  await account.send('POST', path, sale('known'))
+  await whileFull(account, async () => {
+    const paced = t.intercept(RefusalPace.prototype, 'waitMs', { value: () => 500 })
+    const early = () => send(account.token, sale('C'))
+    const routed = () => account.send('POST', path, sale('C'))
+    for (const ask of [early, routed]) {
+      const answer = ask()
+      t.equal(await Promise.race([answer, sleep(50, 'waits')]), 'waits')
+      t.equal((await answer).status, 429)
+    }
+    paced.restore()
+  })
 })
 
 t.test('who may not write is told so, however much there is to do', async (t) => {
