@@ -10,14 +10,15 @@ import { agreementKey } from './agreement-key.ts'
 type KeyedAgreement = Schemas['AgreementInput'] & { key: string }
 
 /** Creates agreements, or replaces the prices of those that exist. */
-export const upsertAgreements: Handler<'upsertAgreements'> = ({
+export const upsertAgreements: Handler<'upsertAgreements'> = async ({
   account,
   body,
   errors,
   inAccount,
 }) => {
   const sound = errors.sound(body).map(withKey)
-  const agreements = uniqueRows(sound, errors, ({ key }) => key).map(({ row }) => row)
+  const unique = await uniqueRows(sound, errors, ({ key }) => key)
+  const agreements = unique.map(({ row }) => row)
   errors.reject()
   return inAccount(async (trx) => {
     await upsertAgreementRows(trx, account, agreements)

@@ -19,7 +19,11 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
   inAccount(async (trx) => {
     const schema = await lockCompetitorSchema(trx, account, 'for key share')
     if (!schema) throw noSchema()
-    const entries = uniqueRows(readEntryRows(body, schema, errors), errors, ({ hash }) => hash)
+    const entries = await uniqueRows(
+      readEntryRows(body, schema, errors),
+      errors,
+      ({ hash }) => hash,
+    )
     errors.reject()
     const created = await upsertEntries(
       trx,

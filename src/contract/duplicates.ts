@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { mapInTurns, sortInTurns } from './in-turns.ts'
 import type { RowErrors } from './row-errors.ts'
 
 /** A row of the payload and where it stands there. */
@@ -11,13 +12,13 @@ export interface Positioned<T> {
  * The rows with each key once, sorted by key (concurrent batches in one order cannot deadlock). Equal rows count once;
  * rows that share a key and differ are errors that name both indexes. `key` must tell apart what the table tells apart.
  */
-export function uniqueRows<T>(
-  rows: Positioned<T>[],
+export async function uniqueRows<T>(
+  rows: readonly Positioned<T>[],
   errors: RowErrors,
   key: (row: T) => string,
-): Positioned<T>[] {
+): Promise<Positioned<T>[]> {
   const first = new Map<string, Positioned<T>>()
-  for (const candidate of rows) {
+  await mapInTurns(rows, (candidate) => {
     const rowKey = key(candidate.row)
     const earlier = first.get(rowKey)
     if (!earlier) first.set(rowKey, candidate)
@@ -25,6 +26,7 @@ export function uniqueRows<T>(
       const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
       errors.add(candidate.position, '', 'duplicate_row', message)
     }
-  }
-  return [...first.keys()].sort().map((rowKey) => first.get(rowKey) as Positioned<T>)
+  })
+  const keys = await sortInTurns([...first.keys()])
+  return mapInTurns(keys, (rowKey) => first.get(rowKey) as Positioned<T>)
 }

@@ -21,7 +21,7 @@ export const createPriceLists: Handler<'createPriceLists'> = ({
     const columns = await keepColumns(trx, account)
     for (const { row, position } of errors.sound(body))
       rejectFaultyList(row, position, columns, errors)
-    const lists = uniqueRows(errors.sound(body), errors, ({ name }) => name)
+    const lists = await uniqueRows(errors.sound(body), errors, ({ name }) => name)
     errors.reject()
     const inPayloadOrder = lists.sort((a, b) => a.position - b.position).map(({ row }) => row)
     return insertPriceLists(trx, account, inPayloadOrder, defaultMarginFormula(columns.costs))

@@ -42,7 +42,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       for (const { row, position } of errors.sound(body.payload))
         rejectFaultyAttribute(row, position, errors)
       const keyed = readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const attributes = uniqueRows(keyed.map(attributeOf), errors, attributeKey)
+      const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
       const keys = attributes.map(({ row }) => row)
       const rowIds = await findPublishedRows(trx, list, keys)
       // A row may be on its way: a job that was accepted earlier has its turn first.

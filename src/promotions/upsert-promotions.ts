@@ -29,7 +29,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
       rejectUnknownLists(row, position, lists, errors)
       rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
     }
-    const promotions = uniqueRows(errors.sound(body), errors, ({ name }) => name)
+    const promotions = await uniqueRows(errors.sound(body), errors, ({ name }) => name)
     errors.reject()
     const rows = promotions.map(({ row }) => row)
     const upserted = await upsertPromotionRows(trx, account, rows)

@@ -9,8 +9,8 @@ import type { Trx } from '../database/pool.ts'
 type Sale = Positioned<Schemas['SaleInput']>
 
 /** Upserts sales by transaction id. Answers the ids of those that were created, in payload order. */
-export const upsertSales: Handler<'upsertSales'> = ({ account, body, errors, inAccount }) => {
-  const sales = uniqueRows(errors.sound(body), errors, ({ transaction_id }) => transaction_id)
+export const upsertSales: Handler<'upsertSales'> = async ({ account, body, errors, inAccount }) => {
+  const sales = await uniqueRows(errors.sound(body), errors, ({ transaction_id }) => transaction_id)
   errors.reject()
   return inAccount((trx) => upsertSaleRows(trx, account, sales))
 }

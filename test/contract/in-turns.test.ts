@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mapInTurns } from '../../src/contract/in-turns.ts'
+import { mapInTurns, sortInTurns } from '../../src/contract/in-turns.ts'
 
 /** Keeps the process busy for longer than a slice. */
 function spin(): void {
@@ -27,4 +27,19 @@ t.test('what the mapping throws ends the work', async (t) => {
     throw new Error('broken')
   })
   await t.rejects(broken, { message: 'broken' })
+})
+
+t.test('sorts by code units, as sort does, however many runs there are', async (t) => {
+  for (const length of [0, 1, 10_000, 10_001, 35_000]) {
+    const texts = Array.from({ length }, (_, i) => `${(i * 7919) % 10_007} ${'zé😀\uffff'[i % 5]}`)
+    t.strictSame(await sortInTurns(texts), [...texts].sort(), String(length))
+  }
+})
+
+t.test('others have their turn before many texts are sorted', async (t) => {
+  const seen: string[] = []
+  setImmediate(() => seen.push('other'))
+  await sortInTurns(Array.from({ length: 20_000 }, (_, i) => String(20_000 - i)))
+  seen.push('sorted')
+  t.strictSame(seen, ['other', 'sorted'])
 })
