@@ -29,7 +29,8 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
 /** Agreements from a file. */
 export const feedAgreements: Feed<'upsertAgreements'> = async (trx, { account }) => ({
   ...{ columns: [], ignored: ['id'], input: agreementColumns, key: ['key'] },
-  read: (rows: readonly Schemas['AgreementInput'][], errors) => errors.sound(rows).map(withKey),
+  read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
+    errors.sound(rows).map(withKey),
   write: async ({ input, count }) => {
     const { rows } = await sql<{ created: number }>`
       with upserted as (${upsertFrom(account, input)})

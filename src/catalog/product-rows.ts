@@ -1,3 +1,5 @@
+import type { Positioned } from '../contract/duplicates.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { findValueFault } from './column-value.ts'
@@ -26,23 +28,23 @@ export interface ProductRow {
 }
 
 /** Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. */
-export function readProductRows(
+export async function readProductRows(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,
   errors: RowErrors,
-): { row: ProductRow; position: number }[] {
-  const read = readEachProduct(body, columns, errors)
-  rejectDifferingAttributes(read, columns, errors)
+): Promise<Positioned<ProductRow>[]> {
+  const read = await readEachProduct(body, columns, errors)
+  await rejectDifferingAttributes(read, columns, errors)
   return read.filter(({ position }) => !errors.has(position))
 }
 
 /** Reads the sound rows, each by itself. */
-export function readEachProduct(
+export async function readEachProduct(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,
   errors: RowErrors,
-): { row: ProductRow; position: number }[] {
-  const rows = errors.sound(body).map(({ row, position }) => {
+): Promise<Positioned<ProductRow>[]> {
+  const rows = await mapInTurns(errors.sound(body), ({ row, position }) => {
     const given = readGivenValues({ row, position }, fixedKeys, {}, errors)
     rejectMissing(given, columns.extensions, position, errors)
     const extensions = takeValues(given, columns.extensions, position, errors) as string[]
@@ -86,13 +88,13 @@ function takeCosts(
 }
 
 /** An attribute has one value per code. */
-function rejectDifferingAttributes(
-  rows: { row: ProductRow; position: number }[],
+async function rejectDifferingAttributes(
+  rows: Positioned<ProductRow>[],
   columns: Columns,
   errors: RowErrors,
-): void {
+): Promise<void> {
   const seen = new Map<string, { text: string; position: number }>()
-  for (const { row, position } of rows) {
+  await mapInTurns(rows, ({ row, position }) => {
     for (const [index, text] of row.attributes.entries()) {
       if (text === null) continue
       const key = `${index} ${row.code}`
@@ -104,5 +106,5 @@ function rejectDifferingAttributes(
         errors.add(position, pointerSegment(name), 'duplicate_row', message)
       }
     }
-  }
+  })
 }

@@ -1,4 +1,5 @@
 import type { Positioned } from '../contract/duplicates.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
@@ -116,23 +117,23 @@ export interface KeyedRow<T> {
 }
 
 /** Reads `code` and every extension of each sound row; what is wrong with a row goes to `errors`. */
-export function readRowKeys<T extends { code: string }>(
+export async function readRowKeys<T extends { code: string }>(
   rows: readonly T[],
   extensions: Column[],
   fixedKeys: ReadonlySet<string>,
   errors: RowErrors,
-): KeyedRow<T>[] {
-  return errors.sound(rows).flatMap(({ row, position }) => {
+): Promise<KeyedRow<T>[]> {
+  const keyed = await mapInTurns(errors.sound(rows), ({ row, position }) => {
     const plain = readPlainExtensions(row, extensions, fixedKeys)
     if (plain) return { row, position, code: row.code, extensions: plain }
     const given = readGivenValues({ row, position }, fixedKeys, { extensions }, errors)
     rejectMissing(given, extensions, position, errors)
     const values = takeValues(given, extensions, position, errors)
     rejectUnknownKeys(given, position, errors)
-    return errors.has(position)
-      ? []
-      : [{ row, position, code: row.code, extensions: values as string[] }]
+    if (errors.has(position)) return undefined
+    return { row, position, code: row.code, extensions: values as string[] }
   })
+  return keyed.filter((row) => row !== undefined)
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.

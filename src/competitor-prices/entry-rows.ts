@@ -2,6 +2,7 @@ import { canonicalText } from '../catalog/column-value.ts'
 import type { ColumnValue } from '../catalog/columns.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { castText } from './cast-text.ts'
@@ -27,13 +28,13 @@ export interface EntryRow {
 }
 
 /** Reads the sound rows of a payload against the schema; what is wrong with a row goes to `errors`. */
-export function readEntryRows(
+export async function readEntryRows(
   body: readonly Schemas['CompetitorPriceInput'][],
   { columns, is_dated }: CompetitorSchema,
   errors: RowErrors,
-): Positioned<EntryRow>[] {
+): Promise<Positioned<EntryRow>[]> {
   const knownKeys = new Set([...fixedKeys, ...columns.map(({ name }) => name)])
-  return errors.sound(body).flatMap(({ row, position }) => {
+  const entries = await mapInTurns(errors.sound(body), ({ row, position }) => {
     const values = readValues(row, columns, position, errors)
     rejectUnknownKeys(row, knownKeys, position, errors)
     const { competitor_name, competitor_price, departure_date = null, latest_update } = row
@@ -44,15 +45,16 @@ export function readEntryRows(
         'not_allowed',
         'only a dated schema has departure dates',
       )
-    if (errors.has(position)) return []
+    if (errors.has(position)) return undefined
     const entry: EntryRow = {
       hash: competitorHash(values, competitor_name, departure_date),
       dimensions: values.map(canonicalText),
       ...{ competitor_name, departure_date, competitor_price },
       latest_update: latest_update === undefined ? null : utcTimestamp(latest_update),
     }
-    return [{ row: entry, position }]
+    return { row: entry, position }
   })
+  return entries.filter((entry) => entry !== undefined)
 }
 
 /** The value of each column; fewer than `columns` when the row has errors. */

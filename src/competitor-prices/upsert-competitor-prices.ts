@@ -20,7 +20,7 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
     const schema = await lockCompetitorSchema(trx, account, 'for key share')
     if (!schema) throw noSchema()
     const entries = await uniqueRows(
-      readEntryRows(body, schema, errors),
+      await readEntryRows(body, schema, errors),
       errors,
       ({ hash }) => hash,
     )

@@ -38,7 +38,7 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   /** Keys that only answers have: what was exported can be loaded as it is. */
   ignored: readonly string[]
   /** The rows to store, of those that the contract allows; what is wrong with a row goes to `errors`. */
-  read: (rows: readonly Row[], errors: RowErrors) => Positioned<Stored>[]
+  read: (rows: readonly Row[], errors: RowErrors) => Promise<Positioned<Stored>[]>
   input: InputColumn<Stored>[]
   /** Columns of `input` that identify a row, in the order in which rows are written. */
   key: readonly string[]

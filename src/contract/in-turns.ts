@@ -19,24 +19,29 @@ export async function mapInTurns<T, R>(items: readonly T[], map: (item: T) => R)
 /** Sorted in a few milliseconds. */
 const runLength = 10_000
 
-/** The texts by their UTF-16 code units. Runs are sorted and merged one by one, and others have their turn in between. */
-export async function sortInTurns(texts: readonly string[]): Promise<string[]> {
-  let runs: string[][] = []
-  for (let from = 0; from < texts.length; from += runLength) {
+type Compare<T> = (a: T, b: T) => number
+
+/**
+ * Sorts as `toSorted` does: texts by their UTF-16 code units, or by `compare`. Runs are sorted and merged one by one, and
+ * others have their turn in between.
+ */
+export async function sortInTurns<T>(items: readonly T[], compare?: Compare<T>): Promise<T[]> {
+  let runs: T[][] = []
+  for (let from = 0; from < items.length; from += runLength) {
     if (from > 0) await nextTurn()
-    runs.push(texts.slice(from, from + runLength).sort())
+    runs.push(items.slice(from, from + runLength).sort(compare))
   }
-  while (runs.length > 1) runs = await mergePairs(runs)
+  while (runs.length > 1) runs = await mergePairs(runs, compare)
   return runs[0] ?? []
 }
 
 /** `sort` sees that two sorted runs follow each other, and merges them. */
-async function mergePairs(runs: string[][]): Promise<string[][]> {
-  const merged: string[][] = []
+async function mergePairs<T>(runs: T[][], compare?: Compare<T>): Promise<T[][]> {
+  const merged: T[][] = []
   for (let index = 0; index < runs.length; index += 2) {
     await nextTurn()
     const [first = [], second = []] = runs.slice(index, index + 2)
-    merged.push(first.concat(second).sort())
+    merged.push(first.concat(second).sort(compare))
   }
   return merged
 }

@@ -35,8 +35,14 @@ export function refuseEarly(
     else answer()
     const client_request_id = clientRequestId(request)
     const named = { account, operation: operation.id, method: request.method, client_request_id }
-    app.log.info({ request_id: id, ...named, status, problem: problem.type, ms: 0 })
-    const nothing = { seconds: 0, rowsWritten: 0, rowsRead: 0 }
+    app.log.info({
+      request_id: id,
+      ...named,
+      status,
+      problem: problem.type,
+      ms: Math.round(waitMs),
+    })
+    const nothing = { seconds: waitMs / 1000, rowsWritten: 0, rowsRead: 0 }
     metrics?.request({ operation: operation.id, status, ...nothing })
   })
 }

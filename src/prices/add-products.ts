@@ -31,7 +31,7 @@ export const addProducts: Handler<'addProducts'> = (
       const list = await lockPriceList(trx, account, readListName(body))
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
-      const rows = readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
+      const rows = await readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
       const ids = await findAllowedProducts(trx, openBeside, list, { columns, rows, errors })
       errors.reject()
       const productIds = `{${[...ids].join(',')}}`

@@ -1,4 +1,5 @@
 import type { KeyedRow } from '../catalog/row-key.ts'
+import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
@@ -33,11 +34,15 @@ export const daysInChunk = 31
  * The rows that a payload prices, in the order of their codes: neighbours in the database are neighbours here. A price
  * that is given again, and differs, is an error.
  */
-export function groupByRow(list: PriceList, inputs: Input[], errors: RowErrors): PricedRow[] {
+export async function groupByRow(
+  list: PriceList,
+  inputs: Input[],
+  errors: RowErrors,
+): Promise<PricedRow[]> {
   const rows: PricedRow[] = []
   const placeOf = list.is_calendar ? calendarPlace : dimensionPlace
   let row: PricedRow | undefined
-  for (const input of inputs.toSorted(compareKeys)) {
+  await mapInTurns(await sortInTurns(inputs, compareKeys), (input) => {
     const place = placeOf(list, input.row)
     if (!row || compareKeys(row, input) !== 0) {
       const { code, extensions, position } = input
@@ -45,7 +50,7 @@ export function groupByRow(list: PriceList, inputs: Input[], errors: RowErrors):
       rows.push(row)
     }
     setPrice(findChunk(row, place), place.index, input, errors)
-  }
+  })
   return rows
 }
 

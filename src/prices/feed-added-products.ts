@@ -31,11 +31,10 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   return {
     ...{ columns: extensionColumns(columns.extensions), ignored, input: keyColumns },
     key: ['code', 'extension_key'],
-    read: (rows: readonly Schemas['AddProductsRow'][], errors) =>
-      readRowKeys(rows, columns.extensions, fixedKeys, errors).map((row) => ({
-        row,
-        position: row.position,
-      })),
+    read: async (rows: readonly Schemas['AddProductsRow'][], errors) => {
+      const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
+      return keyed.map((row) => ({ row, position: row.position }))
+    },
     findFaults: () => findUnaddable(trx, list, columns),
     write: () => addStaged(trx, list, boss, job),
   }

@@ -32,10 +32,11 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
     key: ['code', 'extension_key', 'name'],
-    read: (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
+    read: async (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAttribute(row, position, errors)
-      return readRowKeys(rows, extensions, fixedKeys, errors).map(attributeOf)
+      const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
+      return keyed.map(attributeOf)
     },
     findFaults: async () => [
       ...(await findMissingRows(trx, list, job)),

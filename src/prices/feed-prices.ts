@@ -26,13 +26,11 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, jo
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
     key: ['code', 'extension_key', 'dimension', 'date'],
-    read: (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
+    read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAddress(list, row, position, errors)
-      return readRowKeys(rows, extensions, fixedKeys, errors).map((keyed) => ({
-        row: cellOf(list, keyed),
-        position: keyed.position,
-      }))
+      const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
+      return keyed.map((row) => ({ row: cellOf(list, row), position: row.position }))
     },
     findFaults: () => findMissingRows(trx, list, job),
     write: async () => {

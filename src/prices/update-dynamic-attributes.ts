@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -39,9 +40,10 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       rejectUnmanaged(list)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
-      for (const { row, position } of errors.sound(body.payload))
-        rejectFaultyAttribute(row, position, errors)
-      const keyed = readRowKeys(body.payload, extensions, fixedKeys, errors)
+      await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
+        rejectFaultyAttribute(row, position, errors),
+      )
+      const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
       const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
       const keys = attributes.map(({ row }) => row)
       const rowIds = await findPublishedRows(trx, list, keys)

@@ -1,5 +1,6 @@
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -18,10 +19,11 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       rejectUnmanaged(list)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
-      for (const { row, position } of errors.sound(body.payload))
-        rejectFaultyAddress(list, row, position, errors)
-      const keyed = readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const rows = groupByRow(list, keyed, errors)
+      await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
+        rejectFaultyAddress(list, row, position, errors),
+      )
+      const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
+      const rows = await groupByRow(list, keyed, errors)
       // At once, when nothing is wrong so far: were a row missing, the transaction would be undone.
       const isWritten = errors.isEmpty() && !list.is_calendar
       const rowIds = await (isWritten ? setPrices : findPublishedRows)(trx, list, rows)

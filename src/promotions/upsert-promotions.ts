@@ -47,7 +47,7 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
   const columns = await findColumns(trx, account)
   return {
     ...{ columns: [], ignored: ['id'], input: promotionColumns, key: ['name'] },
-    read: (rows: readonly Input[], errors) => {
+    read: async (rows: readonly Input[], errors) => {
       for (const { row, position } of errors.sound(rows)) {
         rejectFaultyTerms(row, position, errors)
         rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)

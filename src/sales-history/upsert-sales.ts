@@ -18,7 +18,7 @@ export const upsertSales: Handler<'upsertSales'> = async ({ account, body, error
 /** Sales from a file. */
 export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
   ...{ columns: [], ignored: ['id'], input: saleColumns, key: ['transaction_id'] },
-  read: (rows: readonly Schemas['SaleInput'][], errors) =>
+  read: async (rows: readonly Schemas['SaleInput'][], errors) =>
     errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
   write: async ({ trx, input, count }) => {
     const { rows } = await sql<{ created: number }>`

@@ -36,6 +36,12 @@ t.test('sorts by code units, as sort does, however many runs there are', async (
   }
 })
 
+t.test('sorts by a comparison, and keeps the order of what it finds equal', async (t) => {
+  const items = Array.from({ length: 25_000 }, (_, at) => ({ at, rank: at % 7 }))
+  const byRank = (a: { rank: number }, b: { rank: number }) => a.rank - b.rank
+  t.strictSame(await sortInTurns(items, byRank), items.toSorted(byRank))
+})
+
 t.test('others have their turn before many texts are sorted', async (t) => {
   const seen: string[] = []
   setImmediate(() => seen.push('other'))

@@ -100,7 +100,7 @@ async function readBatch(
   const body = asBody(rows)
   const rowErrors = collectRowErrors(body, await findFaults(body))
   let text = ''
-  for (const { row, position } of read(rows, rowErrors)) {
+  for (const { row, position } of await read(rows, rowErrors)) {
     const index = readable[position] as number
     for (const { value } of input) text += `${copyField(value(row))}\t`
     text += `${first + index}\t${batch[index]?.line}\n`
