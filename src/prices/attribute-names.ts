@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { RowErrors } from '../contract/row-errors.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 
@@ -35,22 +36,29 @@ export async function rejectTooManyNames(
   }
 }
 
+const nameColumns: InputColumn<[id: number, names: NewName[]]>[] = [
+  { name: 'id', type: 'bigint', value: ([id]) => id },
+  {
+    name: 'names',
+    type: 'jsonb',
+    value: ([, names]) => JSON.stringify(Object.fromEntries(names.map(({ name }) => [name, 0]))),
+  },
+]
+
 /** The rows that would have too many names, with the names they have now. */
 async function findFullRows(
   trx: Trx,
   list: PriceList,
   byRow: Map<number, NewName[]>,
 ): Promise<{ id: number; held: string[] }[]> {
-  const given = [...byRow.values()].map((ofRow) =>
-    JSON.stringify(Object.fromEntries(ofRow.map(({ name }) => [name, 0]))),
-  )
+  const input = await inputRows(trx, nameColumns, [...byRow])
   const { rows } = await sql<{ id: number; held: string[] }>`
     select r.id, array(select jsonb_object_keys(r.dynamic_attributes)) as held
-    from unnest(${[...byRow.keys()]}::bigint[], ${given}::text[]) as input (id, names)
+    from ${input}
     join price_list_rows r
       on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id
     where (
-      select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}') || input.names::jsonb)
+      select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}') || input.names)
     ) > ${namesMax}`.execute(trx)
   return rows
 }

@@ -5,6 +5,7 @@ import { uniqueRows } from '../contract/duplicates.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import {
@@ -112,16 +113,24 @@ function inexactNumbers(value: unknown, field: string): string[] {
   )
 }
 
+const mergedColumns: InputColumn<[id: number, attributes: Attribute[]]>[] = [
+  { name: 'id', type: 'bigint', value: ([id]) => id },
+  {
+    name: 'attributes',
+    type: 'jsonb',
+    value: ([, attributes]) =>
+      JSON.stringify(Object.fromEntries(attributes.map(({ name, value }) => [name, value]))),
+  },
+]
+
 /** Sets the attributes; those of a row that are not named stay. */
 async function mergeAttributes(trx: Trx, list: PriceList, attributes: Found[]): Promise<void> {
   const byRow = Map.groupBy(attributes, ({ rowId }) => rowId)
-  const merged = [...byRow.values()].map((ofRow) =>
-    JSON.stringify(Object.fromEntries(ofRow.map(({ name, value }) => [name, value]))),
-  )
+  const input = await inputRows(trx, mergedColumns, [...byRow])
   await sql`
     update price_list_rows r
-    set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes::jsonb
-    from unnest(${[...byRow.keys()]}::bigint[], ${merged}::text[]) as input (id, attributes)
+    set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
+    from ${input}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,
   )
