@@ -84,7 +84,7 @@ export const jobOperations: FuzzOperation[] = [
   },
   {
     id: 'readJob',
-    weight: 2,
+    weight: 12,
     isReady,
     valid: ({ draw, model }) => {
       const job = oneOf(draw, model.jobs)
@@ -95,7 +95,7 @@ export const jobOperations: FuzzOperation[] = [
   },
   {
     id: 'readJobEvents',
-    weight: 1,
+    weight: 12,
     isReady,
     valid: ({ draw, model }) => {
       const job = oneOf(draw, model.jobs)
