@@ -18,7 +18,8 @@ import { rowKey } from './row-key.ts'
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const columns = await keepColumns(trx, account)
-    const rows = await uniqueRows(await readProductRows(body, columns, errors), errors, rowKey)
+    const read = await readProductRows(body, columns, errors)
+    const rows = await uniqueRows(read, errors, rowKey)
     errors.reject()
     if (columns.attributes.length > 0)
       await upsertAttributes(

@@ -19,11 +19,8 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
   inAccount(async (trx) => {
     const schema = await lockCompetitorSchema(trx, account, 'for key share')
     if (!schema) throw noSchema()
-    const entries = await uniqueRows(
-      await readEntryRows(body, schema, errors),
-      errors,
-      ({ hash }) => hash,
-    )
+    const read = await readEntryRows(body, schema, errors)
+    const entries = await uniqueRows(read, errors, ({ hash }) => hash)
     errors.reject()
     const created = await upsertEntries(
       trx,

@@ -8,7 +8,7 @@ const retryMs = 1000
 
 /**
  * Refusals are answered at once, but not to clients who come again on the same connection before they were told to: a
- * thousand of those, refused as fast as they came, left a tenth of the goodput.
+ * thousand of those, refused as fast as they came, left a seventh of the goodput.
  */
 export class RefusalPace {
   readonly #pace: typeof pace
