@@ -10,6 +10,8 @@ export interface Measure {
   /** The same of the bare way, taken in turns with `ours`; without it `ours` alone is the figure. */
   bare?(service: BenchService, round: number): Promise<number>
   unit: Unit
+  /** So many times the rounds of other measures, because its own are short. */
+  shortRounds?: number
   /** What must be reached, and what is aimed at; without them the row is for information. */
   floor?: number
   aim?: number
@@ -35,25 +37,30 @@ export interface Result {
 /** Rounds that are not counted: both sides are measured warm, as they are all day. */
 const warmingRounds = 3
 
-/** Runs a measure `rounds` times, both sides in turns, when they are warm; answers the medians. */
+/**
+ * Runs a measure `rounds` times, both sides in turns, when they are warm; answers the medians. The figure is that of the
+ * rounds: a virtual machine can be half as fast again from one second to the next, which both sides of a round share.
+ */
 export async function run(
   measure: Measure,
   service: BenchService,
   rounds: number,
 ): Promise<Result> {
   await measure.prepare(service)
-  const ours: number[] = []
-  const bare: number[] = []
-  for (let round = 0; round < warmingRounds + rounds; round++) {
+  const [ours, bare, figures]: [number[], number[], number[]] = [[], [], []]
+  const { shortRounds = 1 } = measure
+  const warming = warmingRounds * shortRounds
+  for (let round = 0; round < warming + rounds * shortRounds; round++) {
     const a = await measure.ours(service, round)
     const b = await measure.bare?.(service, round)
-    if (round < warmingRounds) continue
+    if (round < warming) continue
     ours.push(a)
     if (b !== undefined) bare.push(b)
+    figures.push(figureOf(measure.unit, a, b))
   }
   const { name, unit, floor, aim } = measure
   const medians = measure.bare && { ours: median(ours), bare: median(bare) }
-  const figure = figureOf(unit, median(ours), medians?.bare)
+  const figure = median(figures)
   const verdict = verdictOf(measure, figure)
   return { name, ours: medians?.ours, bare: medians?.bare, figure, unit, floor, aim, verdict }
 }
