@@ -3,13 +3,19 @@ import { nextTurn } from '../next-turn.ts'
 /** Work for one request at a stretch; then other requests get their turn. */
 const sliceMs = 5
 
-/** Maps the items in order and lets other requests have their turn in between, however many or costly the items are. */
-export async function mapInTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<R[]> {
+/** The clock is looked at once for so many items: a look takes as long as a cheap item. */
+const itemsALook = 8
+
+/** Maps the items in order and lets other requests have their turn in between, however many the items are. */
+export async function mapInTurns<T, R>(
+  items: readonly T[],
+  map: (item: T, index: number) => R,
+): Promise<R[]> {
   const results: R[] = []
   let began = performance.now()
-  for (const item of items) {
-    results.push(map(item))
-    if (performance.now() - began < sliceMs) continue
+  for (const [index, item] of items.entries()) {
+    results.push(map(item, index))
+    if (index % itemsALook > 0 || performance.now() - began < sliceMs) continue
     await nextTurn()
     began = performance.now()
   }

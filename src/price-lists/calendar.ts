@@ -15,6 +15,9 @@ export function isInCalendar(date: string, validFrom: string): boolean {
   return day >= 0 && day < horizonDays
 }
 
+/** Places of a chunk. */
+export const daysInChunk = 31
+
 /** Where the price of a day is kept: the chunk of its month and the place in it, from 1. */
 export function monthPlace(date: string): { month: string; place: number } {
   return { month: `${date.slice(0, 7)}-01`, place: Number(date.slice(8)) }

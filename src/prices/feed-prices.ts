@@ -6,8 +6,9 @@ import type { Schemas } from '../contract/operation.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
+import { daysInChunk } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { daysInChunk } from './cells.ts'
+import { exactPrice } from './cells.ts'
 import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
@@ -53,14 +54,8 @@ function cellOf(
   list: PriceList,
   { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
 ): Cell {
-  // -0 is 0: written alike, and no other price for the same cell.
-  return {
-    code,
-    extensions,
-    price: row.price + 0,
-    dimension: dimensionIndex(list, row),
-    date: row.date,
-  }
+  const price = exactPrice(row.price)
+  return { code, extensions, price, dimension: dimensionIndex(list, row), date: row.date }
 }
 
 const cellColumns: InputColumn<Cell>[] = [

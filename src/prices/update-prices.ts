@@ -5,9 +5,10 @@ import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
-import { groupByRow, inPayloadOrder, type PricedRow, positionsOf } from './cells.ts'
+import { type CellsByRow, cellsOf, groupByRow, inPayloadOrder, rowsOf } from './cells.ts'
 import { rejectFaultyAddress } from './payload.ts'
-import { findPublishedRows, type RowIds, setCalendarPrices, setPrices } from './write-prices.ts'
+import { setDays } from './write-days.ts'
+import { findPublishedRows, type RowIds, setPrices } from './write-prices.ts'
 
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
@@ -23,24 +24,26 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
         rejectFaultyAddress(list, row, position, errors),
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const rows = await groupByRow(list, keyed, errors)
+      const byRow = await groupByRow(list, keyed, errors)
       // At once, when nothing is wrong so far: were a row missing, the transaction would be undone.
       const isWritten = errors.isEmpty() && !list.is_calendar
-      const rowIds = await (isWritten ? setPrices : findPublishedRows)(trx, list, rows)
+      const rowIds = await (isWritten
+        ? setPrices(trx, list, byRow)
+        : findPublishedRows(trx, list, rowsOf(byRow)))
       // A row may be on its way: a job that was accepted earlier has its turn first.
       if (rowIds.includes(null)) await rejectBusy(trx, account, list.id)
-      rejectMissing(rows, rowIds, errors)
+      rejectMissing(byRow, rowIds, errors)
       errors.reject()
       const ids = rowIds as number[]
-      if (list.is_calendar) await setCalendarPrices(trx, list, rows, ids)
-      return inPayloadOrder(rows, ids)
+      if (list.is_calendar) await setDays(trx, list, byRow, ids)
+      return inPayloadOrder(byRow, ids)
     }),
   )
 
-function rejectMissing(rows: PricedRow[], ids: RowIds, errors: RowErrors): void {
-  for (const [index, row] of rows.entries()) {
-    if (ids[index] !== null) continue
-    for (const position of positionsOf(row))
+function rejectMissing(byRow: CellsByRow, ids: RowIds, errors: RowErrors): void {
+  for (const [row, id] of ids.entries()) {
+    if (id !== null) continue
+    for (const { position } of cellsOf(byRow, row))
       errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
   }
 }

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
+import { extensionKey } from '../catalog/row-key.ts'
+import { readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows, isCopied } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { analyzeLoaded } from '../database/statistics.ts'
 import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { daysInChunk, type PriceChunk, type PricedRow } from './cells.ts'
+import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
 import { keyColumns } from './key-input.ts'
 
 /** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
@@ -29,33 +29,30 @@ export async function findPublishedRows(
   return rows[0]?.ids ?? []
 }
 
-/** Rows that one statement sets: while Postgres does, the next are made ready. */
-const rowsAtOnce = 2500
+/**
+ * Rows that one statement sets: while Postgres does, the next are made ready. The first are few, so that Postgres begins
+ * at once.
+ */
+const firstRows = 1000
+const rowsAtOnce = 4500
 
 /** Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. */
-export async function setPrices(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RowIds> {
+export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<RowIds> {
+  const columns = rowColumns(list, byRow)
+  const rows = Array.from({ length: byRow.starts.length - 1 }, (_, row) => row)
   const ids: RowIds = new Array(rows.length).fill(null)
-  const size = isCopied(rows.length) ? rows.length : rowsAtOnce
   const slices: Promise<void>[] = []
-  for (let from = 0; from < rows.length; from += size) {
-    const input = await pricesInput(trx, list, rows.slice(from, from + size))
-    const slice = setPricesOf(trx, list, input).then(({ found, positions }) => {
-      for (const [index, position] of positions.entries())
-        ids[from + position] = found[index] as number
+  for (const slice of slicesOf(rows)) {
+    const input = await inputRows(trx, columns, slice)
+    const done = setPricesOf(trx, list, input).then(({ found, positions }) => {
+      for (const [index, row] of positions.entries()) ids[row] = found[index] as number
     })
     // Its failure is seen when all slices are waited for.
-    slice.catch(() => undefined)
-    slices.push(slice)
+    done.catch(() => undefined)
+    slices.push(done)
   }
   await Promise.all(slices)
   return ids
-}
-
-function pricesInput(trx: Trx, list: PriceList, rows: PricedRow[]): Promise<RawBuilder<unknown>> {
-  const priced = rows.map(({ code, extensions, chunks: [chunk] }, position) => {
-    return { code, extensions, position, prices: chunk?.prices ?? [] }
-  })
-  return inputRows(trx, [...keyColumns, ...list.price_dimensions.map(priceColumn)], priced)
 }
 
 /** Sets the prices of an input; answers the ids of the rows that were found, and their positions in it. */
@@ -83,49 +80,30 @@ async function setPricesOf(
   return { found: readNumbers(ids), positions: readNumbers(positions) }
 }
 
-/** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
-export async function setCalendarPrices(
-  trx: Trx,
-  list: PriceList,
-  rows: PricedRow[],
-  rowIds: number[],
-): Promise<void> {
-  const chunks = rows.flatMap(({ chunks }, index) =>
-    chunks.map((chunk) => ({ ...chunk, id: rowIds[index] as number })),
-  )
-  const input = await inputRows(trx, chunkColumns, chunks)
-  await sql`
-    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
-    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
-    order by row_id, dimension, month
-    on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = array[${merged}]`.execute(
-    trx,
-  )
-  const load = { column: 'price_list_id', value: list.id, rows: chunks.length } as const
-  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
+/** One slice for COPY, of which a transaction can do one at a time. */
+function* slicesOf(rows: number[]): Generator<number[]> {
+  if (isCopied(rows.length)) return yield rows
+  if (rows.length > 0) yield rows.slice(0, firstRows)
+  for (let from = firstRows; from < rows.length; from += rowsAtOnce)
+    yield rows.slice(from, from + rowsAtOnce)
 }
 
-const chunkColumns: InputColumn<PriceChunk & { id: number }>[] = [
-  { name: 'row_id', type: 'bigint', value: ({ id }) => id },
-  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
-  { name: 'month', type: 'date', value: ({ month }) => month },
-  { name: 'prices', type: 'numeric[]', value: ({ prices }) => arrayLiteral(prices) },
-]
-
-/** Day by day, as an unnest of both arrays would take twice as long. */
-const merged = sql.join(
-  Array.from({ length: daysInChunk }, (_, day) => {
-    const place = sql.raw(`[${day + 1}]`)
-    return sql`coalesce(excluded.prices${place}, present.prices${place})`
-  }),
-)
-
-function priceColumn(_: string, index: number): InputColumn<{ prices: (number | null)[] }> {
-  return {
-    name: priceName(index),
-    type: 'numeric',
-    value: ({ prices }) => prices[index] ?? null,
-  }
+/** A row by its number: its key, and its price in each dimension, null where the payload gives none. */
+function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
+  const rows = rowsOf(byRow)
+  const keyOf = (row: number) => rows[row] as Cell
+  return [
+    { name: 'position', type: 'integer', value: (row) => row },
+    { name: 'code', type: 'text', value: (row) => keyOf(row).code },
+    {
+      ...{ name: 'extension_key', type: 'text' },
+      value: (row) => extensionKey(keyOf(row).extensions),
+    },
+    ...list.price_dimensions.map((dimension, index) => ({
+      ...{ name: priceName(index), type: 'numeric' },
+      value: (row: number) => priceOf(byRow, row, dimension),
+    })),
+  ]
 }
 
 const priceName = (index: number) => `price_${index}`

@@ -118,6 +118,22 @@ t.test('each dimension has its own days', async (t) => {
   t.strictSame(await read(...cells), [1, 0, 2, 3])
 })
 
+t.test('rows, dimensions, months and days come in any order', async (t) => {
+  const { update, read, ids } = await aCalendar(t, { price_dimensions: ['y', 'x'] })
+  const cells = [
+    { ...b, price_dimension: 'y', date: '2026-06-02' },
+    { ...a, price_dimension: 'x', date: '2026-06-01' },
+    { ...b, price_dimension: 'x', date: '2026-05-31' },
+    { ...a, price_dimension: 'y', date: '2026-05-01' },
+    { ...b, price_dimension: 'y', date: '2026-06-01' },
+    { ...a, price_dimension: 'x', date: '2026-05-02' },
+    { ...a, price_dimension: 'x', date: '2026-05-01' },
+  ]
+  const response = await update(cells.map((cell, index) => ({ ...cell, price: index + 1 })))
+  t.strictSame(response.body, [ids[1], ids[0]])
+  t.strictSame(await read(...cells), [1, 2, 3, 4, 5, 6, 7])
+})
+
 t.test(
   'a cell that is named twice counts once when the prices are equal and is an error when they differ',
   async (t) => {

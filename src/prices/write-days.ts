@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import { mapInTurns } from '../contract/in-turns.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
+import { analyzeLoaded } from '../database/statistics.ts'
+import { daysInChunk, monthPlace } from '../price-lists/calendar.ts'
+import type { PriceList } from '../price-lists/queries.ts'
+import { type Cell, type CellsByRow, cellsOf, exactPrice } from './cells.ts'
+import { dimensionIndex } from './payload.ts'
+
+/** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
+export async function setDays(
+  trx: Trx,
+  list: PriceList,
+  byRow: CellsByRow,
+  rowIds: number[],
+): Promise<void> {
+  const chunks = await mapInTurns(rowIds, (id, row) => chunksOf(list, cellsOf(byRow, row), id))
+  const input = await inputRows(trx, chunkColumns, chunks.flat())
+  const { numAffectedRows } = await sql`
+    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
+    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
+    order by row_id, dimension, month
+    on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = array[${merged}]`.execute(
+    trx,
+  )
+  const load = { column: 'price_list_id', value: list.id, rows: Number(numAffectedRows) } as const
+  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
+}
+
+/** The prices of a month. */
+interface Chunk {
+  id: number
+  dimension: number
+  month: string
+  /** By day, null where the payload gives none. */
+  prices: (number | null)[]
+}
+
+/** The chunks of a row's cells, which are in the order of dimensions and days. */
+function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
+  const chunks: Chunk[] = []
+  for (const { row } of cells) {
+    const [dimension, { month, place }] = [dimensionIndex(list, row), monthPlace(row.date ?? '')]
+    let chunk = chunks.at(-1)
+    if (chunk?.dimension !== dimension || chunk.month !== month) {
+      chunk = { id, dimension, month, prices: new Array(daysInChunk).fill(null) }
+      chunks.push(chunk)
+    }
+    chunk.prices[place - 1] = exactPrice(row.price)
+  }
+  return chunks
+}
+
+const chunkColumns: InputColumn<Chunk>[] = [
+  { name: 'row_id', type: 'bigint', value: ({ id }) => id },
+  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
+  { name: 'month', type: 'date', value: ({ month }) => month },
+  { name: 'prices', type: 'numeric[]', value: ({ prices }) => arrayLiteral(prices) },
+]
+
+/** Day by day, as an unnest of both arrays would take twice as long. */
+const merged = sql.join(
+  Array.from({ length: daysInChunk }, (_, day) => {
+    const place = sql.raw(`[${day + 1}]`)
+    return sql`coalesce(excluded.prices${place}, present.prices${place})`
+  }),
+)
