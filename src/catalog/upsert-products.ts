@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
-import { uniqueRows } from '../contract/duplicates.ts'
+import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedCounts } from '../contract/feed.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { unavailable } from '../contract/problem.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
+import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/stage.ts'
@@ -14,32 +15,19 @@ import { attributesByCode, findDifferingAttributes, productColumns } from './pro
 import { type ProductRow, readEachProduct, readProductRows } from './product-rows.ts'
 import { rowKey } from './row-key.ts'
 
+type Product = Positioned<ProductRow>
+
 /** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const columns = await keepColumns(trx, account)
     const read = await readProductRows(body, columns, errors)
-    const rows = await uniqueRows(read, errors, rowKey)
+    const products = await uniqueRows(read, errors, rowKey)
     errors.reject()
-    if (columns.attributes.length > 0)
-      await upsertAttributes(
-        trx,
-        account,
-        rows.map(({ row }) => row),
-      )
-    const products = await upsertProductRows(
-      trx,
-      account,
-      rows.map(({ row }) => row),
-    )
-    await analyzeProducts(trx, account, rows.length)
-    const inPayloadOrder = rows
-      .map(({ position }, index) => ({ position, ...(products[index] as UpsertedProduct) }))
-      .sort((a, b) => a.position - b.position)
-    return {
-      created: inPayloadOrder.filter(({ created }) => created).map(({ id }) => id),
-      updated: inPayloadOrder.filter(({ created }) => !created).map(({ id }) => id),
-    }
+    if (columns.attributes.length > 0) await upsertAttributes(trx, account, products)
+    const ids = await upsertProductRows(trx, account, products)
+    await analyzeProducts(trx, account, products.length)
+    return ids
   })
 
 /** Products from a file. The columns are kept as they are at last, when all rows are there. */
@@ -74,18 +62,18 @@ async function writeProducts(
 }
 
 /** Merges the attributes that are given into those of their codes. */
-async function upsertAttributes(trx: Trx, account: number, rows: ProductRow[]): Promise<void> {
+async function upsertAttributes(trx: Trx, account: number, products: Product[]): Promise<void> {
   const byCode = new Map<string, (string | null)[]>()
-  for (const { code, attributes } of rows) {
-    const merged = byCode.get(code) ?? []
+  await mapInTurns(products, ({ row: { code, attributes } }) => {
+    if (attributes.every((text) => text === null)) return
+    const earlier = byCode.get(code) ?? []
     byCode.set(
       code,
-      attributes.map((text, index) => text ?? merged[index] ?? null),
+      attributes.map((text, index) => text ?? earlier[index] ?? null),
     )
-  }
-  const given = [...byCode].filter(([, attributes]) => attributes.some((text) => text !== null))
-  if (given.length === 0) return
-  await mergeAttributes(trx, account, await inputRows(trx, attributeColumns, given))
+  })
+  if (byCode.size === 0) return
+  await mergeAttributes(trx, account, await inputRows(trx, attributeColumns, [...byCode]))
 }
 
 /** `input` has each code once. */
@@ -104,35 +92,30 @@ const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] 
   { name: 'attributes', type: 'text[]', value: ([, texts]) => arrayLiteral(texts) },
 ]
 
-const positionedColumns: InputColumn<ProductRow & { position: number }>[] = [
-  ...productColumns,
+const positionedColumns: InputColumn<Product>[] = [
+  ...productColumns.map(({ value, ...column }) => ({
+    ...column,
+    value: ({ row }: Product) => value(row),
+  })),
   { name: 'position', type: 'integer', value: ({ position }) => position },
 ]
 
-interface UpsertedProduct {
-  id: number
-  created: boolean
-}
-
-/** Upserts the rows in one statement; answers id and whether it was created, in the order of `rows`. */
+/** Upserts rows that are sorted by key, in one statement; answers their ids in payload order. */
 async function upsertProductRows(
   trx: Trx,
   account: number,
-  rows: ProductRow[],
-): Promise<UpsertedProduct[]> {
-  const input = await inputRows(
-    trx,
-    positionedColumns,
-    rows.map((row, position) => ({ ...row, position })),
-  )
-  const { rows: products } = await sql<UpsertedProduct>`
+  products: Product[],
+): Promise<Schemas['CreatedUpdated']> {
+  const input = await inputRows(trx, positionedColumns, products)
+  const { rows } = await sql<Record<'created' | 'updated', string | null>>`
     with input as materialized (
       select code, extensions, extension_key, costs, active, position from ${input}
     ), upserted as (${upsertFrom(account, sql`input`)})
-    select upserted.id, upserted.created from input join upserted using (code, extension_key) order by position`.execute(
-    trx,
-  )
-  return products
+    select (array_agg(id order by position) filter (where created))::text as created,
+      (array_agg(id order by position) filter (where not created))::text as updated
+    from input join upserted using (code, extension_key)`.execute(trx)
+  const { created = null, updated = null } = rows[0] ?? {}
+  return { created: readNumbers(created), updated: readNumbers(updated) }
 }
 
 /** What a row leaves out stays as it was. */

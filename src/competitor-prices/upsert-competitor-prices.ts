@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
-import { uniqueRows } from '../contract/duplicates.ts'
+import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed } from '../contract/feed.ts'
+import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
@@ -28,12 +29,21 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
       schema,
       entries.map(({ row }) => row),
     )
-    const hashes = entries.sort((a, b) => a.position - b.position).map(({ row }) => row.hash)
-    return {
-      created: hashes.filter((hash) => created.has(hash)),
-      updated: hashes.filter((hash) => !created.has(hash)),
-    }
+    return answerOf(entries, created)
   })
+
+/** The hashes of the entries in payload order. */
+async function answerOf(
+  entries: Positioned<EntryRow>[],
+  createdHashes: ReadonlySet<string>,
+): Promise<Record<'created' | 'updated', string[]>> {
+  const [created, updated]: [string[], string[]] = [[], []]
+  const inPayloadOrder = await sortInTurns(entries, (a, b) => a.position - b.position)
+  await mapInTurns(inPayloadOrder, ({ row: { hash } }) =>
+    (createdHashes.has(hash) ? created : updated).push(hash),
+  )
+  return { created, updated }
+}
 
 /** Competitor prices from a file. The schema is locked at last, when all rows are there. */
 export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, { account }) => {

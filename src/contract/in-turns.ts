@@ -13,8 +13,8 @@ export async function mapInTurns<T, R>(
 ): Promise<R[]> {
   const results: R[] = []
   let began = performance.now()
-  for (const [index, item] of items.entries()) {
-    results.push(map(item, index))
+  for (let index = 0; index < items.length; index++) {
+    results.push(map(items[index] as T, index))
     if (index % itemsALook > 0 || performance.now() - began < sliceMs) continue
     await nextTurn()
     began = performance.now()

@@ -1,29 +1,24 @@
 import { sql } from 'kysely'
+import type { Positioned } from '../contract/duplicates.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
+import type { Attribute, AttributesByRow } from './dynamic-attributes.ts'
 
 export const namesMax = 100
-
-/** A name that a payload row gives to a row of the list. */
-interface NewName {
-  position: number
-  rowId: number
-  name: string
-}
 
 /** Names the payload rows, given in payload order, with which a row of the list would have more than 100 names. */
 export async function rejectTooManyNames(
   trx: Trx,
   list: PriceList,
-  attributes: readonly NewName[],
+  byRow: AttributesByRow,
   errors: RowErrors,
 ): Promise<void> {
-  const byRow = Map.groupBy(attributes, ({ rowId }) => rowId)
   for (const { id, held } of await findFullRows(trx, list, byRow)) {
     const names = new Set(held)
-    for (const { name, position } of byRow.get(id) ?? []) {
+    for (const { row, position } of byRow.get(id) ?? []) {
+      const { name } = row
       if (names.has(name) || names.size < namesMax) names.add(name)
       else
         errors.add(
@@ -36,12 +31,13 @@ export async function rejectTooManyNames(
   }
 }
 
-const nameColumns: InputColumn<[id: number, names: NewName[]]>[] = [
+const nameColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[]]>[] = [
   { name: 'id', type: 'bigint', value: ([id]) => id },
   {
     name: 'names',
     type: 'jsonb',
-    value: ([, names]) => JSON.stringify(Object.fromEntries(names.map(({ name }) => [name, 0]))),
+    value: ([, attributes]) =>
+      JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, 0]))),
   },
 ]
 
@@ -49,7 +45,7 @@ const nameColumns: InputColumn<[id: number, names: NewName[]]>[] = [
 async function findFullRows(
   trx: Trx,
   list: PriceList,
-  byRow: Map<number, NewName[]>,
+  byRow: AttributesByRow,
 ): Promise<{ id: number; held: string[] }[]> {
   const input = await inputRows(trx, nameColumns, [...byRow])
   const { rows } = await sql<{ id: number; held: string[] }>`

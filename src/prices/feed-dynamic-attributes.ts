@@ -8,6 +8,12 @@ import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { namesMax } from './attribute-names.ts'
 import {
+  type Attribute,
+  attributeOf,
+  fixedKeys,
+  rejectFaultyAttribute,
+} from './dynamic-attributes.ts'
+import {
   exportedKeys,
   extensionColumns,
   findMissingRows,
@@ -15,12 +21,6 @@ import {
   joinPublished,
   keyColumns,
 } from './staged-rows.ts'
-import {
-  type Attribute,
-  attributeOf,
-  fixedKeys,
-  rejectFaultyAttribute,
-} from './update-dynamic-attributes.ts'
 
 /** Dynamic attributes from a file, of the list that the query names. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (

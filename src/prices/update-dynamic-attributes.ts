@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
-import { uniqueRows } from '../contract/duplicates.ts'
-import { mapInTurns } from '../contract/in-turns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { readRowKeys, rowKey } from '../catalog/row-key.ts'
+import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
+import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
+import type { Handler } from '../contract/operation.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -15,18 +15,15 @@ import {
   rejectUnpublished,
 } from '../price-lists/queries.ts'
 import { rejectTooManyNames } from './attribute-names.ts'
+import {
+  type Attribute,
+  type AttributesByRow,
+  attributeOf,
+  fixedKeys,
+  rejectFaultyAttribute,
+} from './dynamic-attributes.ts'
 import { findNamedList } from './payload.ts'
-import { findPublishedRows } from './write-prices.ts'
-
-type Input = Schemas['UpdateDynamicAttributesRow']
-
-export const fixedKeys = new Set([
-  'code',
-  'extensions',
-  'dynamic_attribute_name',
-  'dynamic_attribute_value',
-])
-const valueBytesMax = 4096
+import { findPublishedRows, type RowIds } from './write-prices.ts'
 
 /** Sets dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
@@ -46,86 +43,55 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
       const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
-      const keys = attributes.map(({ row }) => row)
-      const rowIds = await findPublishedRows(trx, list, keys)
+      const rowIds = await findPublishedRows(
+        trx,
+        list,
+        attributes.map(({ row }) => row),
+      )
       // A row may be on its way: a job that was accepted earlier has its turn first.
       if (rowIds.includes(null)) await rejectBusy(trx, account, list.id)
-      for (const [index, { position }] of attributes.entries()) {
-        if (rowIds[index] === null)
-          errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
-      }
-      const found = attributes
-        .flatMap(({ row, position }, index): Found[] => {
-          const rowId = rowIds[index]
-          return rowId ? [{ ...row, position, rowId }] : []
-        })
-        .sort((a, b) => a.position - b.position)
-      await rejectTooManyNames(trx, list, found, errors)
+      const byRow = await groupByRowId(attributes, rowIds, errors)
+      await rejectTooManyNames(trx, list, byRow, errors)
       errors.reject()
-      await mergeAttributes(trx, list, found)
-      return [...new Set(found.map(({ rowId }) => rowId))]
+      await mergeAttributes(trx, list, byRow)
+      return [...byRow.keys()]
     }),
   )
 
-/** One dynamic attribute of one row. */
-export interface Attribute {
-  code: string
-  extensions: string[]
-  name: string
-  value: unknown
-}
-
-/** One of a published row. */
-interface Found extends Attribute {
-  position: number
-  rowId: number
-}
-
-/** The attribute that a payload row sets. */
-export function attributeOf({ row, position, code, extensions }: KeyedRow<Input>) {
-  const { dynamic_attribute_name: name, dynamic_attribute_value: value } = row
-  return { row: { code, extensions, name, value }, position }
+/** The attributes of each published row, all in payload order; names those whose row is not there. */
+async function groupByRowId(
+  attributes: Positioned<Attribute>[],
+  rowIds: RowIds,
+  errors: RowErrors,
+): Promise<AttributesByRow> {
+  const byRow: AttributesByRow = new Map()
+  const placed = attributes.map((attribute, index) => ({ ...attribute, rowId: rowIds[index] }))
+  const inPayloadOrder = await sortInTurns(placed, (a, b) => a.position - b.position)
+  await mapInTurns(inPayloadOrder, ({ rowId, row, position }) => {
+    const present = rowId && byRow.get(rowId)
+    if (present) present.push({ row, position })
+    else if (rowId) byRow.set(rowId, [{ row, position }])
+    else errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
+  })
+  return byRow
 }
 
 function attributeKey(attribute: Attribute): string {
   return JSON.stringify([rowKey(attribute), attribute.name])
 }
 
-/** Names a row whose attribute has a name or a value that is not taken. */
-export function rejectFaultyAttribute(row: Input, position: number, errors: RowErrors): void {
-  if (row.dynamic_attribute_name === '__proto__')
-    errors.add(position, 'dynamic_attribute_name', 'not_allowed', 'is not allowed as a name')
-  const value: unknown = row.dynamic_attribute_value
-  for (const field of inexactNumbers(value, 'dynamic_attribute_value'))
-    errors.add(position, field, 'type', 'must be a number that a double holds as it was written')
-  if (Buffer.byteLength(JSON.stringify(value)) > valueBytesMax) {
-    const message = `must be at most ${valueBytesMax} bytes as JSON`
-    errors.add(position, 'dynamic_attribute_value', 'length', message)
-  }
-}
-
-/** Where in a value the numbers are that were not kept as they were written (they are NaN or infinite by now). */
-function inexactNumbers(value: unknown, field: string): string[] {
-  if (typeof value === 'number') return Number.isFinite(value) ? [] : [field]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) =>
-    inexactNumbers(item, `${field}/${pointerSegment(key)}`),
-  )
-}
-
-const mergedColumns: InputColumn<[id: number, attributes: Attribute[]]>[] = [
+const mergedColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[]]>[] = [
   { name: 'id', type: 'bigint', value: ([id]) => id },
   {
     name: 'attributes',
     type: 'jsonb',
     value: ([, attributes]) =>
-      JSON.stringify(Object.fromEntries(attributes.map(({ name, value }) => [name, value]))),
+      JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, row.value]))),
   },
 ]
 
 /** Sets the attributes; those of a row that are not named stay. */
-async function mergeAttributes(trx: Trx, list: PriceList, attributes: Found[]): Promise<void> {
-  const byRow = Map.groupBy(attributes, ({ rowId }) => rowId)
+async function mergeAttributes(trx: Trx, list: PriceList, byRow: AttributesByRow): Promise<void> {
   const input = await inputRows(trx, mergedColumns, [...byRow])
   await sql`
     update price_list_rows r

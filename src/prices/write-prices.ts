@@ -19,14 +19,14 @@ export async function findPublishedRows(
 ): Promise<RowIds> {
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
   const input = await inputRows(trx, keyColumns, positioned)
-  const { rows } = await sql<{ ids: RowIds | null }>`
-    select array_agg(r.id order by position) as ids
+  const { rows } = await sql<{ ids: string | null }>`
+    select array_agg(r.id order by position)::text as ids
     from ${input}
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     left join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
       and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
-  return rows[0]?.ids ?? []
+  return readNumbers(rows[0]?.ids ?? null)
 }
 
 /**

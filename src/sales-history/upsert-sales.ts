@@ -3,6 +3,7 @@ import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed } from '../contract/feed.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
+import { readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -36,13 +37,13 @@ async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise
     [...saleColumns, { name: 'position', type: 'integer', value: ({ position }) => position }],
     sales,
   )
-  const { rows } = await sql<{ ids: number[] }>`
+  const { rows } = await sql<{ ids: string | null }>`
     with input as materialized (select * from ${input}), upserted as (
       ${upsertFrom(account, sql`input`)}
     )
-    select coalesce(array_agg(id order by position), '{}') as ids
+    select array_agg(id order by position)::text as ids
     from upserted join input using (transaction_id) where created`.execute(trx)
-  return rows[0]?.ids ?? []
+  return readNumbers(rows[0]?.ids ?? null)
 }
 
 /** Unchanged rows are not written (15.3 for 15.30 is a change: it is read as it was written). */
