@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed } from '../contract/feed.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -16,12 +17,12 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
   errors,
   inAccount,
 }) => {
-  const sound = errors.sound(body).map(withKey)
-  const unique = await uniqueRows(sound, errors, ({ key }) => key)
+  const keyed = await mapInTurns(errors.sound(body), withKey)
+  const unique = await uniqueRows(keyed, errors, ({ key }) => key)
   const agreements = unique.map(({ row }) => row)
   errors.reject()
   return inAccount(async (trx) => {
-    await upsertAgreementRows(trx, account, agreements)
+    await upsertAgreementRows(trx, account, await inputRows(trx, agreementColumns, agreements))
     return {}
   })
 }
@@ -32,10 +33,7 @@ export const feedAgreements: Feed<'upsertAgreements'> = async (trx, { account })
   read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
     errors.sound(rows).map(withKey),
   write: async ({ input, count }) => {
-    const { rows } = await sql<{ created: number }>`
-      with upserted as (${upsertFrom(account, input)})
-      select count(*) filter (where created) as created from upserted`.execute(trx)
-    const created = rows[0]?.created ?? 0
+    const created = await upsertAgreementRows(trx, account, input)
     return { created, updated: count - created }
   },
 })
@@ -47,25 +45,26 @@ function withKey({
   return { row: { ...row, key: agreementKey(row) }, position }
 }
 
-/** Upserts rows that are sorted by key, in one statement. */
+/**
+ * Upserts rows that are sorted by key, in one statement; answers how many are new. Unchanged rows are not written and
+ * keep their version.
+ */
 async function upsertAgreementRows(
   trx: Trx,
   account: number,
-  agreements: KeyedAgreement[],
-): Promise<void> {
-  const input = await inputRows(trx, agreementColumns, agreements)
-  await sql`${upsertFrom(account, input)}`.execute(trx)
-}
-
-/** Unchanged rows are not written and keep their version. */
-function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`
-    insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
-    select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line::jsonb, prices::jsonb
-    from ${input}
-    on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
-    where present.prices is distinct from excluded.prices
-    returning xmax = 0 as created`
+  input: RawBuilder<unknown>,
+): Promise<number> {
+  const { rows } = await sql<{ created: number }>`
+    with upserted as (
+      insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
+      select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line::jsonb, prices::jsonb
+      from ${input}
+      on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
+      where present.prices is distinct from excluded.prices
+      returning xmax = 0 as created
+    )
+    select count(*) filter (where created) as created from upserted`.execute(trx)
+  return rows[0]?.created ?? 0
 }
 
 const agreementColumns: InputColumn<KeyedAgreement>[] = [
