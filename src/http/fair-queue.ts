@@ -1,10 +1,9 @@
 import { Problem } from '../contract/problem.ts'
+import { type Lane, Lanes, type TurnLimits, type Waiter } from './lanes.ts'
 import { clientGone, overloaded } from './overloaded.ts'
 
 /** How many may work at once and wait, in all and of one account, and how long they wait. */
-export interface QueueLimits {
-  turnsMax: number
-  turnsOfAccountMax: number
+export interface QueueLimits extends TurnLimits {
   waitingMax: number
   waitingOfAccountMax: number
   /** While other accounts have all the turns. */
@@ -19,18 +18,6 @@ export interface Client {
   off(event: 'close', listener: () => void): unknown
 }
 
-interface Waiter {
-  since: number
-  start(): void
-  refuse(reason: unknown): void
-}
-
-/** The turns of one account: those under way, and those that are waited for. */
-interface Lane {
-  running: number
-  waiting: Waiter[]
-}
-
 /** Timers and the clock are not of one mind. */
 const earlyMs = 5
 
@@ -43,14 +30,13 @@ const weight = 0.1
  */
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** In the order of their next turns. */
-  readonly #lanes = new Map<number, Lane>()
-  #running = 0
+  readonly #lanes: Lanes
   #waiting = 0
   #meanMs = 0
 
   constructor(limits: QueueLimits) {
     this.#limits = limits
+    this.#lanes = new Lanes(limits)
   }
 
   /**
@@ -58,7 +44,7 @@ export class FairQueue {
    * wait already are likely to take longer than it may wait.
    */
   refusal(account: number): Problem | undefined {
-    const { running, waiting } = this.#lanes.get(account) ?? { running: 0, waiting: [] }
+    const { running, waiting } = this.#lanes.of(account)
     if (waiting.length >= this.#limits.waitingOfAccountMax) return this.#tooMany(waiting.length)
     const waitMs = running > 0 ? this.#limits.waitOwnMs : this.#limits.waitMs
     // Some may always wait: what came before says little about a few.
@@ -69,8 +55,8 @@ export class FairQueue {
 
   /** Runs `work` when it is the account's turn. Throws a `refusal`, also after the longest wait. */
   async run<T>(account: number, client: Client, work: () => Promise<T>): Promise<T> {
-    const lane = this.#lanes.get(account) ?? { running: 0, waiting: [] }
-    if (this.#isFree(lane)) this.#start(account, lane)
+    const lane = this.#lanes.of(account)
+    if (this.#lanes.hasTurnFor(lane)) this.#lanes.start(account, lane)
     else {
       const refusal = this.refusal(account)
       if (refusal) throw refusal
@@ -81,39 +67,8 @@ export class FairQueue {
       return await work()
     } finally {
       this.#meanMs += weight * (performance.now() - began - this.#meanMs)
-      this.#end(account, lane)
+      this.#lanes.end(account, lane)
     }
-  }
-
-  #isFree({ running }: Lane): boolean {
-    return this.#running < this.#limits.turnsMax && running < this.#limits.turnsOfAccountMax
-  }
-
-  #start(account: number, lane: Lane): void {
-    this.#running++
-    lane.running++
-    this.#lanes.set(account, lane)
-  }
-
-  /** Gives the turn on; the account's next one comes after those of all others. */
-  #end(account: number, lane: Lane): void {
-    this.#running--
-    lane.running--
-    this.#lanes.delete(account)
-    if (lane.running + lane.waiting.length > 0) this.#lanes.set(account, lane)
-    if (this.#waiting > 0) this.#startNext()
-  }
-
-  /** Who has the fewest turns is next. */
-  #startNext(): void {
-    let next: [number, Lane] | undefined
-    for (const [account, lane] of this.#lanes) {
-      const isCandidate = lane.waiting.length > 0 && this.#isFree(lane)
-      if (isCandidate && !(next && next[1].running <= lane.running)) next = [account, lane]
-    }
-    if (!next) return
-    this.#start(...next)
-    next[1].waiting.shift()?.start()
   }
 
   async #wait(account: number, lane: Lane, client: Client): Promise<void> {
@@ -123,9 +78,8 @@ export class FairQueue {
     try {
       await new Promise<void>((start, refuse) => {
         const waiter = { since: Date.now(), start, refuse }
-        lane.waiting.push(waiter)
-        this.#lanes.set(account, lane)
-        onClose = () => this.#leave(account, lane, waiter, clientGone())
+        this.#lanes.wait(account, lane, waiter)
+        onClose = () => this.#lanes.leave(account, lane, waiter, clientGone())
         client.once('close', onClose)
         timer = setInterval(() => this.#lookAt(account, lane, waiter), this.#limits.waitMs)
       })
@@ -144,15 +98,7 @@ export class FairQueue {
     const problem = isOwnDoing
       ? this.#tooMany(lane.waiting.length)
       : overloaded('The database is busy.', this.#seconds(this.#waiting))
-    this.#leave(account, lane, waiter, problem)
-  }
-
-  #leave(account: number, lane: Lane, waiter: Waiter, reason: unknown): void {
-    const at = lane.waiting.indexOf(waiter)
-    if (at < 0) return
-    lane.waiting.splice(at, 1)
-    if (lane.running + lane.waiting.length === 0) this.#lanes.delete(account)
-    waiter.refuse(reason)
+    this.#lanes.leave(account, lane, waiter, problem)
   }
 
   #tooMany(waiting: number): Problem {
