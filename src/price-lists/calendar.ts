@@ -25,8 +25,13 @@ export function monthPlace(date: string): { month: string; place: number } {
 
 /** Today, the UTC day. */
 export function today(): string {
-  return new Date().toISOString().slice(0, 10)
+  const day = Math.floor(Date.now() / dayMs)
+  if (day !== known.day) known = { day, date: formatDay(day * dayMs) }
+  return known.date
 }
+
+/** The day that was asked for last: each read of prices asks for it. */
+let known = { day: Number.NaN, date: '' }
 
 /** 400 years later the calendar is the same, and Date.UTC takes no year for one of the twentieth century. */
 function parseDay(date: string): number {

@@ -78,3 +78,15 @@ t.test('today is the UTC day', async (t) => {
   const day = today()
   t.ok([before, new Date().toISOString().slice(0, 10)].includes(day))
 })
+
+t.test('a day of UTC begins and ends in the millisecond', async (t) => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const moments = ['2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000', '2026-12-31T12:00:00.000']
+  for (const moment of moments) {
+    Date.now = () => Date.parse(`${moment}Z`)
+    t.equal(today(), moment.slice(0, 10))
+  }
+})
