@@ -33,28 +33,31 @@ export type JobRow = Pick<
 /** What a chunk needs of its job. */
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
-/** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
+/** Takes the job up when what is under way has ended, unless it has ended itself or a later attempt has begun. Throws AttemptLost. */
 export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
-  const row = await inAccount(db, account, (trx) =>
-    trx
-      .updateTable('jobs')
-      .set({ attempt: number })
+  const row = await inAccount(db, account, async (trx) => {
+    const locked = trx
+      .selectFrom('jobs')
+      .select('id')
       .where('account_id', '=', account)
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
+      .forUpdate()
+    return trx
+      .updateTable('jobs')
+      .set({ attempt: number })
+      .where('account_id', '=', account)
+      .where('id', '=', locked)
       .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
       .returning(['operation', 'media_type', 'file_id'])
-      .executeTakeFirst(),
-  )
+      .executeTakeFirst()
+  })
   return row ?? lost()
 }
 
 /** One chunk: a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
-export function inAttempt<T>(
-  attempt: Attempt,
-  work: (trx: Trx, job: CurrentJob) => Promise<T>,
-): Promise<T> {
+export function inAttempt<T>(attempt: Attempt, work: Work<T>): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) =>
     work(trx, await lockCurrent(trx, attempt)),
@@ -63,18 +66,28 @@ export function inAttempt<T>(
 
 /**
  * One of the parts of a chunk that go on at once, each as `inAttempt`. None of them changes the job, which they share: a
- * part that was committed and not noted is done again. Throws AttemptLost.
+ * part that was committed and not noted is done again. So nobody waits until it is on disk: what notes it comes later,
+ * and Postgres writes one after the other. Throws AttemptLost.
  */
-export function inPartOfAttempt<T>(
-  attempt: Attempt,
-  work: (trx: Trx, job: CurrentJob) => Promise<T>,
-): Promise<T> {
+export function inPartOfAttempt<T>(attempt: Attempt, work: Work<T>): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) => {
-    const row = await selectCurrent(trx, attempt).forShare().executeTakeFirst()
+    await sql`set local synchronous_commit = off`.execute(trx)
+    const row = await selectCurrent(trx, attempt).forKeyShare().executeTakeFirst()
     return work(trx, row ?? lost())
   })
 }
+
+/** Notes parts that have ended, as `inAttempt`; parts of the next chunk go on meanwhile. Throws AttemptLost. */
+export function besideParts<T>(attempt: Attempt, work: Work<T>): Promise<T> {
+  attempt.signal.throwIfAborted()
+  return inAccount(attempt.db, attempt.account, async (trx) => {
+    const row = await selectCurrent(trx, attempt).forNoKeyUpdate().executeTakeFirst()
+    return work(trx, row ?? lost())
+  })
+}
+
+type Work<T> = (trx: Trx, job: CurrentJob) => Promise<T>
 
 /** The job, locked until the transaction ends, which may commit only while this attempt is the current one. Throws AttemptLost. */
 export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {
@@ -89,64 +102,6 @@ function selectCurrent(trx: Trx, { account, job, number }: Attempt) {
     .where('id', '=', job)
     .where('status', '=', 'progress')
     .where('attempt', '=', number)
-}
-
-/** Notes how many products or rows are handled; the number never falls, and is never over the total. */
-export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
-  await trx
-    .updateTable('jobs')
-    .set({
-      finished: sql`greatest(finished, ${finished}::integer)`,
-      total: sql`greatest(total, ${finished}::integer)`,
-    })
-    .where('account_id', '=', job.account_id)
-    .where('id', '=', job.id)
-    .execute()
-}
-
-/** The ids of the job's products from `from` on, `until` not among them, as the text of a Postgres array. */
-export async function findProductIds(
-  trx: Trx,
-  job: CurrentJob,
-  { from, until }: { from: number; until: number },
-): Promise<string> {
-  const slice = sql<string>`product_ids[${from + 1}::integer:${until}::integer]::text`
-  const { ids } = await trx
-    .selectFrom('jobs')
-    .select(slice.as('ids'))
-    .where('account_id', '=', job.account_id)
-    .where('id', '=', job.id)
-    .executeTakeFirstOrThrow()
-  return ids
-}
-
-/** Notes the rows of the products from `from` on, with the progress. A chunk that is done again notes them again. */
-export async function setRowIds(
-  trx: Trx,
-  job: CurrentJob,
-  { from, rowIds, finished }: { from: number; rowIds: string; finished: number },
-): Promise<void> {
-  await trx
-    .updateTable('jobs')
-    .set({
-      row_ids: sql`row_ids[:${from}::integer] || ${rowIds}::bigint[]`,
-      finished: sql`greatest(finished, ${finished}::integer)`,
-    })
-    .where('account_id', '=', job.account_id)
-    .where('id', '=', job.id)
-    .execute()
-}
-
-/** Counts a fault of the job; answers how many there were. */
-export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
-  const { faults } = await trx
-    .updateTable('jobs')
-    .set({ faults: sql`faults + 1` })
-    .where('account_id', '=', job.account_id)
-    .where('id', '=', job.id)
-    .returning('faults')
-    .executeTakeFirstOrThrow()
-  return faults
 }
 
 function lost(): never {

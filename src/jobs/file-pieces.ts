@@ -4,7 +4,8 @@ import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
-import { type Attempt, type CurrentJob, inAttempt, type JobRow, setFinished } from './attempt.ts'
+import { type Attempt, type CurrentJob, inAttempt, type JobRow } from './attempt.ts'
+import { setFinished } from './progress.ts'
 
 /** Small enough that progress moves while a piece is read, large enough that its transaction does not matter. */
 const pieceBytes = 256 * 1024

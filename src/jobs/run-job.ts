@@ -7,13 +7,13 @@ import {
   type Attempt,
   AttemptLost,
   type CurrentJob,
-  countFault,
   inAttempt,
   type JobRow,
   startAttempt,
 } from './attempt.ts'
 import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
+import { countFault } from './progress.ts'
 
 /** The job has ended as failed, by what it was given and no fault of the service. */
 export class JobRefused extends Error {}

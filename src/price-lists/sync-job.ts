@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { type Attempt, inAttempt, setFinished } from '../jobs/attempt.ts'
+import { type Attempt, inAttempt } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
+import { setFinished } from '../jobs/progress.ts'
 import type { RunJob } from '../jobs/run-job.ts'
 import {
   applyChange,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
-import { inAttempt, setFinished, startAttempt } from '../../src/jobs/attempt.ts'
+import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
+import { setFinished } from '../../src/jobs/progress.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
