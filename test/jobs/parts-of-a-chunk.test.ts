@@ -54,6 +54,7 @@ t.test('two parts go on at once; a newer attempt begins after both', async (t) =
       await shareListOf(trx, current)
       if (++begun === 2) both.resolve()
       await both.promise
+      await select(service.url, 'select pg_sleep(0.1)')
       order.push('part')
     })
   const parts = Promise.all([part(), part()])
