@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
 import { inAccount } from '../database/in-account.ts'
 import type { Database, Trx } from '../database/pool.ts'
@@ -33,31 +33,28 @@ export type JobRow = Pick<
 /** What a chunk needs of its job. */
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
-/** Takes the job up when what is under way has ended, unless it has ended itself or a later attempt has begun. Throws AttemptLost. */
+/** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
 export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
-  const row = await inAccount(db, account, async (trx) => {
-    const locked = trx
-      .selectFrom('jobs')
-      .select('id')
+  const row = await inAccount(db, account, (trx) =>
+    trx
+      .updateTable('jobs')
+      .set({ attempt: number })
       .where('account_id', '=', account)
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
-      .forUpdate()
-    return trx
-      .updateTable('jobs')
-      .set({ attempt: number })
-      .where('account_id', '=', account)
-      .where('id', '=', locked)
       .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
       .returning(['operation', 'media_type', 'file_id'])
-      .executeTakeFirst()
-  })
+      .executeTakeFirst(),
+  )
   return row ?? lost()
 }
 
 /** One chunk: a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
-export function inAttempt<T>(attempt: Attempt, work: Work<T>): Promise<T> {
+export function inAttempt<T>(
+  attempt: Attempt,
+  work: (trx: Trx, job: CurrentJob) => Promise<T>,
+): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) =>
     work(trx, await lockCurrent(trx, attempt)),
@@ -66,28 +63,18 @@ export function inAttempt<T>(attempt: Attempt, work: Work<T>): Promise<T> {
 
 /**
  * One of the parts of a chunk that go on at once, each as `inAttempt`. None of them changes the job, which they share: a
- * part that was committed and not noted is done again. So nobody waits until it is on disk: what notes it comes later,
- * and Postgres writes one after the other. Throws AttemptLost.
+ * part that was committed and not noted is done again. Throws AttemptLost.
  */
-export function inPartOfAttempt<T>(attempt: Attempt, work: Work<T>): Promise<T> {
+export function inPartOfAttempt<T>(
+  attempt: Attempt,
+  work: (trx: Trx, job: CurrentJob) => Promise<T>,
+): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) => {
-    await sql`set local synchronous_commit = off`.execute(trx)
-    const row = await selectCurrent(trx, attempt).forKeyShare().executeTakeFirst()
+    const row = await selectCurrent(trx, attempt).forShare().executeTakeFirst()
     return work(trx, row ?? lost())
   })
 }
-
-/** Notes parts that have ended, as `inAttempt`; parts of the next chunk go on meanwhile. Throws AttemptLost. */
-export function besideParts<T>(attempt: Attempt, work: Work<T>): Promise<T> {
-  attempt.signal.throwIfAborted()
-  return inAccount(attempt.db, attempt.account, async (trx) => {
-    const row = await selectCurrent(trx, attempt).forNoKeyUpdate().executeTakeFirst()
-    return work(trx, row ?? lost())
-  })
-}
-
-type Work<T> = (trx: Trx, job: CurrentJob) => Promise<T>
 
 /** The job, locked until the transaction ends, which may commit only while this attempt is the current one. Throws AttemptLost. */
 export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {

@@ -1,17 +1,11 @@
 import { inAccount } from '../database/in-account.ts'
 import { type Database, hasSpareConnections } from '../database/pool.ts'
-import {
-  type Attempt,
-  besideParts,
-  inAttempt,
-  inPartOfAttempt,
-  type JobRow,
-} from '../jobs/attempt.ts'
+import { type Attempt, inAttempt, inPartOfAttempt, type JobRow } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import { findProductIds, setRowIds } from '../jobs/progress.ts'
 import type { RunJob } from '../jobs/run-job.ts'
 import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
-import { chunkRows, type IdsText, publish } from './publication.ts'
+import { chunkRows, publish } from './publication.ts'
 import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
@@ -22,31 +16,17 @@ export const runAddProducts: RunJob = async (attempt, job) => {
   const add = (await inAccount(db, account, (trx) => isEmpty(trx, list)))
     ? addNewDraftRows
     : addDraftRows
-  await addChunks(attempt, job, add)
+  let analyzing: Promise<void> | undefined
+  for (let from = job.finished; from < job.total; from += chunkRows) {
+    const until = Math.min(from + chunkRows, job.total)
+    await addChunk(attempt, { from, until }, add)
+    // The planner gets to know the first chunk while the others are added, and all of them before they are read.
+    analyzing ??= analyzeList(attempt, job, until)
+    analyzing.catch(() => undefined)
+  }
+  await analyzing
   await analyzeList(attempt, job, job.total)
   await publishResult(attempt)
-}
-
-/** Adds the chunks one by one. What is found out about one, and its way to the disk, go on while the next is added. */
-async function addChunks(attempt: Attempt, job: JobRow, add: typeof addDraftRows): Promise<void> {
-  let analyzing: Promise<void> | undefined
-  let noting: Promise<void> | undefined
-  try {
-    for (let from = job.finished; from < job.total; from += chunkRows) {
-      const until = Math.min(from + chunkRows, job.total)
-      const rowIds = await addChunk(attempt, { from, until }, add)
-      await noting
-      noting = noteChunk(attempt, { from, rowIds, finished: until })
-      noting.catch(() => undefined)
-      // The planner gets to know the first chunk while the others are added, and all of them before they are read.
-      analyzing ??= analyzeList(attempt, job, until)
-      analyzing.catch(() => undefined)
-    }
-    await Promise.all([noting, analyzing])
-  } finally {
-    // Where one fails, the other is waited for: nothing goes on behind a job that is tried again.
-    await Promise.allSettled([noting, analyzing])
-  }
 }
 
 /** Places among the products of a job, `until` not among them. */
@@ -58,12 +38,12 @@ interface Range {
 /** Half a chunk: two processors of the database add one each. */
 const partRows = chunkRows / 2
 
-/** Adds the parts of a chunk; answers the ids of their rows. What is added and not noted is found when it is added again. */
+/** Adds the parts of a chunk, then notes them: rows that were added and not noted are found when they are added again. */
 async function addChunk(
   attempt: Attempt,
   { from, until }: Range,
   add: typeof addDraftRows,
-): Promise<IdsText> {
+): Promise<void> {
   const half = Math.min(from + partRows, until)
   const parts = [{ from, until: half }, ...(half < until ? [{ from: half, until }] : [])]
   const addPart = (part: Range) =>
@@ -71,11 +51,8 @@ async function addChunk(
       add(trx, await shareListOf(trx, job), await findProductIds(trx, job, part)),
     )
   const added = await inParallel(attempt.db, parts, addPart)
-  return `{${added.map((ids) => ids.slice(1, -1)).join(',')}}`
-}
-
-async function noteChunk(attempt: Attempt, chunk: Parameters<typeof setRowIds>[2]): Promise<void> {
-  await besideParts(attempt, (trx, job) => setRowIds(trx, job, chunk))
+  const rowIds = `{${added.map((ids) => ids.slice(1, -1)).join(',')}}`
+  await inAttempt(attempt, (trx, job) => setRowIds(trx, job, { from, rowIds, finished: until }))
 }
 
 /** Each part on a connection of its own, where enough have nothing to do; otherwise one part after the other. */

@@ -1,7 +1,5 @@
-import { sql } from 'kysely'
 import t from 'tap'
-import { besideParts, inPartOfAttempt, startAttempt } from '../../src/jobs/attempt.ts'
-import { setFinished } from '../../src/jobs/progress.ts'
+import { inPartOfAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { addDraftRows } from '../../src/price-lists/draft-rows.ts'
 import { lockListOf, shareListOf } from '../../src/price-lists/queries.ts'
@@ -63,36 +61,6 @@ t.test('two parts go on at once; a newer attempt begins after both', async (t) =
   await parts
   t.strictSame(order, ['part', 'part', 'newer'])
   await t.rejects(part(), isLost, 'and the old one adds nothing more')
-})
-
-t.test('a chunk is noted while a part of the next goes on', async (t) => {
-  const { shop, job } = await aBigJob(t, service)
-  const attempt = anAttempt(db, shop, job, 0)
-  await startAttempt(attempt)
-  const note = (finished: number) =>
-    besideParts(attempt, (trx, current) => setFinished(trx, current, finished))
-  const finished = async () => (await shop.get(`/api/v1/jobs/${job.id}/`)).body.progress.finished
-  await inPartOfAttempt(attempt, async () => {
-    await note(7)
-    t.equal(await finished(), 7)
-  })
-  await startAttempt(anAttempt(db, shop, job, 1))
-  await t.rejects(note(8), isLost, 'not by an old attempt')
-  t.equal(await finished(), 7)
-})
-
-t.test('nobody waits until a part is on disk: what notes it comes after it', async (t) => {
-  const { shop, job } = await aBigJob(t, service)
-  const attempt = anAttempt(db, shop, job, 0)
-  await startAttempt(attempt)
-  const waits = async (begin: typeof inPartOfAttempt) =>
-    begin(attempt, async (trx) => {
-      const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(
-        trx,
-      )
-      return rows[0]?.synchronous_commit
-    })
-  t.strictSame([await waits(inPartOfAttempt), await waits(besideParts)], ['off', 'on'])
 })
 
 t.test(
