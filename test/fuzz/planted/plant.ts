@@ -90,6 +90,8 @@ export function statementBug(
       const isText = typeof first === 'string'
       if (isText) return (query as Body).call(this, rewrite(first), ...rest)
       const renamed = first?.name && { name: first.name + suffix }
+      if (first instanceof pg.Query)
+        Object.assign(first, { text: rewrite((first as Body).text), ...renamed })
       if (typeof first?.text !== 'string' || first.submit)
         return (query as Body).call(this, first, ...rest)
       return (query as Body).call(
