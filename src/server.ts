@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import closeWithGrace from 'close-with-grace'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
+import { closeOnce } from './close-once.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
 import { startFault } from './start-fault.ts'
@@ -14,7 +14,7 @@ try {
   const config = readConfig(process.env)
   const service = await startService(config)
   const opening = open(service, config)
-  closeWithGrace({ delay: graceMs, logger: false }, async ({ err, signal }) => {
+  closeOnce(graceMs, async ({ err, signal }) => {
     if (err) service.app.log.fatal({ err }, 'stopping after an unexpected error')
     service.retire()
     if (signal === 'SIGTERM') await sleep(farewellMs)

@@ -1,9 +1,9 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import closeWithGrace from 'close-with-grace'
 import { createAccount } from '../accounts/create-account.ts'
 import { createClient, type PricewellClient, type Schemas } from '../client/index.ts'
+import { closeOnce } from '../close-once.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
@@ -20,7 +20,7 @@ const config = readConfig({
 })
 console.log('Starting a service on a database that is thrown away at the end ...')
 const { app, server, close } = await startService(config)
-closeWithGrace({ delay: 25_000, logger: false }, async () => {
+closeOnce(25_000, async () => {
   await close()
   removeDataDir(dataDir)
 })
