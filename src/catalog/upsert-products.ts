@@ -6,7 +6,7 @@ import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { unavailable } from '../contract/problem.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/stage.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
@@ -93,10 +93,7 @@ const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] 
 ]
 
 const positionedColumns: InputColumn<Product>[] = [
-  ...productColumns.map(({ value, ...column }) => ({
-    ...column,
-    value: ({ row }: Product) => value(row),
-  })),
+  ...columnsOf(productColumns, ({ row }: Product) => row),
   { name: 'position', type: 'integer', value: ({ position }) => position },
 ]
 

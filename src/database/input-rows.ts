@@ -14,6 +14,14 @@ export interface InputColumn<T> {
   value: (row: T) => InputValue
 }
 
+/** Columns of `T`, for rows that each hold or name one. */
+export function columnsOf<Row, T>(
+  columns: InputColumn<T>[],
+  of: (row: Row) => T,
+): InputColumn<Row>[] {
+  return columns.map(({ value, ...column }) => ({ ...column, value: (row) => value(of(row)) }))
+}
+
 /**
  * From here on COPY into a temporary table: its text is made in small pieces. At 10,000 rows array parameters take 14 %
  * less time for prices, and 3 % less for sales.

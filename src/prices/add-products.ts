@@ -13,7 +13,7 @@ import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { keyColumns } from './key-input.ts'
+import { positionedKeyColumns } from './key-input.ts'
 import { readListName } from './payload.ts'
 
 /** Up to this many products are added at once; more become a background job. */
@@ -92,7 +92,7 @@ async function findInSlices(
   const slices: Promise<Found>[] = []
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
     const trx = await next()
-    const input = await inputRows(trx, keyColumns, rows.slice(from, from + rowsAtOnce))
+    const input = await inputRows(trx, positionedKeyColumns, rows.slice(from, from + rowsAtOnce))
     const slice = findProducts(trx, list, isWanted, input)
     // Its failure is seen when all slices are waited for.
     slice.catch(() => undefined)

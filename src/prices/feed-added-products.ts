@@ -12,7 +12,8 @@ import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
 import { atOnceMax, faultMessages, fixedKeys } from './add-products.ts'
-import { extensionColumns, findFeedList, keyColumns } from './staged-rows.ts'
+import { keyColumns } from './key-input.ts'
+import { extensionColumns, findFeedList } from './staged-rows.ts'
 
 /** What exports have beside the row: a file of prices names the products too. */
 const ignored = ['pk', 'extended_catalog_id', 'price_dimension', 'date', 'price', 'margin']

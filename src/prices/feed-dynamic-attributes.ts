@@ -13,13 +13,13 @@ import {
   fixedKeys,
   rejectFaultyAttribute,
 } from './dynamic-attributes.ts'
+import { keyColumns } from './key-input.ts'
 import {
   exportedKeys,
   extensionColumns,
   findMissingRows,
   findPublishedFeedList,
   joinPublished,
-  keyColumns,
 } from './staged-rows.ts'
 
 /** Dynamic attributes from a file, of the list that the query names. */

@@ -9,6 +9,7 @@ import { analyzeLoaded } from '../database/statistics.ts'
 import { daysInChunk } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { exactPrice } from './cells.ts'
+import { keyColumns } from './key-input.ts'
 import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
@@ -16,7 +17,6 @@ import {
   findMissingRows,
   findPublishedFeedList,
   joinPublished,
-  keyColumns,
 } from './staged-rows.ts'
 import { fixedKeys } from './update-prices.ts'
 

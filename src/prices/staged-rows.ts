@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column } from '../catalog/columns.ts'
-import { extensionKey } from '../catalog/row-key.ts'
 import type { FeedColumn, StagedFault } from '../contract/feed.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
-import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBefore } from '../jobs/turn.ts'
 import { isPublished } from '../price-lists/publication.ts'
@@ -59,12 +57,6 @@ function rejectUnnamed({ price_list_name, price_list_id }: ListQuery): void {
 export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
   return extensions.map(({ name, type }) => ({ name, type, isRequired: true }))
 }
-
-/** How the key of a row of the list is staged. */
-export const keyColumns: InputColumn<{ code: string; extensions: string[] }>[] = [
-  { name: 'code', type: 'text', value: ({ code }) => code },
-  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
-]
 
 /** SQL that joins the staged rows `f` with the published rows `r` of the list. */
 export function joinPublished({ account_id, id }: PriceList): RawBuilder<unknown> {

@@ -67,10 +67,11 @@ async function groupByRowId(
   const byRow: AttributesByRow = new Map()
   const placed = attributes.map((attribute, index) => ({ ...attribute, rowId: rowIds[index] }))
   const inPayloadOrder = await sortInTurns(placed, (a, b) => a.position - b.position)
-  await mapInTurns(inPayloadOrder, ({ rowId, row, position }) => {
+  await mapInTurns(inPayloadOrder, (attribute) => {
+    const { rowId, position } = attribute
     const present = rowId && byRow.get(rowId)
-    if (present) present.push({ row, position })
-    else if (rowId) byRow.set(rowId, [{ row, position }])
+    if (present) present.push(attribute)
+    else if (rowId) byRow.set(rowId, [attribute])
     else errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
   })
   return byRow

@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import { extensionKey } from '../catalog/row-key.ts'
 import { readNumbers } from '../database/array-literal.ts'
-import { type InputColumn, inputRows, isCopied } from '../database/input-rows.ts'
+import { columnsOf, type InputColumn, inputRows, isCopied } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
-import { keyColumns } from './key-input.ts'
+import { keyColumns, positionedKeyColumns } from './key-input.ts'
 
 /** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
@@ -18,7 +17,7 @@ export async function findPublishedRows(
   keys: { code: string; extensions: string[] }[],
 ): Promise<RowIds> {
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
-  const input = await inputRows(trx, keyColumns, positioned)
+  const input = await inputRows(trx, positionedKeyColumns, positioned)
   const { rows } = await sql<{ ids: string | null }>`
     select array_agg(r.id order by position)::text as ids
     from ${input}
@@ -91,14 +90,9 @@ function* slicesOf(rows: number[]): Generator<number[]> {
 /** A row by its number: its key, and its price in each dimension, null where the payload gives none. */
 function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
   const rows = rowsOf(byRow)
-  const keyOf = (row: number) => rows[row] as Cell
   return [
     { name: 'position', type: 'integer', value: (row) => row },
-    { name: 'code', type: 'text', value: (row) => keyOf(row).code },
-    {
-      ...{ name: 'extension_key', type: 'text' },
-      value: (row) => extensionKey(keyOf(row).extensions),
-    },
+    ...columnsOf(keyColumns, (row: number) => rows[row] as Cell),
     ...list.price_dimensions.map((dimension, index) => ({
       ...{ name: priceName(index), type: 'numeric' },
       value: (row: number) => priceOf(byRow, row, dimension),
