@@ -3,7 +3,6 @@ import {
   cpSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,7 +11,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
-import { isReachable, type SystemUser } from './system-user.ts'
+import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /** Root's place for what the Postgres user must be able to reach when the checkout is closed to it. */
 export const systemDir = '/var/lib/pricewell'
@@ -22,6 +21,7 @@ export function locateBinaries(user: SystemUser | undefined): string {
   const packageDir = findPackage()
   const native = join(packageDir, 'native')
   if (isReachable(join(native, 'bin', 'postgres'), user)) return linkLibraries(native)
+  makeReachable(systemDir, user)
   return linkLibraries(
     copyOnce(native, join(systemDir, `postgresql-${packageVersion(packageDir)}`)),
   )
@@ -68,7 +68,6 @@ function copyOnce(from: string, to: string): string {
     return to
   }
   const unfinished = `${to}.${process.pid}`
-  mkdirSync(dirname(to), { recursive: true, mode: 0o755 })
   cpSync(from, unfinished, { recursive: true })
   chmodSync(unfinished, 0o755)
   for (const path of readdirSync(unfinished, { recursive: true, encoding: 'utf8' })) {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { systemDir } from './binaries.ts'
-import { isReachable, type SystemUser } from './system-user.ts'
+import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /**
  * The cluster's folder, made by initdb when there is none. It is `<dataDir>/postgres`, or, where the Postgres user
@@ -28,7 +28,7 @@ export function prepareCluster(
   const link = join(dataDir, 'postgres')
   if (existsSync(link)) return checkOwner(realpathSync(link), user)
   const home = isReachable(dataDir, user) ? dataDir : systemDir
-  mkdirSync(home, { recursive: true, mode: 0o755 })
+  if (home === systemDir) makeReachable(home, user)
   const cluster = initialise(mkdtempSync(join(home, 'cluster-')), native, user)
   try {
     if (home === dataDir) renameSync(cluster, link)

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** The operating system user that Postgres runs as. */
@@ -26,4 +26,10 @@ export function isReachable(path: string, user: SystemUser | undefined): boolean
   const { mode, uid } = statSync(path)
   const bits = uid === user.uid ? mode >> 6 : mode
   return (bits & 0o001) !== 0 && (path === '/' || isReachable(dirname(path), user))
+}
+
+/** Makes a folder that `user` may pass through, unless there is one: `mkdir` alone leaves it closed under umask 077. */
+export function makeReachable(dir: string, user: SystemUser | undefined): void {
+  mkdirSync(dir, { recursive: true })
+  if (!isReachable(dir, user)) chmodSync(dir, 0o755)
 }
