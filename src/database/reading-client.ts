@@ -10,7 +10,7 @@ const commitWaitMs = 1
 /**
  * A client for transactions that only read. It sends `begin` together with the `set local` that follows it, and neither
  * waits for those nor for `commit`: a read takes one round trip instead of four, and where reads follow each other the
- * `commit` of one goes with the `begin` of the next: Postgres is woken once a read. A failed one fails the next statement.
+ * `commit` of one goes with the `begin` of the next: Postgres is woken once a read. A `begin` that fails fails them all.
  * All statements of a transaction see the same: what was there when the first of them began.
  * Statements are prepared: their texts are few, and parsing one takes as long as reading a price.
  */
@@ -18,6 +18,8 @@ export class ReadingClient extends pg.Client {
   #isCorked = false
   #isDue = false
   #timer: NodeJS.Timeout | undefined
+  /** Why the transaction has not begun: its statements, which were sent already, ran outside and saw no account. */
+  #beginError: Error | null = null
 
   constructor(config: pg.ClientConfig) {
     super({ ...config, pipeline: true })
@@ -29,15 +31,23 @@ export class ReadingClient extends pg.Client {
     if (text === 'commit') return this.#commit()
     this.#writeTogether()
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
-    if (typeof text === 'string' && text.startsWith('set local'))
-      return this.#send(`begin isolation level repeatable read, read only; ${text}`)
+    if (typeof text === 'string' && text.startsWith('set local')) return this.#begin(text)
     if (typeof text === 'string' && /^(rollback|set transaction .*)$/.test(text))
       return this.#send(text)
     if (text === exportSnapshot) return this.#exportSnapshot(text)
-    if (typeof text === 'string' && Array.isArray(values) && values.length > 0)
-      return this.#sendPrepared(text, values)
+    if (typeof text === 'string') return this.#sendStatement(text, values)
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (super.query as any)(...args)
+  }
+
+  #begin(settings: string): Promise<{ command: string; rows: never[] }> {
+    this.#beginError = null
+    const callback = (error: Error | null) => {
+      this.#beginError = error
+    }
+    const text = `begin isolation level repeatable read, read only; ${settings}`
+    super.query(Object.assign(new pg.Query(text), { callback }))
+    return Promise.resolve({ command: 'BEGIN', rows: [] })
   }
 
   /** What is sent before the event loop turns is one write: each would take as long as reading a price. */
@@ -76,11 +86,15 @@ export class ReadingClient extends pg.Client {
   }
 
   /** A query by itself: of a configuration pg makes a copy first, which takes longer than all else that it does. */
-  #sendPrepared(text: string, values: unknown[]): Promise<pg.QueryResult> {
+  #sendStatement(text: string, values: unknown[] = []): Promise<pg.QueryResult> {
+    const name = values.length > 0 ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
-      const callback = (error: Error | null, result: pg.QueryResult) =>
-        error ? reject(error) : resolve(result)
-      super.query(Object.assign(new pg.Query(text, values), { name: nameOf(text), callback }))
+      const callback = (failure: Error | null, result: pg.QueryResult) => {
+        const error = failure ?? this.#beginError
+        if (error) reject(error)
+        else resolve(result)
+      }
+      super.query(Object.assign(new pg.Query(text, values), { name, callback }))
     })
   }
 

@@ -51,6 +51,25 @@ t.test('after one that failed the next one reads', async (t) => {
 })
 
 t.test(
+  'statements of a transaction that was not begun fail, though they are sent with it',
+  async (t) => {
+    const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+    const { id } = await service.newAccount(t)
+    const outside = `set local app.account = '${id}'; commit; select 1 / 0`
+    await db.connection().execute(async (connection) => {
+      await sql.raw('begin').execute(connection)
+      await sql.raw(outside).execute(connection)
+      const statements = [sql`select ${1}::integer`, sql`select 1`].map((one) =>
+        one.execute(connection),
+      )
+      for (const statement of statements) await t.rejects(statement, { code: '22012' })
+      await sql.raw('rollback').execute(connection)
+    })
+    t.equal((await inAccount(db, id, read))[0]?.id, String(id))
+  },
+)
+
+t.test(
   'a snapshot is promised at once, so that a statement follows it in one round trip',
   async (t) => {
     const db = openReadingDatabase(t, service, { connectionsMax: 1 })
