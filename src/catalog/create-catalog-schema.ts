@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
+import { hasRows } from '../database/has-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { type Column, findColumns, groupColumns } from './columns.ts'
 import { schemaOf } from './read-catalog-schema.ts'
@@ -19,10 +20,13 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const appended = appendColumns(present, declared)
     const extensionsAppended =
       declared.filter(({ kind }) => kind === 'extension').length > present.extensions.length
-    if ((!appended || extensionsAppended) && (await hasRows(trx, account, 'products'))) {
+    if (
+      (!appended || extensionsAppended) &&
+      (await hasRows(trx, 'products', { account_id: account }))
+    ) {
       throw schemaInUse('There are products: only attributes and costs can be appended')
     }
-    if (!appended && (await hasRows(trx, account, 'price_lists'))) {
+    if (!appended && (await hasRows(trx, 'price_lists', { account_id: account }))) {
       throw schemaInUse('There are price lists: columns can only be appended')
     }
     const columns = appended ?? newColumns(declared)
@@ -38,21 +42,6 @@ async function lockCatalog(trx: Trx, account: number): Promise<void> {
 
 function schemaInUse(reason: string): Problem {
   return new Problem('schema-in-use', `${reason}, nothing else changed. Nothing was written.`)
-}
-
-/** Products hold values of the columns; price lists name them in formulas, by letter, and in filters. */
-async function hasRows(
-  trx: Trx,
-  account: number,
-  table: 'products' | 'price_lists',
-): Promise<boolean> {
-  const row = await trx
-    .selectFrom(table)
-    .select('id')
-    .where('account_id', '=', account)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 async function replaceColumns(trx: Trx, account: number, columns: Column[]): Promise<void> {

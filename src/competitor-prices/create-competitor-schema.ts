@@ -3,6 +3,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { hasRows } from '../database/has-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   type CompetitorSchema,
@@ -22,7 +23,8 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
   inAccount(async (trx) => {
     await lockColumns(trx, account)
     const present = await lockCompetitorSchema(trx, account, 'for update')
-    const isInUse = present !== undefined && (await hasEntries(trx, account))
+    const isInUse =
+      present !== undefined && (await hasRows(trx, 'competitor_prices', { account_id: account }))
     if (isInUse && isSame(present, body)) return describeSchema(trx, account, present)
     const schema = readSchema(body, await findColumns(trx, account))
     if (isInUse) {
@@ -38,16 +40,6 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
 /** One schema is made at a time, from columns that do not change meanwhile; product loads go on. */
 async function lockColumns(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
-}
-
-async function hasEntries(trx: Trx, account: number): Promise<boolean> {
-  const row = await trx
-    .selectFrom('competitor_prices')
-    .select('id')
-    .where('account_id', '=', account)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean {

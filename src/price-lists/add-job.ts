@@ -1,21 +1,22 @@
+import { hasRows } from '../database/has-rows.ts'
 import { inAccount } from '../database/in-account.ts'
 import { type Database, hasSpareConnections } from '../database/pool.ts'
 import { type Attempt, inAttempt, inPartOfAttempt, type JobRow } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import { findProductIds, setRowIds } from '../jobs/progress.ts'
 import type { RunJob } from '../jobs/run-job.ts'
-import { addDraftRows, addNewDraftRows, analyzeRows, isEmpty } from './draft-rows.ts'
+import { addDraftRows, addNewDraftRows, analyzeRows } from './draft-rows.ts'
 import { chunkRows, publish } from './publication.ts'
 import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress, then publishes the list with the result. */
 export const runAddProducts: RunJob = async (attempt, job) => {
   const { db, account } = attempt
-  const list = { account_id: account, id: listIdOf(job) }
+  const scope = { account_id: account, price_list_id: listIdOf(job) }
   // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
-  const add = (await inAccount(db, account, (trx) => isEmpty(trx, list)))
-    ? addNewDraftRows
-    : addDraftRows
+  const add = (await inAccount(db, account, (trx) => hasRows(trx, 'price_list_rows', scope)))
+    ? addDraftRows
+    : addNewDraftRows
   let analyzing: Promise<void> | undefined
   for (let from = job.finished; from < job.total; from += chunkRows) {
     const until = Math.min(from + chunkRows, job.total)

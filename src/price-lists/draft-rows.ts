@@ -30,21 +30,6 @@ export async function addDraftRows(
   return added.isComplete ? added.ids : findRowIds(trx, list, productIds)
 }
 
-/** Whether a list has no rows at all, neither published nor drafted nor removed. */
-export async function isEmpty(
-  trx: Trx,
-  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
-): Promise<boolean> {
-  const row = await trx
-    .selectFrom('price_list_rows')
-    .select('id')
-    .where('account_id', '=', account_id)
-    .where('price_list_id', '=', id)
-    .limit(1)
-    .executeTakeFirst()
-  return row === undefined
-}
-
 /** `addDraftRows` for products that are new to the list: a look at each key would cost a sixth of the time. */
 export async function addNewDraftRows(
   trx: Trx,

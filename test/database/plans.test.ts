@@ -1,4 +1,7 @@
 import t from 'tap'
+import { hasRows } from '../../src/database/has-rows.ts'
+import { inAccount } from '../../src/database/in-account.ts'
+import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 import {
@@ -233,3 +236,30 @@ for (const [name, path, body, method = 'POST'] of calls) {
     t.strictSame(await faultsOf(statements), [])
   })
 }
+
+t.test('bulk_add_products by a job uses an index', async (t) => {
+  const payload = await select(
+    service.url,
+    `select code, extensions[1] as country from products where account_id = ${shop.id} order by id limit 200`,
+  )
+  const statements = await statementsOf(async () => {
+    const body = { price_list_name: 'L5', payload }
+    await shop.finished((await shop.post('/api/v1/prices/bulk_add_products/', body)).body)
+  })
+  t.strictSame(await faultsOf(statements), [])
+})
+
+t.test('whether there are rows is found by an index', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+  const account = { account_id: shop.id }
+  const statements = await statementsOf(() =>
+    inAccount(db, shop.id, async (trx) => {
+      t.ok(await hasRows(trx, 'products', account))
+      t.ok(await hasRows(trx, 'competitor_prices', account))
+      t.ok(await hasRows(trx, 'price_list_rows', { ...account, price_list_id: listId }))
+      t.notOk(await hasRows(trx, 'price_list_rows', { ...account, price_list_id: 0 }))
+    }),
+  )
+  t.equal(statements.length, 4)
+  t.strictSame(await faultsOf(statements), [])
+})

@@ -22,8 +22,8 @@ const stopTimeoutSeconds = 30
 const reviveMs = 1000
 /** What a container may take is less than what its machine has. */
 const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())
-/** An eighth of it: the service needs some, too, and what is not kept here is kept by the system. */
-const sharedBuffersMb = Math.min(Math.max(Math.floor(memoryBytes / 8 / 2 ** 20), 128), 2048)
+/** A quarter of it, as PostgreSQL recommends: with an eighth, new rows of a table of 4 GB took a tenth longer. */
+const sharedBuffersMb = Math.min(Math.max(Math.floor(memoryBytes / 4 / 2 ** 20), 128), 8192)
 /** Bulk loads write much WAL and few connections read: the defaults are for a 1 GB machine. */
 const settings = [
   `shared_buffers=${sharedBuffersMb}MB`,
