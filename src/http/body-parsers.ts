@@ -1,27 +1,31 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../contract/problem.ts'
 import type { Limits } from '../limits.ts'
+import type { Admission } from './admission.ts'
 import { fileTypes, operations } from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
 import { isGzip } from './first-checks.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
 
+type Refusal = Admission['refusal']
+
 /** Bodies are read as the types that the contract declares, each by the operations that declare it. */
-export function addBodyParsers(app: FastifyInstance, limits: Limits): void {
+export function addBodyParsers(app: FastifyInstance, limits: Limits, refusal: Refusal): void {
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
     if (fileTypes.includes(mediaType)) addFileParser(app, mediaType, limits)
-    else addJsonParser(app, mediaType)
+    else addJsonParser(app, mediaType, refusal)
   }
 }
 
-function addJsonParser(app: FastifyInstance, mediaType: string): void {
+function addJsonParser(app: FastifyInstance, mediaType: string, refusal: Refusal): void {
   app.addContentTypeParser(
     mediaType,
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       rejectMediaType(request, mediaType)
+      rejectTooMany(request, refusal)
       if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
       return parseJson(body)
     },
@@ -45,6 +49,13 @@ function addFileParser(
       bytesMax,
     })
   })
+}
+
+/** Many may wait by the time that a body is there: to read one whose turn does not come is work taken from the others. */
+function rejectTooMany({ routeOptions, caller }: FastifyRequest, refusal: Refusal): void {
+  const { operation } = routeOptions.config
+  const refused = operation && caller && refusal(operation, caller.account)
+  if (refused) throw refused
 }
 
 /** A body of a type that its operation does not declare would not be validated. */

@@ -8,7 +8,7 @@ export interface QueueLimits extends TurnLimits {
   waitingOfAccountMax: number
   /** While other accounts have all the turns. */
   waitMs: number
-  /** While the account itself has turns. */
+  /** While the account itself gets turns. */
   waitOwnMs: number
 }
 
@@ -44,9 +44,11 @@ export class FairQueue {
    * wait already are likely to take longer than it may wait.
    */
   refusal(account: number): Problem | undefined {
-    const { running, waiting } = this.#lanes.of(account)
-    if (waiting.length >= this.#limits.waitingOfAccountMax) return this.#tooMany(waiting.length)
-    const waitMs = running > 0 ? this.#limits.waitOwnMs : this.#limits.waitMs
+    const lane = this.#lanes.of(account)
+    const { length } = lane.waiting
+    if (length >= this.#limits.waitingOfAccountMax) return this.#tooMany(length)
+    const { waitMs: othersMs, waitOwnMs } = this.#limits
+    const waitMs = hasTurns(lane, Date.now() - othersMs) ? waitOwnMs : othersMs
     // Some may always wait: what came before says little about a few.
     const isLong = this.#waiting > this.#limits.turnsMax * 4 && this.#waitMs(this.#waiting) > waitMs
     if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
@@ -92,7 +94,7 @@ export class FairQueue {
 
   /** Ends a wait that is too long. */
   #lookAt(account: number, lane: Lane, waiter: Waiter): void {
-    const isOwnDoing = lane.running > 0
+    const isOwnDoing = hasTurns(lane, waiter.since)
     // The look may be a millisecond early; the next is as long away as the first was.
     if (isOwnDoing && Date.now() - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing
@@ -116,4 +118,9 @@ export class FairQueue {
   #seconds(waiting: number): number {
     return Math.min(Math.max(Math.ceil(this.#waitMs(waiting) / 1000), 1), 60)
   }
+}
+
+/** Whether an account has turns, or had one since: then others do not hold it up, but the requests that it sent before. */
+function hasTurns({ running, startedAt }: Lane, since: number): boolean {
+  return running > 0 || startedAt >= since
 }

@@ -8,6 +8,8 @@ export interface Waiter {
 /** The turns of one account: those under way, and those that are waited for. */
 export interface Lane {
   running: number
+  /** When the account had a turn last. */
+  startedAt: number
   waiting: Waiter[]
 }
 
@@ -28,7 +30,7 @@ export class Lanes {
   }
 
   of(account: number): Lane {
-    return this.#lanes.get(account) ?? { running: 0, waiting: [] }
+    return this.#lanes.get(account) ?? { running: 0, startedAt: 0, waiting: [] }
   }
 
   hasTurnFor({ running }: Lane): boolean {
@@ -38,6 +40,7 @@ export class Lanes {
   start(account: number, lane: Lane): void {
     this.#running++
     lane.running++
+    lane.startedAt = Date.now()
     this.#lanes.set(account, lane)
   }
 

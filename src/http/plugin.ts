@@ -49,7 +49,7 @@ export async function registerContract(
       throw refused
     }
   })
-  addBodyParsers(app, services.context.limits)
+  addBodyParsers(app, services.context.limits, admission.refusal)
   // Bodies are validated by runOperation, which needs all faults and gives other requests their turn.
   app.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? () => true : compileParameters(schema, httpPart),

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Problem } from '../../src/contract/problem.ts'
 import { FairQueue, type QueueLimits } from '../../src/http/fair-queue.ts'
@@ -136,6 +137,23 @@ t.test(
     t.equal(await next.outcome, 'done')
   },
 )
+
+t.test('an account that had a turn while one of its requests waits waits for itself', async (t) => {
+  const queue = new FairQueue({ ...limits, waitMs: 10 })
+  const before = heldWork(queue, 2)
+  const [first, second] = [heldWork(queue, 1), heldWork(queue, 1)]
+  const after = heldWork(queue, 2)
+  before.end()
+  await settle()
+  first.end()
+  await settle()
+  t.ok(after.hasBegun(), 'another account has the turn')
+  await sleep(30)
+  after.end()
+  await settle()
+  t.ok(second.hasBegun(), 'and what waited longer than for others was not refused')
+  second.end()
+})
 
 t.test('who goes away does not wait any more', async (t) => {
   const queue = new FairQueue({ ...limits, waitingOfAccountMax: 1 })

@@ -22,6 +22,7 @@ t.test('while one account writes slowly', async (t) => {
   const service = await startTestService(t, {
     ...{ DATABASE_CONNECTIONS: '2', ACCOUNT_WRITES: '1', ACCOUNT_WAITING: '1', WAITING: '2' },
   })
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
   const owner = new pg.Client({ connectionString: service.url })
   await owner.connect()
   t.teardown(() => owner.end())
@@ -95,8 +96,26 @@ t.test('while one account writes slowly', async (t) => {
     },
   )
 
+  await t.test('a body that arrives when too many wait is not read', async (t) => {
+    const [first, second] = [await service.newAccount(t), await service.newAccount(t)]
+    const arriving = await openRequest(service.app, path, {
+      authorization: `jwt ${first.token}`,
+      'content-length': '10',
+    })
+    arriving.write('{')
+    await everythingNow()
+    const release = await holdUp(second)
+    const others = post(first, 'A')
+    await waitForLock(owner, 2)
+    const waiting = post(first, 'B')
+    await everythingNow()
+    arriving.write('no JSON {')
+    expectRefused(t, await arriving.answer(), 429, 'too-many-requests')
+    await release()
+    t.strictSame([(await others).status, (await waiting).status], [201, 201])
+  })
+
   await t.test('a write whose client goes while it waits is not done', async (t) => {
-    await service.app.listen({ port: 0, host: '127.0.0.1' })
     const account = await service.newAccount(t)
     await owner.query('begin; lock table sales in share mode')
     const first = post(account, 'A')
