@@ -5,7 +5,7 @@ import { Connections, type Reply } from './connections.ts'
 export interface Outcome {
   goodput: number
   offered: number
-  /** How many were done. */
+  /** How many were done, those of the ramp among them. */
   done: number
   /** Answers by status; 0: the connection broke. */
   statuses: Record<number, number>
@@ -16,26 +16,37 @@ export interface Outcome {
 /** The next request to send. */
 export type Next = () => Buffer
 
-/** Some connections that send one request after the other: no more than the service can take. */
+/** How long a load goes on: until queues are as full as they get, and then while what is done is counted. */
+export interface Duration {
+  rampMs: number
+  ms: number
+}
+
+/** Some connections that send one request after the other. */
 export async function closedLoop(
   port: number,
   next: Next,
   connections: number,
-  ms: number,
+  { rampMs, ms }: Duration,
 ): Promise<Outcome> {
   const pool = new Connections(port)
   const replies: Reply[] = []
-  const until = performance.now() + ms
+  const inTime: Reply[] = []
+  const from = performance.now() + rampMs
+  const until = from + ms
   const worker = async () => {
-    while (performance.now() < until) replies.push(await pool.send(next()))
+    for (let now = 0; now < until; ) {
+      const reply = await pool.send(next())
+      now = performance.now()
+      replies.push(reply)
+      // What is answered later was not done in this time: of many connections it may be as much again.
+      if (now >= from && now < until) inTime.push(reply)
+    }
   }
   await Promise.all(Array.from({ length: connections }, worker))
   pool.close()
-  return outcome(replies, ms)
+  return { ...outcome(inTime, ms), done: served(replies).length }
 }
-
-/** Until queues are as full as they get, and everybody is connected. */
-const rampMs = 2000
 
 /**
  * So many requests a second, whether those before them are answered or not. Goodput is what is done after the ramp, and
@@ -45,7 +56,7 @@ export async function openLoop(
   port: number,
   next: Next,
   perSecond: number,
-  ms: number,
+  { rampMs, ms }: Duration,
 ): Promise<Outcome> {
   const pool = new Connections(port)
   const replies: Reply[] = []

@@ -1,10 +1,19 @@
-import { closedLoop, type Next, type Outcome, openLoop, percentile } from './goodput.ts'
+import {
+  closedLoop,
+  type Duration,
+  type Next,
+  type Outcome,
+  openLoop,
+  percentile,
+} from './goodput.ts'
 import type { Report } from './report.ts'
 import type { LoadedService } from './service.ts'
 import { openShop } from './shop.ts'
 
 const rounds = 3
-const roundMs = 2000
+/** Connections are made soon; queues of 500 bulk requests are full after some seconds. */
+const atPeak: Duration = { rampMs: 500, ms: 2000 }
+const overPeak: Duration = { rampMs: 8000, ms: 2000 }
 /** Connections at which the service has as much to do as it can. */
 const saturating = 16
 
@@ -14,20 +23,24 @@ const impatient = 1000
 /** What is left of the peak when four times as much is asked for, and what becomes of the rest. */
 export async function measureOverload(service: LoadedService, report: Report): Promise<void> {
   const shops = await Promise.all([1, 2, 3, 4].map(() => openShop(service)))
-  await measure('reads of 100 prices', taking(shops.map((shop) => shop.read(100))))
-  await measure('writes of 100 sales', taking(shops.map((shop) => shop.sales(100))))
+  for (const rows of [100, 1000]) {
+    await measure(`reads of ${rows} prices`, taking(shops.map((shop) => shop.read(rows))))
+    // Those that are under way together are of other sales.
+    const writes = Array.from({ length: 64 }, (_, i) => shops[i % 4]?.sales(rows) as Buffer)
+    await measure(`writes of ${rows} sales`, taking(writes))
+  }
 
   async function measure(name: string, next: Next): Promise<void> {
-    await closedLoop(service.port, next, saturating, roundMs)
+    await closedLoop(service.port, next, saturating, atPeak)
     const shares: number[] = []
     const sharesOfImpatient: number[] = []
     const costs: number[] = []
     const overloaded: Outcome[] = []
     for (let one = 0; one < rounds; one++) {
-      const peak = await costOf(() => closedLoop(service.port, next, saturating, roundMs))
-      const more = await costOf(() => openLoop(service.port, next, 4 * peak.goodput, roundMs))
+      const peak = await costOf(() => closedLoop(service.port, next, saturating, atPeak))
+      const more = await costOf(() => openLoop(service.port, next, 4 * peak.goodput, overPeak))
       shares.push(more.goodput / peak.goodput)
-      const storm = await closedLoop(service.port, next, impatient, roundMs)
+      const storm = await closedLoop(service.port, next, impatient, overPeak)
       sharesOfImpatient.push(storm.goodput / peak.goodput)
       costs.push(peak.cpuMsEach / more.cpuMsEach)
       overloaded.push(more)

@@ -3,18 +3,20 @@ import { Connections, type Reply } from './connections.ts'
 import type { LoadedService } from './service.ts'
 
 const salesPath = '/api/v1/sales_history/bulk_create_or_update/'
-const rowsOfList = 100
+const rowsOfList = 1000
+/** More products than these are added by a job. */
+const addedAtOnce = 100
 
 /** An account with a published list, and requests in its name. */
 export interface Shop {
   token: string
   /** Prices of so many rows. */
   read(rows: number): Buffer
-  /** So many sales; `padding` makes each longer. */
+  /** So many sales, new ones every time; `padding` makes each longer. */
   sales(rows: number, padding?: number): Buffer
 }
 
-/** Makes an account with a price list of a hundred products. */
+/** Makes an account with a price list of a thousand products. */
 export async function openShop(service: LoadedService): Promise<Shop> {
   const token = await service.newToken()
   const request = (path: string, body: unknown) =>
@@ -30,7 +32,10 @@ export async function openShop(service: LoadedService): Promise<Shop> {
   await post('/api/v1/price_list/bulk_create/', [
     { name: 'R', valid_from: '2026-01-01', valid_to: '2026-12-31' },
   ])
-  await post('/api/v1/prices/bulk_add_products/', { price_list_name: 'R', payload: products })
+  for (let from = 0; from < rowsOfList; from += addedAtOnce) {
+    const payload = products.slice(from, from + addedAtOnce)
+    await post('/api/v1/prices/bulk_add_products/', { price_list_name: 'R', payload })
+  }
   connections.close()
   return {
     token,
@@ -43,10 +48,12 @@ export async function openShop(service: LoadedService): Promise<Shop> {
   }
 }
 
+let salesMade = 0
+
 function sales(rows: number, padding: number): object[] {
   const text = 'x'.repeat(padding)
   return Array.from({ length: rows }, (_, i) => ({
-    ...{ transaction_id: `T${i}`, code: `P${i}`, quantity: '1', revenue: '2.5' },
+    ...{ transaction_id: `T${salesMade++}`, code: `P${i}`, quantity: '1', revenue: '2.5' },
     ...{ extension: text.slice(0, 200), client_code: `c${text.slice(200)}` },
   }))
 }
