@@ -79,7 +79,8 @@ export class FairQueue {
     this.#waiting++
     try {
       await new Promise<void>((start, refuse) => {
-        const waiter = { since: Date.now(), start, refuse }
+        const since = Date.now()
+        const waiter = { since, lookedAt: since, start, refuse }
         this.#lanes.wait(account, lane, waiter)
         onClose = () => this.#lanes.leave(account, lane, waiter, clientGone())
         client.once('close', onClose)
@@ -94,9 +95,10 @@ export class FairQueue {
 
   /** Ends a wait that is too long. */
   #lookAt(account: number, lane: Lane, waiter: Waiter): void {
-    const isOwnDoing = hasTurns(lane, waiter.since)
+    const isOwnDoing = hasTurns(lane, waiter.lookedAt)
+    waiter.lookedAt = Date.now()
     // The look may be a millisecond early; the next is as long away as the first was.
-    if (isOwnDoing && Date.now() - waiter.since + earlyMs < this.#limits.waitOwnMs) return
+    if (isOwnDoing && waiter.lookedAt - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing
       ? this.#tooMany(lane.waiting.length)
       : overloaded('The database is busy.', this.#seconds(this.#waiting))

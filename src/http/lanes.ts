@@ -1,6 +1,8 @@
 /** One who waits for a turn. */
 export interface Waiter {
   since: number
+  /** When it was last looked at whether this is too long. */
+  lookedAt: number
   start(): void
   refuse(reason: unknown): void
 }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { Problem } from '../../src/contract/problem.ts'
 import { FairQueue, type QueueLimits } from '../../src/http/fair-queue.ts'
@@ -138,21 +138,27 @@ t.test(
   },
 )
 
-t.test('an account that had a turn while one of its requests waits waits for itself', async (t) => {
-  const queue = new FairQueue({ ...limits, waitMs: 10 })
-  const before = heldWork(queue, 2)
+t.test('an account waits for itself as long as it gets turns', async (t) => {
+  mock.timers.enable({ apis: ['setInterval', 'Date'] })
+  t.teardown(() => mock.timers.reset())
+  const queue = new FairQueue({ ...limits, waitMs: 1000 })
+  const other = heldWork(queue, 2)
   const [first, second] = [heldWork(queue, 1), heldWork(queue, 1)]
-  const after = heldWork(queue, 2)
-  before.end()
+  const next = heldWork(queue, 2)
+  mock.timers.tick(500)
+  other.end()
   await settle()
   first.end()
   await settle()
-  t.ok(after.hasBegun(), 'another account has the turn')
-  await sleep(30)
-  after.end()
+  t.ok(next.hasBegun(), 'another account has the turn')
+  mock.timers.tick(500)
+  mock.timers.tick(999)
   await settle()
-  t.ok(second.hasBegun(), 'and what waited longer than for others was not refused')
-  second.end()
+  const isRefused = Promise.race([second.outcome, settle()])
+  t.equal(await isRefused, undefined, 'the account had a turn: the second one waits on')
+  mock.timers.tick(1)
+  expectRefused(t, await second.outcome, 'overloaded')
+  next.end()
 })
 
 t.test('who goes away does not wait any more', async (t) => {
