@@ -19,6 +19,6 @@ export async function hasRows(
   const isOfScope = Object.entries(scope).map(([column, id]) => sql`${sql.ref(column)} = ${id}`)
   const { rows } = await sql`
     select id from ${sql.table(table)} where ${sql.join(isOfScope, sql` and `)}
-    order by ${sql.join(Object.keys(scope).map(sql.ref))}, id limit 1`.execute(trx)
+    order by id limit 1`.execute(trx)
   return rows.length > 0
 }
