@@ -126,6 +126,21 @@ t.test('attributes of one code may stand in different rows of a file', async (t)
   t.match(first, { about: 'x', rank: 8, cost: 1.5 }, 'what the file leaves out stays')
 })
 
+t.test('a column is a key of its row and of no other object', async (t) => {
+  const account = await anAccount(t)
+  const send = (name: string) => {
+    const file = `name,client_code,price_list_code,price_line.a,${name}\nN,C,L,A,1\n`
+    return account.send('POST', agreements, file, { 'content-type': 'text/csv' })
+  }
+  for (const name of ['prices.__proto__', 'prices.__proto__.2026-11-27', 'price_line.__proto__'])
+    t.match(await send(name), { status: 400, body: { errors: [{ code: 'unknown_key' }] } }, name)
+  t.equal((await send('prices.constructor.2026-11-27')).status, 200)
+  t.same(Reflect.get({}, '2026-11-27'), undefined)
+  t.same(Reflect.get(Object, '2026-11-27'), undefined)
+  const [{ prices }] = (await account.get('/api/v1/agreement/')).body.results
+  t.equal(JSON.stringify(prices), '{"constructor":{"2026-11-27":1}}')
+})
+
 t.test('competitor prices without a schema are a conflict', async (t) => {
   const account = await service.newAccount(t)
   const file = 'competitor_name,competitor_price\nX,1\n'

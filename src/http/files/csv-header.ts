@@ -44,7 +44,8 @@ function put(row: Record<string, unknown>, path: readonly string[], value: unkno
     row[key] = value
     return
   }
-  row[key] ??= {}
+  // Every object has keys that it was not given, and `constructor` is one of them for all.
+  if (!Object.hasOwn(row, key)) row[key] = {}
   put(row[key] as Record<string, unknown>, rest, value)
 }
 
@@ -63,8 +64,9 @@ function findColumn(name: string, { schema, columns }: RowShape): Column | undef
 function findInner(name: string, schema: RowSchema): Column | undefined {
   const [, key = '', inner = ''] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
   const values = schema.properties?.[key]?.additionalProperties
-  if (key === 'extensions' || typeof values !== 'object' || inner === '__proto__') return undefined
+  if (key === 'extensions' || typeof values !== 'object') return undefined
   const [, outer, day] = /^(.+)\.(\d{4}-\d{2}-\d{2})$/s.exec(inner) ?? []
+  if ([inner, outer].includes('__proto__')) return undefined
   const days = values.additionalProperties
   if (outer !== undefined && day !== undefined && typeof days === 'object')
     return { path: [key, outer, day], read: cellReader(days), empty: undefined }
