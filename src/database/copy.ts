@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { nextTurn } from '../next-turn.ts'
@@ -71,12 +72,14 @@ export class CopyingClient extends pg.Client {
     })
     const stream = super.query(copyTo(select))
     // Whoever stops reading leaves rows on the way that nobody takes.
-    stream.once('close', () => stream.readableEnded || this.#abandon())
+    stream.once('close', () => stream.readableEnded || this.#abandon(stream))
     return { command: 'COPY', rows: [{ stream }] }
   }
 
-  #abandon(): void {
+  #abandon(copy: Readable): void {
     const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+    // It fails as its connection does, and nobody listens any more.
+    copy.on('error', () => undefined)
     stream.destroy()
   }
 }

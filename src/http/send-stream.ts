@@ -9,10 +9,9 @@ export function sendStream(
   reply: FastifyReply,
 ): FastifyReply {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  return reply
-    .code(status)
-    .headers(headers)
-    .type(contentType)
-    .send(Readable.from(open(gone.signal)))
+  const body = Readable.from(open(gone.signal))
+  // Who has gone before the answer begins says so no more.
+  if (reply.raw.destroyed) gone.abort()
+  else reply.raw.once('close', () => gone.abort())
+  return reply.code(status).headers(headers).type(contentType).send(body)
 }

@@ -52,7 +52,8 @@ export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Pro
       }
       const answer = new Stream('application/json; charset=utf-8', open)
       resolve(answer)
-      await finished(pieces)
+      // Pieces that nobody has begun to read leave the rows where they are.
+      await finished(pieces).finally(() => chunks.destroy())
     }).catch(reject)
   })
 }

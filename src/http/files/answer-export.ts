@@ -55,7 +55,9 @@ async function* textOf(
   await end(trx)
 }
 
+/** A connection that is broken has nothing to end, and is given back all the same. */
 async function end(trx: ControlledTransaction<DB>): Promise<void> {
   if (trx.isCommitted || trx.isRolledBack) return
-  await trx.rollback().execute()
+  const ended = trx.rollback().execute()
+  await ended.catch(() => undefined)
 }

@@ -9,28 +9,40 @@ type Row = Record<string, unknown>
  */
 export function rowsAsFile(result: unknown, body: unknown, mediaType: string): Stream {
   const payload = (body as { payload: Row[] }).payload
-  return new Stream(`${mediaType}; charset=utf-8`, async function* (gone) {
-    let line: ((row: object) => string) | undefined
-    for await (const rows of rowsIn(result, gone)) {
-      if (!line) {
-        const writer = rowWriter(mediaType, columnsOf(rows[0], payload))
-        line = writer.line
-        yield writer.header
-      }
-      yield rows.map(line).join('')
-    }
-  })
+  const write = (batches: Batches) => writeRows(batches, payload, mediaType)
+  return new Stream(`${mediaType}; charset=utf-8`, (gone) => write(batchesOf(result, gone)))
 }
 
-/** A stream of an array has whole rows in each piece, behind a bracket or a comma. At least one, maybe empty. */
-async function* rowsIn(result: unknown, gone: AbortSignal): AsyncGenerator<Row[]> {
-  if (!(result instanceof Stream)) {
-    yield result instanceof JsonText ? JSON.parse(result.text) : result
-    return
-  }
-  for await (const piece of result.open(gone)) {
+/** At least one, maybe empty. */
+type Batches = Iterable<Row[]> | AsyncIterable<Row[]>
+
+/** A stream is opened at once: it ends by itself when the client has gone, also one that has not begun to read. */
+function batchesOf(result: unknown, gone: AbortSignal): Batches {
+  if (result instanceof Stream) return rowsIn(result.open(gone))
+  return [result instanceof JsonText ? JSON.parse(result.text) : (result as Row[])]
+}
+
+/** A stream of an array has whole rows in each piece, behind a bracket or a comma. */
+async function* rowsIn(pieces: AsyncIterable<string>): AsyncGenerator<Row[]> {
+  for await (const piece of pieces) {
     const rows = piece.replace(/^[[,]/, '').replace(/\]$/, '')
     if (rows !== '') yield JSON.parse(`[${rows}]`)
+  }
+}
+
+async function* writeRows(
+  batches: Batches,
+  payload: Row[],
+  mediaType: string,
+): AsyncGenerator<string> {
+  let line: ((row: object) => string) | undefined
+  for await (const rows of batches) {
+    if (!line) {
+      const writer = rowWriter(mediaType, columnsOf(rows[0], payload))
+      line = writer.line
+      yield writer.header
+    }
+    yield rows.map(line).join('')
   }
 }
 
