@@ -283,7 +283,8 @@ export interface paths {
          * Set prices
          * @description Sets prices directly in the published version; the draft is not altered. Prices survive every later
          *     publication. A row that is not in the published list is an error. A list that is not published, or was not
-         *     made through this interface, is a conflict (409).
+         *     made through this interface, is a conflict (409). A call on a list with a job under way waits briefly for it,
+         *     else answers 503.
          *
          *     `price_dimension` is required when the list has more than one, `date` when it is a calendar list (and refused
          *     otherwise). The dates of a calendar list are the 365 days from its `valid_from`.
@@ -383,7 +384,8 @@ export interface paths {
          *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
          *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
          *     later publication and go with the row when it leaves the list. The rows of the list show them, and get_prices
-         *     when asked to (`include`). A row has at most 100 names; setting one more is an error (`length`).
+         *     when asked to (`include`). A row has at most 100 names; setting one more is an error (`length`). A call on a list
+         *     with a job under way waits briefly for it, else answers 503.
          *
          *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
          *     when written as JSON without white space. Inside arrays and objects `null` is kept; a number that a double

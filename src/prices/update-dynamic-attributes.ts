@@ -36,6 +36,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
     inAccount(async (trx) => {
       const list = await findNamedList(body, (by) => lockPriceList(trx, account, by))
       rejectUnmanaged(list)
+      await rejectBusy(trx, account, list.id)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
       await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
@@ -48,8 +49,6 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
         list,
         attributes.map(({ row }) => row),
       )
-      // A row may be on its way: a job that was accepted earlier has its turn first.
-      if (rowIds.includes(null)) await rejectBusy(trx, account, list.id)
       const byRow = await groupByRowId(attributes, rowIds, errors)
       await rejectTooManyNames(trx, list, byRow, errors)
       errors.reject()

@@ -18,6 +18,7 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
     inAccount(async (trx) => {
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)
+      await rejectBusy(trx, account, list.id)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
       await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
@@ -30,8 +31,6 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       const rowIds = await (isWritten
         ? setPrices(trx, list, byRow)
         : findPublishedRows(trx, list, rowsOf(byRow)))
-      // A row may be on its way: a job that was accepted earlier has its turn first.
-      if (rowIds.includes(null)) await rejectBusy(trx, account, list.id)
       rejectMissing(byRow, rowIds, errors)
       errors.reject()
       const ids = rowIds as number[]

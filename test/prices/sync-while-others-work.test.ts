@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { codes, type Row, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 
 const service = await startTestService(t)
@@ -61,6 +61,32 @@ t.test('a call waits while a job of the list is under way, else answers 503', as
   const waiting = sync(shop)
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
   t.equal((await waiting).body.added.length, 100, 'it goes on when the job has ended')
+})
+
+t.test('what sets something of a row waits for the jobs that may remove it', async (t) => {
+  const shop = await aShop(t, idle, { codes: codes(0, 101), countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const keys = codes(0, 101).map((code) => ({ code, country: 'UK' }))
+  for (const payload of [keys.slice(0, 100), keys.slice(100)]) await addProducts(shop, 'L', payload)
+  const set = (call: string, row: object) =>
+    shop.post(`/api/v1/prices/${call}/`, {
+      price_list_name: 'L',
+      payload: [{ ...keys[0], ...row }],
+    })
+  const attribute = { dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
+  const calls = () => [
+    set('bulk_update_prices', { price: 9 }),
+    set('bulk_update_dynamic_attributes', attribute),
+  ]
+  await shop.post(upsertPath, [{ ...keys[0], active: false }])
+  const { body: job } = await sync(shop)
+  for (const answer of await Promise.all(calls())) {
+    t.match(answer, { status: 503, body: { type: 'unavailable' } })
+    t.equal(answer.headers['retry-after'], '2')
+  }
+  const waiting = calls()
+  await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+  for (const answer of await Promise.all(waiting)) t.equal(answer.status, 201)
 })
 
 t.test('syncs of one list at the same moment go one after the other', async (t) => {
