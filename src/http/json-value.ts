@@ -1,4 +1,5 @@
 import { Problem } from '../contract/problem.ts'
+import { JsonScanner } from './json-scanner.ts'
 
 /** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite). */
 const inexactPossible = /[:[,\s-](?:[\d.]{16}|\d[\d.]*[eE])/
@@ -10,6 +11,21 @@ export function parseText(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/**
+ * The value of a short JSON text, a line or a cell, by the rules of a body: throws `malformed-body` for NUL, lone
+ * surrogates, `__proto__`, keys given twice and depth over 32; undefined for what is no JSON.
+ */
+export function parseShort(text: string): unknown {
+  const value = parseText(text)
+  if (typeof value !== 'object' && typeof value !== 'string') return value
+  const bytes = Buffer.from(text)
+  const scanner = new JsonScanner(bytes, Number.POSITIVE_INFINITY)
+  scanner.advance(bytes.length)
+  if (countMembers(value, text.includes('\\')) !== scanner.members)
+    throw malformed('An object has the same key twice.')
+  return value
 }
 
 /** Keeps a number only if reading it back gives the digits that were written. */

@@ -126,6 +126,42 @@ t.test('attributes of one code may stand in different rows of a file', async (t)
   t.match(first, { about: 'x', rank: 8, cost: 1.5 }, 'what the file leaves out stays')
 })
 
+t.test('JSON in a cell is held to the rules of a JSON body', async (t) => {
+  const account = await anAccount(t)
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const cells = {
+    '["\\u0000"]': /NUL/,
+    '["\\ud800"]': /lone surrogate/,
+    '{"a\\u0000":"b"}': /NUL/,
+    '{"a":1,"a":2}': /same key twice/,
+    '{"__proto__":1}': /__proto__/,
+    [deep]: /32/,
+    '"\\u0000"': /NUL/,
+  }
+  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
+  for (const [cell, message] of Object.entries(cells)) {
+    const files: [path: string, column: string, file: string][] = [
+      [
+        agreements,
+        'price_line',
+        `name,client_code,price_list_code,prices.p,price_line\nN,C,L,1,${quoted(cell)}\n`,
+      ],
+      [
+        promotions,
+        'product_filters',
+        `name,kind,value,valid_from,valid_to,product_filters\nP,amount,1,2026-01-01,2026-01-02,${quoted(cell)}\n`,
+      ],
+    ]
+    for (const [path, column, file] of files) {
+      const answer = await account.send('POST', path, file, { 'content-type': 'text/csv' })
+      t.match(answer, { status: 400 }, cell.slice(0, 50))
+      const [error] = answer.body.errors
+      t.match(error, { line: 2, pointer: '/0', code: 'malformed_row', message }, column)
+      t.match(error.message, new RegExp(`^${column}: `))
+    }
+  }
+})
+
 t.test('a column is a key of its row and of no other object', async (t) => {
   const account = await anAccount(t)
   const send = (name: string) => {

@@ -45,6 +45,9 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
     [['A,UK,__proto__,1'], [2, '/0/dynamic_attribute_name', 'not_allowed']],
     [[`A,UK,n,${'x'.repeat(5000)}`], [2, '/0/dynamic_attribute_value', 'length']],
     [['A,UK,n,'], [2, '/0/dynamic_attribute_value', 'required']],
+    [['A,UK,n,"""\\u0000"""'], [2, '/0', 'malformed_row']],
+    [['A,UK,n,"{""a"":1,""a"":2}"'], [2, '/0', 'malformed_row']],
+    [[`A,UK,n,${'['.repeat(20_000)}${']'.repeat(20_000)}`], [2, '/0', 'malformed_row']],
     [names, [102, '/100/dynamic_attribute_name', 'length']],
   ]
   for (const [rows, ...faults] of cases) {

@@ -1,5 +1,5 @@
 import type { RowSchema } from '../contract.ts'
-import { parseText } from '../json-value.ts'
+import { parseShort } from '../json-value.ts'
 
 /** Reads a cell that is not empty; what is no value of the type stays text, which the validator refuses. */
 export type ReadCell = (cell: string) => unknown
@@ -7,9 +7,9 @@ export type ReadCell = (cell: string) => unknown
 const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 const anyNumber = /^-?\d[\d.eE+-]*$/
 
-/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. */
+/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. Throws as `parseShort` does. */
 function parseCell(cell: string): unknown {
-  const values = parseText(`[${cell}]`) as unknown[] | undefined
+  const values = parseShort(`[${cell}]`) as unknown[] | undefined
   return values?.length === 1 ? values[0] : undefined
 }
 

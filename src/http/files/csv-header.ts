@@ -1,4 +1,4 @@
-import type { RequestError } from '../../contract/problem.ts'
+import { Problem, type RequestError } from '../../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
 import type { RowSchema } from '../contract.ts'
 import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
@@ -15,7 +15,7 @@ interface Column {
 
 /**
  * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
- * missing.
+ * missing; the reader throws a Problem for a row that a JSON body could not have.
  */
 export function readHeader(
   header: readonly string[],
@@ -31,10 +31,18 @@ export function readHeader(
     for (const [index, column] of columns.entries()) {
       const cell = fields[index] as string
       if (column === undefined || (cell === '' && column.empty === undefined)) continue
-      const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
-      put(row, column.path, value)
+      put(row, column.path, cell === '' ? column.empty : readValue(column, cell))
     }
     return row
+  }
+}
+
+function readValue({ path, read }: Column, cell: string): unknown {
+  try {
+    return read(unescapeFormula(cell))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    throw new Problem(error.type, `${path.join('.')}: ${error.message}`)
   }
 }
 

@@ -1,7 +1,8 @@
 import { pipeline, Readable } from 'node:stream'
 import { parse } from 'csv-parse'
+import { Problem } from '../../contract/problem.ts'
 import { readHeader } from './csv-header.ts'
-import { batchRows, type FileRow, type FileRows, type RowShape } from './feed-rows.ts'
+import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
@@ -23,14 +24,20 @@ export async function readCsv(
   const first = await records.next()
   if (first.done) throw malformedFile('The file is empty: its first line must name the columns.', 1)
   const header = first.value.record
-  const readRow = readHeader(header, shape)
-  return { header, batches: inBatches(records, header.length, readRow) }
+  const readFields = readHeader(header, shape)
+  const read = (fields: string[]) => {
+    if (fields.length === header.length) return readFields(fields)
+    throw new Problem(
+      'malformed-file',
+      `has ${fields.length} fields, the header has ${header.length}`,
+    )
+  }
+  return { header, batches: inBatches(records, read) }
 }
 
 async function* inBatches(
   records: AsyncIterable<CsvRecord>,
-  width: number,
-  readRow: (fields: string[]) => object,
+  read: (fields: string[]) => object,
 ): AsyncGenerator<FileRow[]> {
   let batch: FileRow[] = []
   let before = 1
@@ -40,11 +47,7 @@ async function* inBatches(
     before = info.lines
     countedTwice += ends.double
     const line = info.lines - countedTwice - ends.all
-    if (source.length === width) batch.push({ value: readRow(source), line, source })
-    else {
-      const fault = `has ${source.length} fields, the header has ${width}`
-      batch.push({ value: undefined, fault, line, source })
-    }
+    batch.push(readRow(source, line, () => read(source)))
     if (batch.length < batchRows) continue
     yield batch
     batch = []

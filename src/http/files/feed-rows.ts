@@ -1,4 +1,5 @@
 import type { FeedColumn } from '../../contract/feed.ts'
+import { Problem } from '../../contract/problem.ts'
 import type { RowSchema } from '../contract.ts'
 
 /** A row as the file has it: the fields of a CSV record or the text of an NDJSON line. */
@@ -12,6 +13,16 @@ export interface FileRow {
   /** The line on which it begins, from 1. */
   line: number
   source: RowSource
+}
+
+/** The row that `read` makes of a source. One for which it throws a Problem cannot be read. */
+export function readRow(source: RowSource, line: number, read: () => unknown): FileRow {
+  try {
+    return { value: read(), line, source }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { value: undefined, fault: error.message, line, source }
+  }
 }
 
 /** What the rows of a file may look like. */

@@ -1,7 +1,6 @@
 import { Problem } from '../../contract/problem.ts'
-import { JsonScanner } from '../json-scanner.ts'
-import { countMembers, parseText } from '../json-value.ts'
-import { batchRows, type FileRow, type FileRows, type RowShape } from './feed-rows.ts'
+import { parseShort } from '../json-value.ts'
+import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
 /** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
@@ -38,26 +37,15 @@ function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer;
   }
 }
 
+/** The rules of a JSON body, for one line. */
 function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
   const source = bytes.toString('utf8')
-  try {
-    return { value: withoutIgnored(parseLine(bytes, source), ignored), line, source }
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return { value: undefined, fault: error.message, line, source }
-  }
-}
-
-/** The rules of a JSON body, for one line. */
-function parseLine(bytes: Buffer, text: string): unknown {
-  if (bytes.length > lineBytesMax) throw unreadable(`is longer than ${lineBytesMax} bytes`)
-  const scanner = new JsonScanner(bytes, Number.POSITIVE_INFINITY)
-  scanner.advance(bytes.length)
-  const value = parseText(text)
-  if (value === undefined) throw unreadable('is not valid JSON')
-  if (countMembers(value, text.includes('\\')) !== scanner.members)
-    throw unreadable('has an object with the same key twice')
-  return value
+  return readRow(source, line, () => {
+    if (bytes.length > lineBytesMax) throw unreadable(`is longer than ${lineBytesMax} bytes`)
+    const value = parseShort(source)
+    if (value === undefined) throw unreadable('is not valid JSON')
+    return withoutIgnored(value, ignored)
+  })
 }
 
 function unreadable(message: string): Problem {
