@@ -44,13 +44,12 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
   return <T>(work: (trx: Trx) => Promise<T>) =>
     inAccount(async (trx): Promise<T> => {
       await lockKey(trx, request)
-      await deleteExpired(trx, request.account)
       const stored = await findAnswer(trx, request)
       if (stored) return stored as T
       const result = await work(trx)
       const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
       const text = body instanceof JsonText ? body.text : JSON.stringify(body)
-      await insertAnswer(trx, request, headers, text)
+      await storeAnswer(trx, request, headers, text)
       return new Answer(new JsonText(text), headers) as T
     })
 }
@@ -64,14 +63,6 @@ async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): 
   throw new Problem('idempotency-key-in-use', detail, { headers: { 'retry-after': '1' } })
 }
 
-async function deleteExpired(trx: Trx, account: number): Promise<void> {
-  await trx
-    .deleteFrom('idempotency_keys')
-    .where('account_id', '=', account)
-    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
-    .execute()
-}
-
 async function findAnswer(
   trx: Trx,
   request: IdempotentRequest,
@@ -82,6 +73,7 @@ async function findAnswer(
     .where('account_id', '=', request.account)
     .where('subject', '=', request.subject)
     .where('key', '=', request.key)
+    .where('created_at', '>=', sql<Date>`now() - interval '24 hours'`)
     .executeTakeFirst()
   if (!stored) return undefined
   if (stored.path !== request.path || !(await request.bodyHash()).equals(stored.body_hash)) {
@@ -93,18 +85,21 @@ async function findAnswer(
   return new Answer(new JsonText(stored.body), { ...headers, 'idempotent-replayed': 'true' })
 }
 
-async function insertAnswer(
+/** An answer under the same key has expired, or it would have been found. */
+async function storeAnswer(
   trx: Trx,
   { account, subject, key, path, bodyHash }: IdempotentRequest,
   headers: Record<string, string>,
   body: string,
 ): Promise<void> {
+  const answer = { path, body, body_hash: await bodyHash(), headers: JSON.stringify(headers) }
   await trx
     .insertInto('idempotency_keys')
-    .values({
-      ...{ account_id: account, subject, key, path, body },
-      body_hash: await bodyHash(),
-      headers: JSON.stringify(headers),
-    })
+    .values({ account_id: account, subject, key, ...answer })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'subject', 'key'])
+        .doUpdateSet({ ...answer, created_at: sql<Date>`now()` }),
+    )
     .execute()
 }

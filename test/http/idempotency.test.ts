@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { signToken } from '../../src/accounts/token.ts'
@@ -92,11 +96,39 @@ t.test('other body or other path: 422 and no change', async (t) => {
 t.test('expired: after 24 hours the key is new', async (t) => {
   const account = await service.newAccount(t)
   await send(account, 'k1', [sale('1')])
-  await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
+  const age = (interval: string) =>
+    query(service.url, `update idempotency_keys set created_at = now() - interval '${interval}'`)
+  await age('23 hours 59 minutes')
+  t.equal((await send(account, 'k1', [sale('1')])).headers['idempotent-replayed'], 'true')
+  await age('24 hours 1 minute')
   const response = await send(account, 'k1', [sale('2')])
   t.equal(response.status, 201)
   t.equal(response.headers['idempotent-replayed'], undefined)
   t.equal(await salesOf(account), 2)
+  const again = await send(account, 'k1', [sale('2')])
+  t.equal(again.headers['idempotent-replayed'], 'true', 'and is kept again')
+})
+
+t.test('expired keys hold up no other request while a file arrives', async (t) => {
+  const account = await service.newAccount(t)
+  await send(account, 'old', [sale('1')])
+  await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
+  await service.app.listen({ port: 0 })
+  const { port } = service.app.server.address() as AddressInfo
+  const headers = {
+    ...{ authorization: `jwt ${account.token}`, 'content-type': 'text/csv' },
+    'idempotency-key': 'file',
+  }
+  const file = request({ port, path, method: 'POST', headers })
+  const rows = Array.from({ length: 5000 }, (_, index) => `F${index},A,,1,1\n`)
+  file.write(`transaction_id,code,extension,quantity,revenue\n${rows.join('')}`)
+  while ((await service.feedsUnderWay()) === 0) await sleep(20)
+  for (const key of ['old', 'new'])
+    t.equal((await send(account, key, [sale(key)])).status, 201, key)
+  const answered = once(file, 'response')
+  file.end()
+  const [{ statusCode }] = await answered
+  t.equal(statusCode, 201)
 })
 
 t.test('other account: the same key is another key', async (t) => {

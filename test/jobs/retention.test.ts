@@ -48,6 +48,24 @@ t.test('a job that has not ended stays, however old it is', async (t) => {
   t.equal((await shop.get(`/api/v1/jobs/${job.id}/`)).status, 200)
 })
 
+t.test('idempotency keys are removed after 24 hours, in all accounts', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  for (const key of ['old', 'recent']) {
+    const account = await idle.newAccount(t)
+    await account.send('POST', '/api/v1/sales_history/bulk_create_or_update', [], {
+      'idempotency-key': key,
+    })
+  }
+  await select(
+    idle.url,
+    `update idempotency_keys
+     set created_at = now() - case key when 'old' then interval '1441 minutes' else interval '1439 minutes' end`,
+  )
+  const removed = await select(idle.url, 'select delete_expired_keys()::int as removed')
+  t.strictSame(removed, [{ removed: 1 }])
+  t.strictSame(await select(idle.url, 'select key from idempotency_keys'), [{ key: 'recent' }])
+})
+
 t.test('it is scheduled every hour', async (t) => {
   const schedules = await select(service.url, 'select name, cron from pgboss.schedule')
   t.strictSame(schedules, [{ name: retentionQueue, cron: '17 * * * *' }])
