@@ -1,10 +1,13 @@
 import { Problem } from '../contract/problem.ts'
 import { JsonScanner } from './json-scanner.ts'
 
-/** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite). */
-const inexactPossible = /[:[,\s-](?:[\d.]{16}|\d[\d.]*[eE])/
+/** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite), or -0. */
+const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.\d]))/
 
-/** JSON.parse that makes a number infinite that a double cannot hold as written; undefined for what is no JSON. */
+/**
+ * JSON.parse that makes a number infinite that a double cannot hold as written, and -0 the 0 that it is read back as;
+ * undefined for what is no JSON.
+ */
 export function parseText(text: string): unknown {
   try {
     return inexactPossible.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text)
@@ -31,7 +34,7 @@ export function parseShort(text: string): unknown {
 /** Keeps a number only if reading it back gives the digits that were written. */
 function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value
-  if (significantDigits(context.source) === significantDigits(String(value))) return value
+  if (significantDigits(context.source) === significantDigits(String(value))) return value + 0
   return value < 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 

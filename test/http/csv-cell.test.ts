@@ -43,6 +43,7 @@ t.test(
       ['string', 'TRUE', 'TRUE'],
       ['number', '2.50', 2.5],
       ['number', '-1', -1],
+      ['number', '-0.00', 0],
       ['number', '1E+05', 100000],
       ['number', '999999999999999', 999999999999999],
       ['number', '0.1234567890123456789', Number.POSITIVE_INFINITY],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { Problem } from '../../src/contract/problem.ts'
 import { parseJson } from '../../src/http/json-body.ts'
@@ -180,7 +181,7 @@ t.test('a number that a double cannot hold as it was written is no number', asyn
   }
   const exact = [
     '9007199254740991',
-    '-0',
+    '-0.5',
     '0e10',
     '1e22',
     '100000000000000000000',
@@ -191,6 +192,17 @@ t.test('a number that a double cannot hold as it was written is no number', asyn
   for (const text of exact) {
     t.equal(((await parseJson(Buffer.from(`[${text}]`))) as number[])[0], Number(text), text)
   }
+})
+
+t.test('-0 is the 0 that it is read back as', async (t) => {
+  for (const text of ['-0', '-0.00', '-0e5', '-0.0E-3']) {
+    for (const body of [`[${text}]`, `[1, ${text} ]`, `{"a": ${text}}`, `{"a":[1,${text}\n]}`]) {
+      const value = await parseJson(Buffer.from(body))
+      t.strictSame(value, JSON.parse(body.replace(text, '0')), body)
+      t.notOk(isDeepStrictEqual(value, JSON.parse(body)), body)
+    }
+  }
+  t.same(await parseJson(Buffer.from('["-0", "a:-0", -0.05]')), ['-0', 'a:-0', -0.05])
 })
 
 t.test('a long array is read in slices as it would be at once', async (t) => {

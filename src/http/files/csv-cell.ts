@@ -15,7 +15,8 @@ function parseCell(cell: string): unknown {
 
 const readText: ReadCell = (cell) => cell
 const readNumber: ReadCell = (cell) => {
-  if (plainNumber.test(cell)) return Number(cell)
+  // -0 is 0.
+  if (plainNumber.test(cell)) return Number(cell) + 0
   return anyNumber.test(cell) ? (parseCell(cell) ?? cell) : cell
 }
 /** Spreadsheets write TRUE. */
