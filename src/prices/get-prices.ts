@@ -7,6 +7,7 @@ import { knownPricings, loadPricing, pricingKey } from './pricing.ts'
 import { PricingChanged } from './pricing-changes.ts'
 import { type Read, readPrices } from './read-prices.ts'
 import { promotionNames, rejectUnknownPromotions } from './row-promotions.ts'
+import { readWantedRows } from './wanted-rows.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (
@@ -22,7 +23,11 @@ export const getPrices: Handler<'getPrices'> = async (
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, body)
-    await rejectUnknownPromotions(trx, account, body.payload, errors)
+    const sound = errors.sound(body.payload)
+    await rejectUnknownPromotions(trx, account, sound, errors)
+    // Nothing is read for a faulty request; what else is wrong with its rows is said, too.
+    if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
+    errors.reject()
     const found = await readPrices(trx, pricing, { body, rowsMax, errors, openBeside })
     if (!found) throw errors.problem()
     known.add(key, pricing)

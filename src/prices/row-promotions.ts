@@ -1,3 +1,4 @@
+import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -14,14 +15,13 @@ export function promotionNames(payload: readonly Row[]): string[] {
 export async function rejectUnknownPromotions(
   trx: Trx,
   account: number,
-  payload: readonly Row[],
+  rows: readonly Positioned<Row>[],
   errors: RowErrors,
 ): Promise<void> {
-  const sound = errors.sound(payload)
-  const names = promotionNames(sound.map(({ row }) => row))
+  const names = promotionNames(rows.map(({ row }) => row))
   if (names.length === 0) return
   const known = await findPromotionNames(trx, account, names)
-  for (const { row, position } of sound) {
+  for (const { row, position } of rows) {
     if (row.promotion !== undefined && !known.has(row.promotion))
       errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
   }

@@ -4,7 +4,6 @@ import { readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Handler } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
@@ -22,6 +21,7 @@ import {
   fixedKeys,
   rejectFaultyAttribute,
 } from './dynamic-attributes.ts'
+import { rejectMissing } from './missing-rows.ts'
 import { findNamedList } from './payload.ts'
 import { findPublishedRows, type RowIds } from './write-prices.ts'
 
@@ -44,12 +44,10 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
       const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
-      const rowIds = await findPublishedRows(
-        trx,
-        list,
-        attributes.map(({ row }) => row),
-      )
-      const byRow = await groupByRowId(attributes, rowIds, errors)
+      const rows = attributes.map(({ row }) => row)
+      const rowIds = await findPublishedRows(trx, list, rows)
+      rejectMissing(keyed, rows, rowIds, errors)
+      const byRow = await groupByRowId(attributes, rowIds)
       await rejectTooManyNames(trx, list, byRow, errors)
       errors.reject()
       await mergeAttributes(trx, list, byRow)
@@ -57,21 +55,19 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
     }),
   )
 
-/** The attributes of each published row, all in payload order; names those whose row is not there. */
+/** The attributes of each published row, all in payload order. */
 async function groupByRowId(
   attributes: Positioned<Attribute>[],
   rowIds: RowIds,
-  errors: RowErrors,
 ): Promise<AttributesByRow> {
   const byRow: AttributesByRow = new Map()
   const placed = attributes.map((attribute, index) => ({ ...attribute, rowId: rowIds[index] }))
   const inPayloadOrder = await sortInTurns(placed, (a, b) => a.position - b.position)
   await mapInTurns(inPayloadOrder, (attribute) => {
-    const { rowId, position } = attribute
+    const { rowId } = attribute
     const present = rowId && byRow.get(rowId)
     if (present) present.push(attribute)
     else if (rowId) byRow.set(rowId, [attribute])
-    else errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
   })
   return byRow
 }

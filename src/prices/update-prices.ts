@@ -2,13 +2,13 @@ import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
-import { type CellsByRow, cellsOf, groupByRow, inPayloadOrder, rowsOf } from './cells.ts'
+import { groupByRow, inPayloadOrder, rowsOf } from './cells.ts'
+import { rejectMissing } from './missing-rows.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { setDays } from './write-days.ts'
-import { findPublishedRows, type RowIds, setPrices } from './write-prices.ts'
+import { findPublishedRows, setPrices } from './write-prices.ts'
 
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
@@ -31,18 +31,10 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       const rowIds = await (isWritten
         ? setPrices(trx, list, byRow)
         : findPublishedRows(trx, list, rowsOf(byRow)))
-      rejectMissing(byRow, rowIds, errors)
+      rejectMissing(keyed, rowsOf(byRow), rowIds, errors)
       errors.reject()
       const ids = rowIds as number[]
       if (list.is_calendar) await setDays(trx, list, byRow, ids)
       return inPayloadOrder(byRow, ids)
     }),
   )
-
-function rejectMissing(byRow: CellsByRow, ids: RowIds, errors: RowErrors): void {
-  for (const [row, id] of ids.entries()) {
-    if (id !== null) continue
-    for (const { position } of cellsOf(byRow, row))
-      errors.add(position, 'code', 'row_not_in_list', 'this row is not in the published list')
-  }
-}

@@ -293,8 +293,9 @@ t.test('a row that is not in the published list is an error', async (t) => {
     { code: 'X', country: 'UK', price: 1 },
     { code: 'a', country: 'UK', price: 1 },
     { code: 'A ', country: 'UK', price: 1 },
+    { code: 'X', country: 'UK', price: 1 },
   ]
-  const missing = [1, 2, 3, 4].map((row) => `/payload/${row}/code row_not_in_list`)
+  const missing = [1, 2, 3, 4, 5].map((row) => `/payload/${row}/code row_not_in_list`)
   expectFaults(t, await update(payload), missing)
   t.equal((await rowsOf(shop, list))[0].prices.price, 0)
 })
