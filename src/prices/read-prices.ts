@@ -45,7 +45,7 @@ export async function readPrices(
   }
   const priceOf = promotedPrices(pricing.promotions)
   const write = priceRowWriter({ list: pricing.list, columns: pricing.columns, include, priceOf })
-  const isPlain = !pricing.list.is_calendar && !Object.values(extras).includes(true)
+  const isPlain = !Object.values(extras).includes(true)
   const written = isPlain ? await readPlainRows(trx, pricing, read, write) : undefined
   return written ? inPieces(written) : readOtherRows(trx, pricing, read, { extras, write })
 }

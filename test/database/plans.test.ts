@@ -161,6 +161,7 @@ const listKeys = await keysOf(listId)
 const countryKeys = listKeys.filter(({ country }) => country === listKeys[0]?.country)
 const calendarKeys = await keysOf(calendarId)
 const days = calendarKeys.map((key) => ({ ...key, date: '2026-05-05' }))
+const someDays = days.map((key, index) => (index % 2 ? key : { ...key, date: '2026-06-06' }))
 const priced = (rows: object[]) => rows.map((row) => ({ ...row, price: 2 }))
 const codes = Array.from({ length: 50 }, (_, index) => `P${index + 100}`)
 
@@ -173,7 +174,8 @@ const calls: [name: string, path: string, body: unknown, method?: string][] = [
     '/api/v1/prices/get_prices/',
     { ...list, payload: [{ attributes: { brand: 'B7' } }], include: ['margin'] },
   ],
-  ['get_prices of a calendar', '/api/v1/prices/get_prices/', { ...calendar, payload: days }],
+  ['get_prices of a day', '/api/v1/prices/get_prices/', { ...calendar, payload: days }],
+  ['get_prices of days', '/api/v1/prices/get_prices/', { ...calendar, payload: someDays }],
   [
     'bulk_update_prices',
     '/api/v1/prices/bulk_update_prices/',

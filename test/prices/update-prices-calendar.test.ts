@@ -36,6 +36,8 @@ t.test('each day has its price, 0 until one is set, also over the end of a year'
   t.strictSame(await read(...days.map((date) => ({ ...b, date }))), [0, 0, 0, 0, 0, 0])
   t.strictSame(await read({ ...a, date: '2026-07-02' }, { ...b, date: '2026-07-02' }), [0, 9])
   t.strictSame(await read({ country: 'UK', date: '2026-07-31' }), [1.01, 0], 'with a wildcard')
+  const absent = { code: 'absent', country: 'UK', date: '2026-07-02' }
+  t.strictSame(await read(absent, { ...b, date: '2026-07-02' }), [9], 'without what is not there')
 })
 
 t.test('a later update leaves the other days of the month as they were', async (t) => {
@@ -174,8 +176,17 @@ t.test('a date is required, a real day, and only a string', async (t) => {
     '/payload/5/date type',
     '/payload/7/price_dimension required',
   ])
-  const read = await shop.post('/api/v1/prices/get_prices/', { price_list_name: 'L', payload: [a] })
-  expectFaults(t, read, ['/payload/0/price_dimension required', '/payload/0/date required'])
+  const read = await shop.post('/api/v1/prices/get_prices/', {
+    price_list_name: 'L',
+    payload: [a, { ...a, promotion: 'none' }],
+  })
+  expectFaults(t, read, [
+    '/payload/0/price_dimension required',
+    '/payload/0/date required',
+    '/payload/1/promotion unknown_promotion',
+    '/payload/1/price_dimension required',
+    '/payload/1/date required',
+  ])
 })
 
 t.test('prices of days survive a later publication', async (t) => {
