@@ -59,11 +59,17 @@ export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
 }
 
 /** SQL that joins the staged rows `f` with the published rows `r` of the list. */
-export function joinPublished({ account_id, id }: PriceList): RawBuilder<unknown> {
-  return sql`
-    join price_lists l on l.account_id = ${account_id} and l.id = ${id}
-    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id}
-      and r.code = f.code and r.extension_key = f.extension_key and ${isPublished}`
+export function joinPublished(list: PriceList): RawBuilder<unknown> {
+  return sql`join ${publishedRows(list)} using (code, extension_key)`
+}
+
+function publishedRows({ account_id, id }: PriceList): RawBuilder<unknown> {
+  return sql`(
+    select r.id, r.code, r.extension_key, r.dynamic_attributes
+    from price_lists l
+    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and ${isPublished}
+    where l.account_id = ${account_id} and l.id = ${id}
+  ) as r`
 }
 
 /**
@@ -76,10 +82,13 @@ export async function findMissingRows(
   job: number | undefined,
 ): Promise<StagedFault[]> {
   await lockPriceList(trx, list.account_id, { id: list.id })
+  // An anti join: 2 seconds for a million rows. `not in` compares each with all others once Postgres expects more than
+  // fit its memory, and is not done after 20.
   const { rows } = await sql<{ position: number; line: number }>`
-    select position, line from pg_temp.feed
-    where position not in (select f.position from pg_temp.feed f ${joinPublished(list)})
-    order by position`.execute(trx)
+    select f.position, f.line
+    from pg_temp.feed f
+    left join ${publishedRows(list)} using (code, extension_key)
+    where r.code is null order by f.position`.execute(trx)
   if (rows.length > 0) await rejectBefore(trx, list.account_id, list.id, job)
   const message = 'this row is not in the published list'
   return rows.map((row) => ({ ...row, field: 'code', code: 'row_not_in_list', message }))

@@ -8,6 +8,7 @@ export interface Statement {
 }
 
 let recorded: Statement[] | undefined
+let staged: Promise<PlanNode>[] | undefined
 const query = pg.Client.prototype.query
 // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
 pg.Client.prototype.query = function (this: pg.Client, ...args: any[]): any {
@@ -17,9 +18,14 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: any[]): any {
     /^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') &&
     !/pgboss|pg_listening_channels/.test(text)
   )
-    recorded?.push({ text, values: values ?? config.values ?? [] })
+    note(this, { text, values: values ?? config.values ?? [] })
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   return (query as any).apply(this, args)
+}
+
+function note(client: pg.Client, statement: Statement): void {
+  recorded?.push(statement)
+  if (statement.text.includes('pg_temp.feed')) staged?.push(explain(client, statement))
 }
 
 /** The statements that some work sends to Postgres from this process. */
@@ -32,6 +38,16 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
   return statements
 }
 
+/** The plans of the statements about staged rows that some work sends, made where they run: no other connection has them. */
+export async function plansOfStaged(work: () => Promise<unknown>): Promise<PlanNode[]> {
+  const plans: Promise<PlanNode>[] = []
+  staged = plans
+  await work().finally(() => {
+    staged = undefined
+  })
+  return Promise.all(plans)
+}
+
 /** A node of a plan. */
 export interface PlanNode {
   'Node Type': string
@@ -39,6 +55,9 @@ export interface PlanNode {
   'Index Name'?: string
   'Index Cond'?: string
   Filter?: string
+  'Plan Rows': number
+  'Parent Relationship'?: string
+  'Subplan Name'?: string
   Plans?: PlanNode[]
 }
 
@@ -54,14 +73,21 @@ export async function openPlanner(url: string): Promise<pg.Client> {
 export async function planOf(
   planner: pg.Client,
   account: number,
-  { text, values }: Statement,
+  statement: Statement,
 ): Promise<PlanNode[]> {
   await planner.query(`begin; set local app.account = '${account}'`)
-  const { rows } = await planner.query(`explain (format json) ${text}`, values)
+  const plan = await explain(planner, statement)
   await planner.query('rollback')
-  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+  return nodesOf(plan)
 }
 
-function nodesOf(node: PlanNode): PlanNode[] {
+async function explain(client: pg.Client, { text, values }: Statement): Promise<PlanNode> {
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  const { rows } = await (query as any).call(client, `explain (format json) ${text}`, values)
+  return rows[0]['QUERY PLAN'][0].Plan
+}
+
+/** A node of a plan and all below it. */
+export function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 }
