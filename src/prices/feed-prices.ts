@@ -5,7 +5,6 @@ import type { Feed } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { analyzeLoaded } from '../database/statistics.ts'
 import { daysInChunk } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { exactPrice } from './cells.ts'
@@ -19,6 +18,7 @@ import {
   joinPublished,
 } from './staged-rows.ts'
 import { fixedKeys } from './update-prices.ts'
+import { mergeMonths } from './write-days.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {
@@ -110,18 +110,4 @@ async function mergePrices(trx: Trx, list: PriceList, input: RawBuilder<unknown>
     trx,
   )
   return Number(numAffectedRows)
-}
-
-/** Sets the prices of `input` (row_id, dimension, month, prices by day, null where a price stays). */
-async function mergeMonths(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<void> {
-  const { numAffectedRows } = await sql`
-    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
-    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
-    order by row_id, dimension, month
-    on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = (
-      select array_agg(coalesce(given, kept) order by day)
-      from unnest(excluded.prices, present.prices) with ordinality as merged (given, kept, day)
-    )`.execute(trx)
-  const load = { column: 'price_list_id', value: list.id, rows: Number(numAffectedRows) } as const
-  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { mapInTurns } from '../contract/in-turns.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
@@ -17,7 +17,15 @@ export async function setDays(
   rowIds: number[],
 ): Promise<void> {
   const chunks = await mapInTurns(rowIds, (id, row) => chunksOf(list, cellsOf(byRow, row), id))
-  const input = await inputRows(trx, chunkColumns, chunks.flat())
+  await mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
+}
+
+/** Sets the prices of `input` (row_id, dimension, month, prices by day, null where a price stays). */
+export async function mergeMonths(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+): Promise<void> {
   const { numAffectedRows } = await sql`
     insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
     select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
