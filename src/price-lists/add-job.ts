@@ -5,7 +5,7 @@ import { type Attempt, inAttempt, inPartOfAttempt, type JobRow } from '../jobs/a
 import { endDone } from '../jobs/end-job.ts'
 import { findProductIds, setRowIds } from '../jobs/progress.ts'
 import type { RunJob } from '../jobs/run-job.ts'
-import { addDraftRows, addNewDraftRows, analyzeRows } from './draft-rows.ts'
+import { addDraftRowsWithIds, addNewDraftRows, analyzeRows } from './draft-rows.ts'
 import { chunkRows, publish } from './publication.ts'
 import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 
@@ -15,7 +15,7 @@ export const runAddProducts: RunJob = async (attempt, job) => {
   const scope = { account_id: account, price_list_id: listIdOf(job) }
   // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
   const add = (await inAccount(db, account, (trx) => hasRows(trx, 'price_list_rows', scope)))
-    ? addDraftRows
+    ? addDraftRowsWithIds
     : addNewDraftRows
   let analyzing: Promise<void> | undefined
   for (let from = job.finished; from < job.total; from += chunkRows) {
@@ -43,7 +43,7 @@ const partRows = chunkRows / 2
 async function addChunk(
   attempt: Attempt,
   { from, until }: Range,
-  add: typeof addDraftRows,
+  add: typeof addDraftRowsWithIds,
 ): Promise<void> {
   const half = Math.min(from + partRows, until)
   const parts = [{ from, until: half }, ...(half < until ? [{ from: half, until }] : [])]

@@ -6,37 +6,58 @@ import type { PriceList } from './queries.ts'
 
 /**
  * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices, also when the
- * draft has lost it since the last publication. Answers the ids of the rows in the order of the products.
+ * draft has lost it since the last publication.
  */
-export async function addDraftRows(
+export async function addDraftRows(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
+  if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
+  await sql`${insertFrom(list, productIds)} ${orReturn(list)}`.execute(trx)
+}
+
+/** `addDraftRows` that answers the ids of the rows in the order of the products. */
+export async function addDraftRowsWithIds(
   trx: Trx,
   list: PriceList,
   productIds: IdsText,
 ): Promise<IdsText> {
   if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
-  const isNew = sql`present.removed_version <= ${list.version}`
-  const added = await insertRows(
-    trx,
-    list,
-    productIds,
-    sql`
-      on conflict (account_id, price_list_id, code, extension_key) do update set
-        added_version = case when ${isNew} then excluded.added_version else present.added_version end,
-        prices = case when ${isNew} then excluded.prices else present.prices end,
-        dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
-        removed_version = null
-      where present.removed_version is not null`,
-  )
+  const added = await insertRows(trx, list, productIds, orReturn(list))
   return added.isComplete ? added.ids : findRowIds(trx, list, productIds)
 }
 
-/** `addDraftRows` for products that are new to the list: a look at each key would cost a sixth of the time. */
+/** `addDraftRowsWithIds` for products that are new to the list: a look at each key would cost a sixth of the time. */
 export async function addNewDraftRows(
   trx: Trx,
   list: PriceList,
   productIds: IdsText,
 ): Promise<IdsText> {
   return (await insertRows(trx, list, productIds, sql``)).ids
+}
+
+/** What becomes of a product that the list has: a row that was removed is there again. */
+function orReturn({ version }: PriceList): RawBuilder<unknown> {
+  const isNew = sql`present.removed_version <= ${version}`
+  return sql`
+    on conflict (account_id, price_list_id, code, extension_key) do update set
+      added_version = case when ${isNew} then excluded.added_version else present.added_version end,
+      prices = case when ${isNew} then excluded.prices else present.prices end,
+      dynamic_attributes = case when ${isNew} then null else present.dynamic_attributes end,
+      removed_version = null
+    where present.removed_version is not null`
+}
+
+/** SQL that writes the rows of products in the order of their keys, up to what becomes of those that are there. */
+function insertFrom(list: PriceList, productIds: IdsText): RawBuilder<unknown> {
+  return sql`
+    with source as materialized (
+      select id, code, extensions, extension_key from products
+      where account_id = ${list.account_id} and id = any(${productIds}::bigint[])
+      order by code, extension_key
+    )
+    insert into price_list_rows as present
+      (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+    select ${list.account_id}, ${list.id}, id, code, extensions, extension_key,
+      array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
+    from source`
 }
 
 /** Answers the rows that were written, in the order of the products; not complete: some were there. */
@@ -47,16 +68,8 @@ async function insertRows(
   onConflict: RawBuilder<unknown>,
 ): Promise<{ ids: IdsText; isComplete: boolean }> {
   const { rows } = await sql<{ ids: IdsText; isComplete: boolean }>`
-    with source as materialized (
-      select id, code, extensions, extension_key from products
-      where account_id = ${list.account_id} and id = any(${productIds}::bigint[])
-      order by code, extension_key
-    ), added as (
-      insert into price_list_rows as present
-        (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
-      select ${list.account_id}, ${list.id}, id, code, extensions, extension_key,
-        array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
-      from source ${onConflict}
+    with added as (
+      ${insertFrom(list, productIds)} ${onConflict}
       returning id, product_id
     )
     select coalesce(array_agg(added.id order by position), '{}')::text as ids,

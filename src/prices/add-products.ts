@@ -10,7 +10,7 @@ import { type OpenBeside, onTwoConnections } from '../database/on-two-connection
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
-import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
+import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { positionedKeyColumns } from './key-input.ts'
@@ -46,7 +46,7 @@ export const addProducts: Handler<'addProducts'> = (
   )
 
 async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promise<number[]> {
-  const rowIds = await addDraftRows(trx, list, productIds)
+  const rowIds = await addDraftRowsWithIds(trx, list, productIds)
   await analyzeRows(trx, list, atOnceMax)
   await publish(trx, list)
   return rowIds.slice(1, -1).split(',').map(Number)
