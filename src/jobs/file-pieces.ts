@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
+import { carriageReturn, countOf, newline } from '../contract/line-ends.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { type Attempt, type CurrentJob, inAttempt, type JobRow } from './attempt.ts'
@@ -127,9 +128,6 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (filled > 0) yield piece.subarray(0, filled)
 }
 
-const newline = 0x0a
-const carriageReturn = 0x0d
-
 /** Counts lines without reading what is in them. */
 class LineCount {
   #newlines = 0
@@ -146,10 +144,4 @@ class LineCount {
     const isEnded = [undefined, newline, carriageReturn].includes(this.#last)
     return Math.max(this.#newlines, this.#carriageReturns) + (isEnded ? 0 : 1)
   }
-}
-
-function countOf(bytes: Buffer, byte: number): number {
-  let count = 0
-  for (let at = bytes.indexOf(byte); at !== -1; at = bytes.indexOf(byte, at + 1)) count++
-  return count
 }

@@ -40,5 +40,8 @@ export interface FileRows {
   batches: AsyncIterable<FileRow[]>
 }
 
+/** A column or key that a file may have beside those of its operation: refused files come back with it. */
+export const errorColumn = 'error'
+
 /** Validated and copied in about 10 ms; then other requests get their turn. */
 export const batchRows = 1000

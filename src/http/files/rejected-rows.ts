@@ -8,9 +8,7 @@ import type { StagedFault } from '../../contract/feed.ts'
 import { Stream } from '../../contract/operation.ts'
 import type { RequestError } from '../../contract/problem.ts'
 import { csvLine } from './csv-text.ts'
-import type { FileRow, RowSource } from './feed-rows.ts'
-
-const errorColumn = 'error'
+import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
 
 /** Faults found at the end that find their row again; far more than anyone corrects by hand. */
 const lateMax = 100_000

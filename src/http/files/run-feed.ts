@@ -10,7 +10,7 @@ import { collectRowErrors } from '../shape-errors.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { readCsv } from './csv-rows.ts'
 import { FeedErrors } from './feed-errors.ts'
-import type { FileRow, FileRows } from './feed-rows.ts'
+import { errorColumn, type FileRow, type FileRows } from './feed-rows.ts'
 import { readNdjson } from './ndjson-rows.ts'
 import type { RejectedRows } from './rejected-rows.ts'
 import { textBlocks } from './text-blocks.ts'
@@ -36,9 +36,6 @@ export interface FeedRun {
   /** Takes all rows with what is wrong with them, for those who want their file back. */
   rejected: RejectedRows | undefined
 }
-
-/** Columns and keys that a file may have beside those of its operation: refused files come back with it. */
-const errorColumn = 'error'
 
 /**
  * Reads a file into a table of the transaction, a thousand rows at a time, and writes it whole when no row is bad. Throws

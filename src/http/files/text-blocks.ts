@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer'
+import { carriageReturn, countOf, newline } from '../../contract/line-ends.ts'
 import { malformedFile } from './malformed-file.ts'
 
 /** Far more than a row of the contract can have; a file without line ends is not gathered whole. */
 export const lineBytesMax = 1024 * 1024
 
-const newline = 0x0a
-const carriageReturn = 0x0d
 const lineEnd = /\r\n|\r|\n/
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
@@ -69,10 +68,4 @@ function isReadable(bytes: Buffer): boolean {
 function countLines(bytes: Buffer): number {
   if (!bytes.includes(carriageReturn)) return countOf(bytes, newline)
   return bytes.toString('latin1').split(lineEnd).length - 1
-}
-
-function countOf(bytes: Buffer, byte: number): number {
-  let count = 0
-  for (let at = bytes.indexOf(byte); at !== -1; at = bytes.indexOf(byte, at + 1)) count++
-  return count
 }
