@@ -34,7 +34,7 @@ export const feedAgreements: Feed<'upsertAgreements'> = async (trx, { account })
     errors.sound(rows).map(withKey),
   write: async ({ input, count }) => {
     const created = await upsertAgreementRows(trx, account, input)
-    return { created, updated: count - created }
+    return { created, updated: (await count()) - created }
   },
 })
 

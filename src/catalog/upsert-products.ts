@@ -56,9 +56,9 @@ async function writeProducts(
   const { rows } = await sql<{ created: number }>`
     with upserted as (${upsertFrom(account, input)})
     select count(*) filter (where created) as created from upserted`.execute(trx)
-  await analyzeProducts(trx, account, count)
-  const created = rows[0]?.created ?? 0
-  return { created, updated: count - created }
+  const [total, created] = [await count(), rows[0]?.created ?? 0]
+  await analyzeProducts(trx, account, total)
+  return { created, updated: total - created }
 }
 
 /** Merges the attributes that are given into those of their codes. */

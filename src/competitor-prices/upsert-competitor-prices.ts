@@ -62,7 +62,7 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, 
         with upserted as (${upsertFrom(account, schema, input)})
         select count(*) filter (where created) as created from upserted`.execute(trx)
       const created = rows[0]?.created ?? 0
-      return { created, updated: count - created }
+      return { created, updated: (await count()) - created }
     },
   }
 }

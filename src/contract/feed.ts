@@ -31,7 +31,7 @@ export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'>
 
 /**
  * A feed in its transaction: what its rows look like, how they are stored beside each other, and what is done with all
- * of them at last. No lock is taken before `write`: a client may take long to send its rows.
+ * of them at last. Nothing is locked before `findFaults`: a client may take long to send its rows.
  */
 export interface OpenFeed<Row = unknown, Stored = unknown> {
   columns: readonly FeedColumn[]
@@ -42,8 +42,11 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   input: InputColumn<Stored>[]
   /** Columns of `input` that identify a row, in the order in which rows are written. */
   key: readonly string[]
-  /** The rows that contradict each other or what is stored, beyond those that share a key and differ. */
-  findFaults?: (staged: StagedRows) => Promise<StagedFault[]>
+  /**
+   * The rows that contradict each other or what is stored, beyond those that share a key and differ. It is asked when all
+   * rows are there, and may lock what they are compared with.
+   */
+  findFaults?: () => Promise<StagedFault[]>
   /** Writes all rows in a few statements, or answers the job that will. It may run again after a deadlock. */
   write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
 }

@@ -56,9 +56,11 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
     },
     findFaults: () => findUnknownLists(trx, account),
     write: async ({ input, count }) => {
-      const { rows } = await sql<Upserted>`${upsertFrom(account, input)}`.execute(trx)
-      const created = rows.filter((row) => row.created).length
-      return { created, updated: count - created }
+      const { rows } = await sql<{ created: number }>`
+        with upserted as (${upsertFrom(account, input)})
+        select count(*) filter (where created) as created from upserted`.execute(trx)
+      const created = rows[0]?.created ?? 0
+      return { created, updated: (await count()) - created }
     },
   }
 }

@@ -26,7 +26,7 @@ export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
       with upserted as (${upsertFrom(account, input)})
       select count(*) filter (where created) as created from upserted`.execute(trx)
     const created = rows[0]?.created ?? 0
-    return { created, updated: count - created }
+    return { created, updated: (await count()) - created }
   },
 })
 

@@ -53,7 +53,7 @@ export async function runFeed(
   errors.addLate(late)
   await run.rejected?.end(late)
   errors.reject()
-  const staged = await stagedRows(trx, feed.key)
+  const staged = stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
   return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
 }
@@ -138,7 +138,7 @@ async function findLateFaults(
       message: `lines ${firstLine} and ${line} have the same key and differ`,
     }),
   )
-  const found = findFaults ? await findFaults(await stagedRows(trx, key)) : []
+  const found = (await findFaults?.()) ?? []
   return [...repeated, ...found].sort((a, b) => a.position - b.position)
 }
 
