@@ -27,7 +27,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   trx,
   { account, query, job },
 ) => {
-  const list = await findPublishedFeedList(trx, account, query)
+  const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },

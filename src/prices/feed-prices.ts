@@ -22,7 +22,7 @@ import { mergeMonths } from './write-days.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {
-  const list = await findPublishedFeedList(trx, account, query)
+  const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },

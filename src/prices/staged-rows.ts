@@ -35,13 +35,18 @@ export async function findFeedList(
   return list
 }
 
-/** The published list that a file is for. */
+/**
+ * The published list that a file is for. Jobs of the list that were accepted before `job` may publish it, and go first:
+ * `unavailable`, before the file is read.
+ */
 export async function findPublishedFeedList(
   trx: Trx,
   account: number,
-  query: ListQuery = {},
+  query: ListQuery,
+  job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
+  await rejectBefore(trx, account, list.id, job)
   rejectUnpublished(list)
   return list
 }
@@ -73,8 +78,8 @@ function publishedRows({ account_id, id }: PriceList): RawBuilder<unknown> {
 }
 
 /**
- * Locks the list, whose rows are now all there, and answers the staged rows that it does not have. A row may be on its
- * way: then jobs that were accepted earlier, before `job` if that loads the file, go first.
+ * Locks the list, whose rows are now all there, and answers the staged rows that it does not have. Throws `unavailable`
+ * while jobs of the list are under way that were accepted before `job`, which loads the file; undefined: a request does.
  */
 export async function findMissingRows(
   trx: Trx,
@@ -82,6 +87,7 @@ export async function findMissingRows(
   job: number | undefined,
 ): Promise<StagedFault[]> {
   await lockPriceList(trx, list.account_id, { id: list.id })
+  await rejectBefore(trx, list.account_id, list.id, job)
   // An anti join: 2 seconds for a million rows. `not in` compares each with all others once Postgres expects more than
   // fit its memory, and is not done after 20.
   const { rows } = await sql<{ position: number; line: number }>`
@@ -89,7 +95,6 @@ export async function findMissingRows(
     from pg_temp.feed f
     left join ${publishedRows(list)} using (code, extension_key)
     where r.code is null order by f.position`.execute(trx)
-  if (rows.length > 0) await rejectBefore(trx, list.account_id, list.id, job)
   const message = 'this row is not in the published list'
   return rows.map((row) => ({ ...row, field: 'code', code: 'row_not_in_list', message }))
 }

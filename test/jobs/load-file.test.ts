@@ -233,6 +233,9 @@ t.test('files for a list are jobs of the list: rows, then their prices, in turn'
   )
   const busy = await shop.post(rows, { name: 'L', payload: few.slice(0, 1) })
   t.match(busy, { status: 503 }, 'a call waits for them')
+  const file = 'code,country,price\n'
+  const ofCall = await shop.send('POST', prices + name, file, { 'content-type': 'text/csv' })
+  t.match(ofCall, { status: 503, body: { type: 'unavailable' } }, 'and so does a file')
   await startTestWorkers(t, own)
   const ended = await Promise.all(sent.map(({ body }) => shop.finished(body)))
   t.strictSame(
