@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
 import { aMarket, anEntry, catalog, listPath, loadPath, schemaPath } from '../helpers/market.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -16,6 +17,15 @@ t.test('answers the names in the order given, no entries and the day it was made
   t.equal(status, 201)
   t.strictSame(body.input, { dimensions: names })
   t.equal(body.output.total, 0)
+  t.ok([before, today()].includes(body.output.latest_update))
+})
+
+t.test('a schema that replaces another was made on its own day', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  await query(service.url, `update competitor_schemas set created_at = '2020-02-29T23:59:59Z'`)
+  t.equal((await market.get(readPath)).body.output.latest_update, '2020-02-29')
+  const before = today()
+  const { body } = await market.post(schemaPath, { attributes_config: ['size'] })
   t.ok([before, today()].includes(body.output.latest_update))
 })
 

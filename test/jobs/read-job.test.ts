@@ -15,6 +15,14 @@ t.test('answers the state of a job, and its result when it is done', async (t) =
   t.ok(done.finished_at >= done.created_at)
 })
 
+t.test('a job that has not ended has no result and no end', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, idle)
+  const { body } = await shop.get(`/api/v1/jobs/${job.id}/`)
+  t.equal(body.status, 'progress')
+  for (const key of ['finished_at', 'result']) t.notOk(Object.hasOwn(body, key), key)
+})
+
 t.test("an unknown job and another account's job are the same 404", async (t) => {
   const { job } = await aBigJob(t, service)
   const stranger = await service.newAccount(t)

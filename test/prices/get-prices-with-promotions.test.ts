@@ -140,10 +140,10 @@ t.test(
       shop,
       { name: 'b', kind: 'percentage', value: 50 },
       { name: 'a', kind: 'fixed_price', value: 12 },
-      { name: 'Z', kind: 'amount', value: 3 },
       { name: 'ä', kind: 'amount', value: 3 },
       { name: 'over', valid_from: '2026-11-01', valid_to: '2026-11-26' },
     )
+    await promote(shop, { name: 'Z', kind: 'amount', value: 3 })
     t.strictSame(brief(await read(shop, [a])), [['A', 5, 'Z 7', 'a 12', 'b 5', 'ä 7']])
   },
 )
