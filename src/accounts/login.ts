@@ -3,6 +3,7 @@ import type { Handler } from '../contract/operation.ts'
 import { unauthorized } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { countFailure, inTurn } from './login-limit.ts'
+import { inLoginTurn } from './login-turns.ts'
 import { hashPassword, isPassword } from './password.ts'
 import { signToken } from './token.ts'
 
@@ -11,15 +12,17 @@ const nobody = hashPassword('')
 
 /** Answers a token for an e-mail and its password; an unknown e-mail and a wrong password answer alike. */
 export const login: Handler<'login'> = ({ body: { email, password }, inAccount }, { jwtSecret }) =>
-  inTurn(email, async () => {
-    const user = await inAccount((trx) => findUser(trx, email))
-    const isValid = await isPassword(password, user?.password_hash ?? (await nobody))
-    if (!user || !isValid) {
-      countFailure(email)
-      throw unauthorized('There is no user with this e-mail and password.')
-    }
-    return { token: await signToken(jwtSecret, { id: user.id, account: user.account_id }) }
-  })
+  inLoginTurn(() =>
+    inTurn(email, async () => {
+      const user = await inAccount((trx) => findUser(trx, email))
+      const isValid = await isPassword(password, user?.password_hash ?? (await nobody))
+      if (!user || !isValid) {
+        countFailure(email)
+        throw unauthorized('There is no user with this e-mail and password.')
+      }
+      return { token: await signToken(jwtSecret, { id: user.id, account: user.account_id }) }
+    }),
+  )
 
 /** Row-level security shows a login the one user it names: it knows no account yet. */
 async function findUser(trx: Trx, email: string) {

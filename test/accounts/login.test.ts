@@ -111,6 +111,31 @@ t.test('tries at the same moment do not pass the limit', async (t) => {
   t.equal(statuses.filter((status) => status === 401).length, 10, statuses.join(' '))
 })
 
+t.test(
+  'a flood of logins is refused, and a request with a new token does not wait for it',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const statuses: number[] = []
+    const flood = Array.from({ length: 60 }, async (_, index) => {
+      const answer = await login(t, { email: `flood${index}@example.com`, password })
+      if (answer.status === 503) {
+        expectProblem(t, answer, 503, 'overloaded', 'refused')
+        t.ok(Number(answer.headers['retry-after']) >= 1)
+      }
+      statuses.push(answer.status)
+    })
+    await Promise.race(flood)
+    t.equal((await account.get('/api/v1/price_list/')).status, 200)
+    const checkedBefore = statuses.filter((status) => status === 401).length
+    await Promise.all(flood)
+    const checked = statuses.filter((status) => status === 401).length
+    t.equal(checked + statuses.filter((status) => status === 503).length, 60, statuses.join(' '))
+    t.ok(checked <= 34, `${checked} had or awaited a turn`)
+    t.ok(checkedBefore < checked / 2, `${checkedBefore} of ${checked} were checked before`)
+    t.equal((await login(t, await aUser())).status, 200, 'afterwards logins work')
+  },
+)
+
 t.test('a bad body is answered 400 and counts as no failure', async (t) => {
   const user = await aUser()
   const bodies: [unknown, object[]][] = [
