@@ -10,6 +10,10 @@ const farewellMs = 1000
 /** The farewell, 25 seconds for requests in flight, and what closing takes; a container is killed after 30 seconds. */
 const graceMs = 28_000
 
+// A log on a full disk, or whose reader has gone, is lost; the service goes on. (The command line ends with its reader.)
+for (const output of [process.stdout, process.stderr])
+  output.removeAllListeners('error').on('error', () => undefined)
+
 try {
   const config = readConfig(process.env)
   const service = await startService(config)

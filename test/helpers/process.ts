@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { removeDataDir } from '../../src/database/embedded/cluster.ts'
@@ -42,13 +43,18 @@ export function childEnvironment(settings: Record<string, string>): NodeJS.Proce
   return { PATH, HOME, ...settings }
 }
 
-/** Starts the service and waits until it listens (a worker: until it takes jobs). */
+/** Starts the service and waits until it listens (a worker: until it takes jobs); `log` is where its log goes. */
 export async function startProcess(
   t: { teardown: (work: () => Promise<void>) => void },
   settings: Record<string, string>,
+  log: 'pipe' | number | Writable = 'pipe',
 ): Promise<ServiceProcess> {
   const env = childEnvironment({ PORT: '0', LOG_LEVEL: 'info', ...settings })
-  const child = spawn(process.execPath, ['src/server.ts'], { cwd: root, env, detached: true })
+  const options = { cwd: root, env, detached: true }
+  const child = spawn(process.execPath, ['src/server.ts'], {
+    ...options,
+    stdio: ['pipe', 'pipe', log],
+  })
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
   const exited = once(child, 'exit')
