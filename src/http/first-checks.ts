@@ -13,6 +13,7 @@ export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bo
     rejectNoHost(request)
     await identifyCaller(request, authenticate)
     rejectUnacceptable(request)
+    rejectUntakenBody(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
     limitArrival(app, request, bodyMs)
@@ -57,9 +58,20 @@ function limitArrival(
   for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
 }
 
+/** A body that its operation does not take would be neither read nor validated. */
+function rejectUntakenBody({ headers, routeOptions }: FastifyRequest): void {
+  const { operation } = routeOptions.config
+  if (!operation || operation.hasBody || operation.method === 'GET') return
+  if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+    throw new Problem('invalid-request', 'This operation takes no body.')
+  // Many clients always name a type, and Fastify reads a body where one is named.
+  delete headers['content-type']
+}
+
 /** Bodies are plain UTF-8; files may be compressed. */
 function rejectEncoding(request: FastifyRequest): void {
-  const { headers } = request
+  const { headers, routeOptions } = request
+  if (routeOptions.config.operation?.hasBody === false) return
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   const encoding = headers['content-encoding'] ?? 'identity'
   const isTaken =

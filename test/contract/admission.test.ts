@@ -144,6 +144,48 @@ t.test('a body that is not plain UTF-8 JSON by its headers is answered 415', asy
   }
 })
 
+const contentTypes = [
+  ...['application/json', 'application/json; charset=latin1', 'text/csv', 'text/plain', ''],
+  'application/x-www-form-urlencoded',
+]
+const bodylessWrites = operations.filter(({ hasBody, method }) => !hasBody && method !== 'GET')
+
+t.test('where no body is taken, the Content-Type of none is not looked at', async (t) => {
+  t.ok(bodylessWrites.length >= 3)
+  for (const { method, path, id } of bodylessWrites) {
+    for (const type of contentTypes) {
+      for (const length of [{}, { 'content-length': '0' }]) {
+        const headers = { authorization, 'content-type': type, ...length }
+        const { status } = await send(t, service, { method, path: concretePath(path), headers })
+        t.equal(status, 404, `${id}, ${type}: it is looked for`)
+      }
+    }
+  }
+})
+
+t.test('where no body is taken, a body is answered 400, whatever its type', async (t) => {
+  for (const { method, path, id } of bodylessWrites) {
+    for (const type of contentTypes) {
+      const headers = { authorization, 'content-type': type }
+      const request = { method, path: concretePath(path), headers, payload: '{}' }
+      const answer = await send(t, service, request)
+      expectProblem(t, answer, 400, 'invalid-request', `${id}, ${type}`)
+      t.equal(answer.body.detail, 'This operation takes no body. Nothing was written.')
+    }
+  }
+})
+
+t.test('where a body is taken, an empty one is answered 400', async (t) => {
+  for (const { method, path, id } of bodyOperations) {
+    for (const payload of [undefined, '']) {
+      const headers = { authorization, ...json }
+      const request = { method, path: concretePath(path), headers }
+      const answer = await send(t, service, { ...request, ...(payload === '' && { payload }) })
+      expectProblem(t, answer, 400, 'malformed-body', id)
+    }
+  }
+})
+
 t.test('UTF-8 JSON is taken however its content type is spelt', async (t) => {
   const types = [
     'application/json',
