@@ -12,7 +12,7 @@ import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
-import { answerUnreadable } from './http/unreadable.ts'
+import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface AppServices extends Context {
@@ -85,6 +85,7 @@ export async function buildApp({
   const services = { ...databases, context, service, config }
   const admission = await registerContract(app, services, authenticate)
   refuseEarly(app, { admission, knownTokens, metrics })
+  refuseExpectations(app)
   if (config.role !== 'worker') registerPage(app)
   return app
 }

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../contract/problem.ts'
 import { bareAnswer } from './problem-reply.ts'
@@ -31,6 +31,16 @@ export function answerUnreadable(
   const all = Object.entries({ ...headers, connection: 'close' })
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`)
+}
+
+/** An expectation other than `100-continue`, which Node would answer 417 without a body, is a problem like any other. */
+export function refuseExpectations(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const detail = 'The only Expect header that is understood is "100-continue".'
+    const { id, status, headers, body } = bareAnswer(new Problem('malformed-body', detail))
+    app.log.info({ request_id: id, status, problem: 'malformed-body' })
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
+  })
 }
 
 function problemOf(cause: ParserError): Problem {

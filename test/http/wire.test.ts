@@ -87,6 +87,16 @@ t.test('HTTP that can be read in two ways is refused without any effect', async 
   t.equal((await account.get('/api/v1/sales_history/')).body.count, 0, 'nothing was written')
 })
 
+t.test('an expectation that is not understood is a problem like any other', async (t) => {
+  const request = `GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`
+  const answer = await exchange([`${request}Expect: foo\r\n\r\n`], 5000)
+  t.strictSame(statuses(answer), [400])
+  t.match(answer, /content-type: application\/problem\+json/i)
+  t.match(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''), { type: 'malformed-body', status: 400 })
+  const understood = await exchange([`${request}Expect: 100-continue\r\n\r\n`], 5000)
+  t.strictSame(statuses(understood), [100, 200])
+})
+
 t.test('a body that breaks off writes nothing', async (t) => {
   const account = await service.newAccount(t)
   const body = sale('S')
