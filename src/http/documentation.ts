@@ -3,13 +3,16 @@ import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { readContract } from './contract.ts'
 import { documentationPolicy } from './headers.ts'
+import { rejectOtherMethods } from './other-methods.ts'
 
 /** Swagger UI at /docs, over the contract as it is written. */
 export async function registerDocumentation(app: FastifyInstance): Promise<void> {
   await app.register(swagger, { mode: 'static', specification: { document: readContract() } })
+  const urls = new Set<string>()
   await app.register(async (docs) => {
     docs.addHook('onRoute', (route) => {
       route.config = { ...route.config, isOpen: true }
+      urls.add(route.url)
     })
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
@@ -24,6 +27,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
       },
     })
   })
+  for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
 }
 
 /** Marks the operations that go beyond the interface specification, also while they are folded. */

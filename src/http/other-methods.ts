@@ -8,9 +8,6 @@ const allMethods = METHODS.filter((method) => method !== 'CONNECT')
 
 /** The paths of the operations refuse the methods that no operation of theirs has. */
 export function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[]): void {
-  for (const method of allMethods) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  }
   for (const [path, present] of Map.groupBy(served, ({ path }) => path)) {
     const methods = new Set(
       present.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
@@ -27,6 +24,8 @@ export function rejectOtherMethods(
   { methods, isOpen }: { methods: string[]; isOpen: boolean },
 ): void {
   const allow = methods.join(', ')
+  for (const method of allMethods)
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.route({
     method: allMethods.filter((method) => !methods.includes(method)),
     url,

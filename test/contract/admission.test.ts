@@ -96,6 +96,20 @@ t.test('every other method of a path is answered 405 with the methods it has', a
   }
 })
 
+t.test('the documentation is answered 405 to every other method, without a token', async (t) => {
+  const paths = ['/docs', '/docs/', '/docs/json', '/docs/static/swagger-ui.css']
+  const others = METHODS.filter((name) => !['CONNECT', 'GET', 'HEAD'].includes(name))
+  for (const path of paths) {
+    for (const method of others) {
+      const answer = await send(t, service, { method, path })
+      expectProblem(t, answer, 405, 'method-not-allowed', `${method} ${path}`)
+      t.equal(answer.headers.allow, 'GET, HEAD', `${method} ${path}`)
+    }
+    for (const method of ['GET', 'HEAD'])
+      t.equal((await send(t, service, { method, path })).status, 200, `${method} ${path}`)
+  }
+})
+
 t.test('every operation answers with and without the trailing slash alike', async (t) => {
   for (const operation of operations) {
     const { method, path, id, hasBody } = operation
