@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Stream } from '../contract/operation.ts'
 
-/** Answers with a stream, which ends when the client has gone. */
+/** Answers with a stream, which ends when the client has gone. What breaks off is no end, for any client. */
 export function sendStream(
   { contentType, open, headers }: Stream,
   status: number,
@@ -13,5 +13,11 @@ export function sendStream(
   // Who has gone before the answer begins says so no more.
   if (reply.raw.destroyed) gone.abort()
   else reply.raw.once('close', () => gone.abort())
+  body.once('error', () => resetWhereEndIsClose(reply))
   return reply.code(status).headers(headers).type(contentType).send(body)
+}
+
+/** HTTP/1.0 has no last chunk to miss: the end of the connection is that of the body, unless it is a reset. */
+function resetWhereEndIsClose({ raw, request }: FastifyReply): void {
+  if (raw.headersSent && request.raw.httpVersion === '1.0') raw.socket?.resetAndDestroy()
 }

@@ -81,12 +81,18 @@ for (const [name, { request, table }] of Object.entries(answers)) {
   })
 }
 
-t.test('an export whose session ends in the middle ends alone', async (t) => {
-  const client = await send(answers['an export'].request)
+/** An export that begins, and whose session is ended when it is under way. */
+async function brokenExport(request: Buffer): Promise<net.Socket> {
+  const client = await send(request)
   await until(async () => (await sessions(`state = 'idle in transaction'`)).length > 0)
   await sleep(300)
   const [session] = await sessions(`application_name = 'pricewell files' and state <> 'idle'`)
   await select(service.url, 'select pg_terminate_backend($1)', [session?.pid])
+  return client
+}
+
+t.test('an export whose session ends in the middle ends alone', async (t) => {
+  const client = await brokenExport(answers['an export'].request)
   client.resume()
   await once(client, 'close')
   await until(isFree)
@@ -94,4 +100,12 @@ t.test('an export whose session ends in the middle ends alone', async (t) => {
     accept: 'text/csv',
   })
   t.match({ status, body }, { status: 200, body: /^id,transaction_id,/ })
+})
+
+t.test('an export that breaks off ends with an error for a client of HTTP/1.0, too', async (t) => {
+  const request = answers['an export'].request.toString('latin1').replace('HTTP/1.1', 'HTTP/1.0')
+  const client = await brokenExport(Buffer.from(request, 'latin1'))
+  client.resume()
+  await t.rejects(once(client, 'close'), { code: 'ECONNRESET' })
+  await until(isFree)
 })
