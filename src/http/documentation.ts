@@ -30,7 +30,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
   for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
 }
 
-/** Marks the operations that go beyond the interface specification, also while they are folded. */
+/** Marks the operations that are not of the core, also while they are folded. */
 function additionMarks(): string {
   const marked = Object.values<Record<string, Documented>>(readContract().paths)
     .flatMap((item) => Object.values(item))

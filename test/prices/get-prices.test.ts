@@ -22,7 +22,7 @@ async function aPricedShop(
   return { shop, list, ids, read }
 }
 
-t.test('answers the input row with the fields of the specification and no others', async (t) => {
+t.test('answers the input row with the fields of a price and no others', async (t) => {
   const { shop, list, ids, read } = await aPricedShop(t)
   await setPrices(shop, 'L', [{ ...a, price: 19.99 }])
   const [product] = (await shop.get('/api/v1/product_catalog/?code=A')).body.results
