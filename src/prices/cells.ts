@@ -74,13 +74,10 @@ export function priceOf(
 ): number | null {
   for (let at = starts[row] as number; at < (starts[row + 1] as number); at++) {
     const { price_dimension = dimension, price } = (cells[at] as Cell).row
-    if (price_dimension === dimension) return exactPrice(price)
+    if (price_dimension === dimension) return price
   }
   return null
 }
-
-/** -0 is 0: written alike, and no other price for the same cell. */
-export const exactPrice = (price: number): number => price + 0
 
 function compareKeys(a: Cell, b: Cell): number {
   if (a.code < b.code) return -1
@@ -102,7 +99,7 @@ function placesComparer({ price_dimensions: [only = ''] }: PriceList) {
 }
 
 function rejectOtherPrice(earlier: Cell, { row, position }: Cell, errors: RowErrors): void {
-  if (exactPrice(earlier.row.price) === exactPrice(row.price)) return
+  if (earlier.row.price === row.price) return
   const message = `rows ${earlier.position} and ${position} have the same key and differ`
   errors.add(position, '', 'duplicate_row', message)
 }

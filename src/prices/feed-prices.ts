@@ -7,7 +7,6 @@ import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInChunk } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { exactPrice } from './cells.ts'
 import { keyColumns } from './key-input.ts'
 import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
 import {
@@ -54,8 +53,8 @@ function cellOf(
   list: PriceList,
   { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
 ): Cell {
-  const price = exactPrice(row.price)
-  return { code, extensions, price, dimension: dimensionIndex(list, row), date: row.date }
+  const { price, date } = row
+  return { code, extensions, price, dimension: dimensionIndex(list, row), date }
 }
 
 const cellColumns: InputColumn<Cell>[] = [

@@ -6,7 +6,7 @@ import type { Trx } from '../database/pool.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { daysInChunk, monthPlace } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { type Cell, type CellsByRow, cellsOf, exactPrice } from './cells.ts'
+import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 import { dimensionIndex } from './payload.ts'
 
 /** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
@@ -56,7 +56,7 @@ function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
       chunk = { id, dimension, month, prices: new Array(daysInChunk).fill(null) }
       chunks.push(chunk)
     }
-    chunk.prices[place - 1] = exactPrice(row.price)
+    chunk.prices[place - 1] = row.price
   }
   return chunks
 }
