@@ -5,6 +5,14 @@ import type pg from 'pg'
 const graceMs = 2000
 /** While a statement runs, the server looks this often whether its client is still there. */
 const serverChecksEveryMs = 1000
+/**
+ * The limits of a pool are for statements: a file of a job is one transaction of many, and would never be loaded. Asked
+ * for by name, because servers before PostgreSQL 17 refuse a connection that sets it.
+ */
+const withoutTransactionTimeout = `
+  do $$ begin
+    if current_setting('transaction_timeout', true) <> '0' then set transaction_timeout = 0; end if;
+  end $$`
 
 /**
  * Makes a new connection safe to lose. One that breaks while a transaction holds it fails the transaction's next
@@ -23,4 +31,5 @@ export function guardConnection(client: pg.PoolClient, statementTimeoutMs: numbe
   client
     .query(`set client_connection_check_interval = ${serverChecksEveryMs}`)
     .catch(() => undefined)
+  client.query(withoutTransactionTimeout).catch(() => undefined)
 }

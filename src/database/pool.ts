@@ -2,6 +2,7 @@ import { Kysely, type LogEvent, PostgresDialect, type Transaction } from 'kysely
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { guardConnection } from './guard-connection.ts'
+import { withSessionSettings } from './session-settings.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -55,12 +56,11 @@ export function hasSpareConnections(db: Database, count: number): boolean {
   return inUse * 2 <= max && inUse + count <= max
 }
 
-/** Opens a pool whose connections run as the application role, in UTC, and give up in time. */
+/** Opens a pool whose connections run as the application role and give up in time. `url` is that of a DatabaseServer. */
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = new pg.Pool({
     connectionString: withSessionSettings(url, {
       role: applicationRole,
-      timezone: 'UTC',
       // Data is cached or on flash: reading 1,000 of 100,000 rows by key is not dearer than reading all of them.
       random_page_cost: 1.1,
       statement_timeout: options.statementTimeoutMs,
@@ -89,18 +89,6 @@ export function openDatabase(url: string, options: PoolOptions): Database {
 function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent) => void {
   return ({ query, queryDurationMillis: ms, ...event }) =>
     onStatement({ text: query.sql, ms, ...('error' in event && { error: event.error }) })
-}
-
-/** The URL with `-c name=value` for each setting, beside the options it has already. */
-export function withSessionSettings(
-  url: string,
-  settings: Record<string, string | number>,
-): string {
-  const result = new URL(url)
-  const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
-  const given = result.searchParams.get('options')
-  result.searchParams.set('options', [...(given ? [given] : []), ...flags].join(' '))
-  return result.toString()
 }
 
 /** Postgres type ids: dates stay text (a Date would move days), ids and decimals become numbers. */

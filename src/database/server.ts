@@ -4,23 +4,27 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
+import { withOwnSettings } from './session-settings.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
 export interface DatabaseServer {
-  /** Connects as the owner of the tables, to the service's database. */
+  /** Connects as the owner of the tables, to the service's database, with the settings that all connections need. */
   readonly url: string
   readonly isEmbedded: boolean
   /** Stops the embedded server if nobody else uses it. */
   stop(): Promise<void>
 }
 
-/** Starts the embedded PostgreSQL, or answers DATABASE_URL as it is. */
+/** Starts the embedded PostgreSQL, or takes that of DATABASE_URL as it is. */
 export async function openDatabaseServer(config: Config): Promise<DatabaseServer> {
-  if (config.databaseUrl)
-    return { url: config.databaseUrl, isEmbedded: false, stop: async () => {} }
+  if (config.databaseUrl) {
+    const url = withOwnSettings(config.databaseUrl)
+    return { url, isEmbedded: false, stop: async () => {} }
+  }
   const postgres = await startEmbeddedPostgres(config.dataDir)
   await createDatabase(postgres.url, 'pricewell')
-  return { url: databaseUrl(postgres.url, 'pricewell'), isEmbedded: true, stop: postgres.stop }
+  const url = withOwnSettings(databaseUrl(postgres.url, 'pricewell'))
+  return { url, isEmbedded: true, stop: postgres.stop }
 }
 
 /** The same server, another database. */

@@ -15,7 +15,10 @@ export async function createTemplate(url: string): Promise<void> {
 }
 
 export interface TestDatabase {
+  name: string
   url: string
+  /** Another database of the same server. */
+  serverUrl: string
   drop(): Promise<void>
 }
 
@@ -25,7 +28,8 @@ export async function cloneDatabase(): Promise<TestDatabase> {
   if (!server) throw new Error('run the tests with `npm test`')
   const name = `test_${randomBytes(8).toString('hex')}`
   await query(server, `create database ${name} template ${template}`)
-  return { url: databaseUrl(server, name), drop: () => query(server, `drop database ${name}`) }
+  const drop = () => query(server, `drop database ${name}`)
+  return { name, url: databaseUrl(server, name), serverUrl: server, drop }
 }
 
 /** One statement on a connection of its own, as the owner. */

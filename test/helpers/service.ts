@@ -5,7 +5,7 @@ import { signToken } from '../../src/accounts/token.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type Service, startService } from '../../src/service.ts'
 import { expectConformant, type TestResponse } from './conformant.ts'
-import { cloneDatabase } from './database.ts'
+import { cloneDatabase, type TestDatabase } from './database.ts'
 
 /** What the services of the tests sign with. */
 export const jwtSecret = randomBytes(32).toString('base64')
@@ -46,7 +46,15 @@ export async function startTestService(
   t: Test,
   settings: Record<string, string> = {},
 ): Promise<TestService> {
-  const database = await cloneDatabase()
+  return startServiceOn(t, await cloneDatabase(), settings)
+}
+
+/** The real service on this database; stopped, and the database dropped, when the test file ends. */
+export async function startServiceOn(
+  t: Test,
+  database: TestDatabase,
+  settings: Record<string, string> = {},
+): Promise<TestService> {
   const environment = {
     DATABASE_URL: database.url,
     JWT_SECRET: jwtSecret,
@@ -70,7 +78,7 @@ export async function startTestService(
     url: database.url,
     jwtSecret: secretBytes,
     feedsUnderWay: () => feedsUnderWay(database.url),
-    newAccount: (test) => newAccount(test, service, database.url),
+    newAccount: (test) => newAccount(test, service, service.server.url),
   }
 }
 
