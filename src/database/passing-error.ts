@@ -1,13 +1,27 @@
+import { CannotConnect } from './cannot-connect.ts'
+
 /** Postgres classes and codes that pass by themselves: connection, resources, disk, shutdown, locks, timeouts, read-only. */
 const passingStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
 /** Failures of the socket and of the name look-up. */
 const socketCodes = /^(E(CONN|PIPE|TIMEDOUT|HOST|NET|AI_AGAIN)|ENOTFOUND)/
 /** Failures of the driver and of its pool, which have no code. */
 const driverMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
+  /^(Connection terminated|timeout e(xceeded when trying to connect|xpired)|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
 
-/** Whether an error says that the database is away, full, locked or too slow now: the same work may succeed later. */
+/** Where Postgres refuses a row by a policy, which is our fault; else the state says that rights are missing. */
+const policyRoutine = 'ExecWithCheckOptions'
+
+/** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
+  if (error instanceof CannotConnect) return true
+  // Statements are our own and need the rights that the migrations grant: somebody has taken them away, and can give them back.
+  const { code, routine } = (error ?? {}) as { code?: string; routine?: string }
+  if (code === '42501' && routine !== policyRoutine) return true
+  return passesByItself(error)
+}
+
+/** Whether an error says that the database is away, full, locked or too slow now, and that nobody need do anything. */
+export function passesByItself(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined) return driverMessages.test(error.message)

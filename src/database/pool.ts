@@ -1,6 +1,7 @@
-import { Kysely, type LogEvent, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
+import { CannotConnect } from './cannot-connect.ts'
 import { guardConnection } from './guard-connection.ts'
 import { withSessionSettings } from './session-settings.ts'
 
@@ -79,11 +80,23 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   pool.on('error', options.onError)
   pool.on('connect', (client) => guardConnection(client, options.statementTimeoutMs))
   const db = new Kysely<DB>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: refusing(pool) }),
     ...(options.onStatement && { log: reporting(options.onStatement) }),
   })
   pools.set(db, pool)
   return db
+}
+
+/** The pool, whose failures to open a connection are known as such: Postgres has no state of its own for them. */
+function refusing(pool: pg.Pool): PostgresPool {
+  const connect = async () => {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw new CannotConnect(error)
+    }
+  }
+  return { Client: pg.Client, options: pool.options, connect, end: () => pool.end() }
 }
 
 function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent) => void {

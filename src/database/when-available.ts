@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isPassing } from './passing-error.ts'
+import { passesByItself } from './passing-error.ts'
 
 const pauseMs = 250
 
@@ -16,7 +16,7 @@ export async function whenAvailable<T>(
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || Date.now() >= deadline) throw error
+      if (!passesByItself(error) || Date.now() >= deadline) throw error
       if (attempt === 1) onWait(error as Error)
       await sleep(pauseMs)
     }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
-import { isPassing } from '../../src/database/passing-error.ts'
+import { CannotConnect } from '../../src/database/cannot-connect.ts'
+import { isPassing, passesByItself } from '../../src/database/passing-error.ts'
 
 const failure = (fields: object, message = 'failed') => Object.assign(new Error(message), fields)
 
@@ -41,6 +42,17 @@ t.test('a fault of the statement or of its data does not pass', async (t) => {
     t.notOk(isPassing(failure({ code })), code)
 })
 
+t.test('what somebody has to change may pass, and not by itself', async (t) => {
+  const states = ['28000', '28P01', '3D000', '42501', '55000', '22023']
+  const refused = states.map((code) => new CannotConnect(failure({ code })))
+  for (const error of [...refused, failure({ code: '42501', routine: 'aclcheck_error' })]) {
+    t.ok(isPassing(error), error.message)
+    t.notOk(passesByItself(error), error.message)
+  }
+  const policy = failure({ code: '42501', routine: 'ExecWithCheckOptions' })
+  t.notOk(isPassing(policy), 'a row of another account')
+})
+
 t.test('a connection that cannot be opened or breaks passes', async (t) => {
   for (const code of [
     'ECONNREFUSED',
@@ -64,7 +76,11 @@ t.test('the messages of the driver in use are known', async (t) => {
   await pool.end()
   for (const work of [() => closed.query('select 1'), () => pool.query('select 1')])
     t.ok(isPassing(await work().catch((error: unknown) => error)))
-  const others = ['Connection terminated unexpectedly', 'timeout exceeded when trying to connect']
+  const others = [
+    'Connection terminated unexpectedly',
+    'timeout exceeded when trying to connect',
+    'timeout expired',
+  ]
   for (const message of others) t.ok(isPassing(new Error(message)), message)
 })
 
