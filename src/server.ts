@@ -3,7 +3,7 @@ import { createAccount, hasAccounts } from './accounts/create-account.ts'
 import { closeOnce } from './close-once.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
-import { startFault } from './start-fault.ts'
+import { CannotListen, startFault } from './start-fault.ts'
 
 /** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
 const farewellMs = 1000
@@ -40,7 +40,10 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
   // A connection that finds no place to wait is tried again by its client's system, after seconds: it would be refused
   // neither at once nor by us.
   const backlog = load.socketsMax
-  const listen = () => app.listen({ port, host, backlog, listenTextResolver })
+  const listen = () =>
+    app.listen({ port, host, backlog, listenTextResolver }).catch((error) => {
+      throw new CannotListen(error)
+    })
   if (role !== 'worker') {
     const url = await listen()
     console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)

@@ -1,17 +1,49 @@
 import { ConfigError } from './config.ts'
+import { CannotConnect } from './database/cannot-connect.ts'
+import { CannotStart } from './database/cannot-start.ts'
 import { loggableError } from './database/loggable-error.ts'
+
+const noPostgres = 'no PostgreSQL answers there: start it, or correct DATABASE_URL'
+const wrongUser = 'correct the user and the password in DATABASE_URL'
+const wrongDataDir = 'set DATA_DIR to a folder'
 
 const advice: Record<string, string> = {
   EADDRINUSE: 'another program listens there: stop it, or set PORT',
   EADDRNOTAVAIL: 'set HOST to an address of this machine',
   EACCES: 'this user may not do that: choose another PORT or DATA_DIR',
-  ECONNREFUSED: 'no PostgreSQL answers there: start it, or correct DATABASE_URL',
+  EEXIST: wrongDataDir,
+  ENOTDIR: wrongDataDir,
+  ECONNREFUSED: noPostgres,
+  'connect ENOENT': noPostgres,
   ENOTFOUND: 'correct the host in DATABASE_URL',
+  EAI_AGAIN: 'correct the host in DATABASE_URL, or the name servers',
   ETIMEDOUT: 'no PostgreSQL answers there: correct DATABASE_URL, or the network',
-  '28P01': 'correct the user and the password in DATABASE_URL',
-  '28000': 'correct the user and the password in DATABASE_URL',
+  '28P01': wrongUser,
+  '28000': wrongUser,
   '3D000': 'create the database, or correct DATABASE_URL',
+  '42501': 'let the user of DATABASE_URL own the database and all in it, or correct DATABASE_URL',
+  '25006': 'let DATABASE_URL lead to the primary, where the database can be written',
+  '55000': 'let the database take connections, or correct DATABASE_URL',
 }
+
+/** Failures of the driver, which have no code. */
+const driverAdvice: [RegExp, string][] = [
+  [/timeout/, 'what listens there does not answer like a PostgreSQL: correct DATABASE_URL'],
+  [
+    /^Connection terminated/,
+    'what listens there is no PostgreSQL, or it fails: correct DATABASE_URL',
+  ],
+  [/SSL/, 'set sslmode in DATABASE_URL to what the PostgreSQL there offers'],
+]
+
+/** The service cannot listen: what fails is about HOST and PORT. */
+export class CannotListen extends Error {
+  constructor(cause: unknown) {
+    super('cannot listen', { cause })
+  }
+}
+
+const listenAdvice = { ENOTFOUND: 'correct HOST', EAI_AGAIN: 'correct HOST, or the name servers' }
 
 /**
  * What the terminal says of an error that ended the start: one line with what to do where that is known, all of the
@@ -19,10 +51,23 @@ const advice: Record<string, string> = {
  */
 export function startFault(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message
-  const { code = '', message = '' } = error as { code?: string; message?: string }
+  if (error instanceof CannotListen) return told(error.cause, { ...advice, ...listenAdvice })
+  return told(error instanceof CannotConnect ? error.cause : error, advice)
+}
+
+function told(error: unknown, advice: Record<string, string>): unknown {
+  const { code = '', message = '', syscall } = error as Partial<NodeJS.ErrnoException>
   // A migration that raises an exception of its own says in it what to do.
-  if (code === 'P0001') return `Cannot start:\n- ${message}`
-  return Object.hasOwn(advice, code)
-    ? `Cannot start:\n- ${message || code}: ${advice[code]}`
-    : loggableError(error)
+  if (error instanceof CannotStart || code === 'P0001') return `Cannot start:\n- ${message}`
+  // The file of a Unix socket, or any other.
+  const fault = code === 'ENOENT' ? `${syscall} ${code}` : code
+  const known = Object.hasOwn(advice, fault) ? advice[fault] : adviceOfDriver(error)
+  return known ? `Cannot start:\n- ${message || code}: ${known}` : loggableError(error)
+}
+
+function adviceOfDriver(error: unknown): string | undefined {
+  const { code, message = '' } = error as { code?: string; message?: string }
+  return code === undefined
+    ? driverAdvice.find(([pattern]) => pattern.test(message))?.[1]
+    : undefined
 }

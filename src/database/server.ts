@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
+import { CannotStart } from './cannot-start.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 import { withOwnSettings } from './session-settings.ts'
 
@@ -18,6 +19,7 @@ export interface DatabaseServer {
 /** Starts the embedded PostgreSQL, or takes that of DATABASE_URL as it is. */
 export async function openDatabaseServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl) {
+    rejectUnreadableFiles(config.databaseUrl)
     const url = withOwnSettings(config.databaseUrl)
     return { url, isEmbedded: false, stop: async () => {} }
   }
@@ -25,6 +27,18 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
   await createDatabase(postgres.url, 'pricewell')
   const url = withOwnSettings(databaseUrl(postgres.url, 'pricewell'))
   return { url, isEmbedded: true, stop: postgres.stop }
+}
+
+/** The certificates that the URL names; the driver would say of a missing one only that it is missing. */
+function rejectUnreadableFiles(url: string): void {
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const path = new URL(url).searchParams.get(name)
+    try {
+      if (path) readFileSync(path)
+    } catch (error) {
+      throw new CannotStart(`${(error as Error).message}: correct ${name} in DATABASE_URL`)
+    }
+  }
 }
 
 /** The same server, another database. */

@@ -37,3 +37,6 @@ export function withSessionSettings(
 
 /** Options are parted by white space. */
 const escaped = (value: string | number) => String(value).replace(/[\\\s]/g, '\\$&')
+
+/** What listens may never answer: the start gives a connection up after this time, and says so. */
+export const connectionTimeoutMillis = 5000

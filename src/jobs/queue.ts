@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { applicationRole } from '../database/pool.ts'
+import { connectionTimeoutMillis } from '../database/session-settings.ts'
 
 /**
  * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
@@ -61,7 +62,7 @@ export function createBoss(
 
 /** Installs pg-boss and the queue, and lets the application role send jobs. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis })
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -77,7 +78,10 @@ export async function installQueue(url: string): Promise<void> {
 }
 
 async function createQueues(url: string): Promise<void> {
-  const boss = new PgBoss({ connectionString: url, max: 2, supervise: false, schedule: false })
+  const boss = new PgBoss({
+    ...{ connectionString: url, connectionTimeoutMillis, max: 2 },
+    ...{ supervise: false, schedule: false },
+  })
   boss.on('error', () => undefined)
   try {
     await boss.start()

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
+import { CannotStart } from '../cannot-start.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /** Root's place for what the Postgres user must be able to reach when the checkout is closed to it. */
@@ -32,7 +33,7 @@ function findPackage(): string {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
-    throw new Error(
+    throw new CannotStart(
       `There is no embedded PostgreSQL for this machine (${name}): set DATABASE_URL and JWT_SECRET`,
     )
   }
@@ -64,7 +65,7 @@ function copyOnce(from: string, to: string): string {
   if (existsSync(to)) {
     const { uid, mode } = lstatSync(to)
     if (uid !== 0 || (mode & 0o022) !== 0)
-      throw new Error(`${to} must belong to root and be writable by root only`)
+      throw new CannotStart(`${to} must belong to root and be writable by root only`)
     return to
   }
   const unfinished = `${to}.${process.pid}`

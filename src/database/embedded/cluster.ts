@@ -12,6 +12,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { CannotStart } from '../cannot-start.ts'
 import { systemDir } from './binaries.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
@@ -51,7 +52,7 @@ function checkOwner(cluster: string, user: SystemUser | undefined): string {
   const owner = lstatSync(cluster).uid
   const expected = user?.uid ?? process.getuid?.()
   if (expected !== undefined && owner !== expected) {
-    throw new Error(
+    throw new CannotStart(
       `${cluster} belongs to user ${owner}, not to ${expected}: set DATA_DIR to a folder of your own`,
     )
   }

@@ -3,6 +3,7 @@ import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { CannotStart } from '../cannot-start.ts'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
 import { findServer, type ServerStart, spawnServer } from './server-process.ts'
@@ -56,7 +57,7 @@ export async function startEmbeddedPostgres(
     }
     await sleep(20)
   }
-  throw new Error(
+  throw new CannotStart(
     `PostgreSQL did not start within ${startTimeoutSeconds} s; its log is ${join(cluster, 'server.log')}`,
   )
 }

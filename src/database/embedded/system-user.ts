@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { CannotStart } from '../cannot-start.ts'
 
 /** The operating system user that Postgres runs as. */
 export interface SystemUser {
@@ -15,7 +16,7 @@ export function findPostgresUser(): SystemUser | undefined {
     const entry = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users)
     if (entry) return { uid: Number(entry[1]), gid: Number(entry[2]) }
   }
-  throw new Error(
+  throw new CannotStart(
     'PostgreSQL cannot run as root and there is no user "postgres" or "nobody": start as another user',
   )
 }

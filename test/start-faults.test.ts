@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer as createWebServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readConfig } from '../src/config.ts'
+import { databaseUrl } from '../src/database/server.ts'
+import { startService } from '../src/service.ts'
+import { startFault } from '../src/start-fault.ts'
+import { cloneDatabase, query } from './helpers/database.ts'
+import { freshDataDir, runFile } from './helpers/process.ts'
+
+const server = process.env.TEST_DATABASE_URL ?? ''
+const name = `test_${randomBytes(8).toString('hex')}`
+const given = { JWT_SECRET: 'x'.repeat(32), DATABASE_WAIT_SECONDS: '1', PORT: '0' }
+
+/** Expects a start that ends with one line, which says what to do. */
+async function refused(t: Test, settings: Record<string, string>, told: RegExp): Promise<void> {
+  const fault = await startService(readConfig(settings)).then(
+    ({ close }) => close(),
+    (error: unknown) => startFault(error),
+  )
+  t.match(fault, /^Cannot start:\n- .*$/)
+  t.match(fault, told)
+}
+
+const onDatabase = (url: string) => ({ ...given, DATABASE_URL: url })
+
+async function listening(t: Test, listener: Server): Promise<number> {
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  t.teardown(() => listener.close())
+  return (listener.address() as AddressInfo).port
+}
+
+t.test('what listens and never answers ends the wait', async (t) => {
+  const port = await listening(t, createServer())
+  await refused(t, onDatabase(`postgresql://u@127.0.0.1:${port}/d`), /correct DATABASE_URL/)
+})
+
+t.test('what listens and is no PostgreSQL is named', async (t) => {
+  const port = await listening(t, createWebServer())
+  const url = `postgresql://u@127.0.0.1:${port}/d`
+  await refused(t, onDatabase(url), /is no PostgreSQL.*correct DATABASE_URL/)
+  await refused(t, onDatabase(`${url}?sslmode=verify-full`), /set sslmode in DATABASE_URL/)
+})
+
+t.test('a file of certificates that is missing is named', async (t) => {
+  const url = `${databaseUrl(server, 'postgres')}&sslrootcert=/nowhere/ca.pem`
+  await refused(t, onDatabase(url), /\/nowhere\/ca.pem.*correct sslrootcert in DATABASE_URL/)
+})
+
+t.test('a host that is none is that of HOST or of DATABASE_URL', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  const settings = { ...onDatabase(database.url), HOST: 'no.such.host.invalid' }
+  const { code, stderr } = await runFile('src/server.ts', [], settings)
+  t.equal(code, 1)
+  t.match(stderr, /Cannot start:\n- .*no\.such\.host\.invalid: correct HOST[^\n]*\n$/)
+  t.notMatch(stderr, /\n {4}at /)
+  const url = 'postgresql://u@no.such.host.invalid/d'
+  await refused(t, onDatabase(url), /no\.such\.host\.invalid: correct the host in DATABASE_URL/)
+})
+
+t.test('a user who does not own the database is told so', async (t) => {
+  const database = await cloneDatabase()
+  await query(server, `create role ${name} login`)
+  await query(server, `grant pricewell_app to ${name}`)
+  t.teardown(async () => {
+    await database.drop()
+    await query(server, `drop role ${name}`)
+  })
+  const url = new URL(database.url)
+  url.searchParams.set('user', name)
+  await refused(t, onDatabase(url.toString()), /permission denied.*own the database/)
+})
+
+t.test('a database that is read-only or takes no connections is told so', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  await query(server, `alter database ${database.name} set default_transaction_read_only = on`)
+  await refused(t, onDatabase(database.url), /read-only.*can be written/)
+  await query(server, `alter database ${database.name} with allow_connections false`)
+  await refused(t, onDatabase(database.url), /let the database take connections/)
+})
+
+t.test('a DATA_DIR that is a file is told so', async (t) => {
+  const path = join(freshDataDir(t), 'file')
+  writeFileSync(path, '')
+  for (const dataDir of [path, join(path, 'below')])
+    await refused(t, { DATA_DIR: dataDir, PORT: '0' }, /set DATA_DIR to a folder/)
+})
