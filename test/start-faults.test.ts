@@ -86,6 +86,13 @@ t.test('a database that is read-only or takes no connections is told so', async 
   await refused(t, onDatabase(database.url), /let the database take connections/)
 })
 
+t.test('a database of another encoding than UTF8 is refused', async (t) => {
+  const encoded = `encoding 'LATIN1' locale 'C' template template0`
+  await query(server, `create database ${name} ${encoded}`)
+  t.teardown(() => query(server, `drop database ${name}`))
+  await refused(t, onDatabase(databaseUrl(server, name)), /is LATIN1: .*encoding 'UTF8'/)
+})
+
 t.test('a DATA_DIR that is a file is told so', async (t) => {
   const path = join(freshDataDir(t), 'file')
   writeFileSync(path, '')

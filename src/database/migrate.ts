@@ -1,8 +1,9 @@
 import { promises as fs } from 'node:fs'
 import path from 'node:path'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
+import { CannotStart } from './cannot-start.ts'
 import { connectionTimeoutMillis } from './session-settings.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
@@ -12,10 +13,22 @@ export async function migrate(url: string): Promise<void> {
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis })
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
+    await rejectOtherEncodings(db)
     const provider = new FileMigrationProvider({ fs, path, migrationFolder })
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
     if (error) throw error
   } finally {
     await db.destroy()
   }
+}
+
+/** The texts of clients are Unicode: other encodings lack most of its letters. */
+async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ encoding: string }>`
+    select current_setting('server_encoding') as encoding`.execute(db)
+  const encoding = rows[0]?.encoding
+  if (encoding === 'UTF8') return
+  throw new CannotStart(
+    `the encoding of the database is ${encoding}: let DATABASE_URL lead to one that was created with "create database <name> encoding 'UTF8' template template0"`,
+  )
 }
