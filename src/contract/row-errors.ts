@@ -6,13 +6,20 @@ export type ErrorCode = components['schemas']['ErrorCode']
 /** Errors listed in one answer; all of them are counted. */
 export const listedMax = 1000
 
+interface RowFault {
+  field: string
+  code: ErrorCode
+  message: string
+}
+
 /**
  * Collects what is wrong with the rows of one payload, so that an answer names every bad row. It starts with the rows
  * whose shape the contract refuses; checks add to it and look only at the rows that are sound so far.
  */
 export class RowErrors {
   readonly #rowsPointer: string
-  readonly #byRow = new Map<number, RequestError[]>()
+  /** By code and field: a row may have millions of unknown keys. */
+  readonly #byRow = new Map<number, Map<string, RowFault>>()
   #count = 0
 
   /** `rowsPointer` is where the rows are in the body: '' or '/payload'. */
@@ -25,13 +32,12 @@ export class RowErrors {
    * already is not named again: a transaction that is retried checks its rows again.
    */
   add(row: number, field: string, code: ErrorCode, message: string): void {
-    const pointer =
-      field === '' ? `${this.#rowsPointer}/${row}` : `${this.#rowsPointer}/${row}/${field}`
-    const errors = this.#byRow.get(row) ?? []
-    if (errors.some((error) => error.pointer === pointer && error.code === code)) return
+    const faults = this.#byRow.get(row) ?? new Map<string, RowFault>()
+    const key = `${code} ${field}`
+    if (faults.has(key)) return
     this.#count++
-    errors.push({ pointer, row, ...(field && { field: unescapePointer(field) }), code, message })
-    this.#byRow.set(row, errors)
+    faults.set(key, { field, code, message })
+    this.#byRow.set(row, faults)
   }
 
   /** Errors so far. */
@@ -57,7 +63,7 @@ export class RowErrors {
 
   /** All errors in the order of the payload. */
   all(): RequestError[] {
-    return [...this.#byRow].sort(([a], [b]) => a - b).flatMap(([, rowErrors]) => rowErrors)
+    return this.#first(this.#count)
   }
 
   /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
@@ -67,7 +73,24 @@ export class RowErrors {
 
   /** The answer to a request with these errors. */
   problem(): Problem {
-    return invalidRequest(this.all())
+    return invalidRequest(this.#first(listedMax), this.#count)
+  }
+
+  #first(max: number): RequestError[] {
+    const errors: RequestError[] = []
+    for (const [row, faults] of [...this.#byRow].sort(([a], [b]) => a - b)) {
+      for (const fault of faults.values()) {
+        if (errors.length === max) return errors
+        errors.push(this.#errorOf(row, fault))
+      }
+    }
+    return errors
+  }
+
+  #errorOf(row: number, { field, code, message }: RowFault): RequestError {
+    const pointer = `${this.#rowsPointer}/${row}`
+    if (field === '') return { pointer, row, code, message }
+    return { pointer: `${pointer}/${field}`, row, field: unescapePointer(field), code, message }
   }
 }
 

@@ -18,22 +18,20 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowErrors {
   const base = rowsPointer(body)
   // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
-  const errors = faults.filter(({ keyword }) => keyword !== 'propertyNames').map(bodyError)
-  if (base === undefined) {
-    if (errors.length > 0) throw invalidRequest(errors)
-    return new RowErrors('')
-  }
-  const located = errors.map((error) => locate(error, base))
-  if (located.some((error) => error.row === undefined)) throw invalidRequest(located)
-  const rowErrors = new RowErrors(base)
-  for (const { row, pointer, code, message } of located) {
-    rowErrors.add(row as number, pointer.slice(`${base}/${row}/`.length), code, message)
+  const single = faults.filter(({ keyword }) => keyword !== 'propertyNames')
+  const errorOf = (fault: ErrorObject) => locate(bodyError(fault), base)
+  const rowErrors = new RowErrors(base ?? '')
+  for (const fault of single) {
+    const { row, pointer, code, message } = errorOf(fault)
+    if (row === undefined) throw invalidRequest(single.map(errorOf))
+    rowErrors.add(row, pointer.slice(`${base}/${row}/`.length), code, message)
   }
   return rowErrors
 }
 
-/** The error with its row and field, if it is in one of the rows at `base`. */
-export function locate(error: RequestError, base: string): RequestError {
+/** The error with its row and field, if it is in one of the rows at `base`; there are none without it. */
+export function locate(error: RequestError, base: string | undefined): RequestError {
+  if (base === undefined) return error
   const match = /^\/(\d+)(?:\/(.*))?$/s.exec(error.pointer.slice(base.length))
   if (!match || !error.pointer.startsWith(base)) return error
   const field = match[2]?.replaceAll('~1', '/').replaceAll('~0', '~')

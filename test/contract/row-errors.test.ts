@@ -1,0 +1,38 @@
+import t from 'tap'
+import { RowErrors } from '../../src/contract/row-errors.ts'
+
+t.test('all errors are counted, the first 1,000 in the order of the rows are listed', async (t) => {
+  const errors = new RowErrors('/payload')
+  for (const row of [5, 2]) {
+    for (let key = 0; key < 600; key++) errors.add(row, `k${key}`, 'unknown_key', 'is not known')
+  }
+  const { message, options } = errors.problem()
+  t.equal(options.errorCount, 1200)
+  t.match(message, /^1200 errors, the first 1000 are listed/)
+  const named = options.errors?.map(({ pointer }) => pointer)
+  const pointers = (row: number, count: number) =>
+    Array.from({ length: count }, (_, key) => `/payload/${row}/k${key}`)
+  t.strictSame(named, [...pointers(2, 600), ...pointers(5, 400)])
+  t.equal(errors.all().length, 1200)
+})
+
+t.test('an error that is named again counts once, by its row, field and code', async (t) => {
+  const errors = new RowErrors('')
+  const add = () => {
+    errors.add(1, 'a~1b', 'type', 'must be string')
+    errors.add(1, 'a~1b', 'format', 'must be a day')
+    errors.add(1, '', 'duplicate_row', 'differs')
+    errors.add(0, 'a~1b', 'type', 'must be string')
+  }
+  add()
+  const once = errors.all()
+  t.strictSame(once, [
+    { pointer: '/0/a~1b', row: 0, field: 'a/b', code: 'type', message: 'must be string' },
+    { pointer: '/1/a~1b', row: 1, field: 'a/b', code: 'type', message: 'must be string' },
+    { pointer: '/1/a~1b', row: 1, field: 'a/b', code: 'format', message: 'must be a day' },
+    { pointer: '/1', row: 1, code: 'duplicate_row', message: 'differs' },
+  ])
+  add()
+  t.strictSame(errors.all(), once)
+  t.equal(errors.count, 4)
+})
