@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { aSale } from '../helpers/sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 
 const service = await startTestService(t)
@@ -6,6 +7,7 @@ const catalog = '/api/v1/product_catalog/bulk_create_or_update/'
 const competitor = '/api/v1/competitor_prices/bulk_create_or_update/'
 const agreements = '/api/v1/agreement/bulk_create_or_update'
 const promotions = '/api/v1/promotions/bulk_create_or_update/'
+const sales = '/api/v1/sales_history/bulk_create_or_update'
 
 type Fault = [line: number, pointer: string, code: string]
 
@@ -182,6 +184,19 @@ t.test('competitor prices without a schema are a conflict', async (t) => {
   const file = 'competitor_name,competitor_price\nX,1\n'
   const answer = await account.send('POST', competitor, file, { 'content-type': 'text/csv' })
   t.match(answer, { status: 409, body: { type: 'no-competitor-schema' } })
+})
+
+t.test('all errors of a file are counted, the first 1,000 are listed', async (t) => {
+  const account = await service.newAccount(t)
+  const unknown = Object.fromEntries(Array.from({ length: 200 }, (_, key) => [`k${key}`, 1]))
+  const lines = Array.from({ length: 1000 }, (_, row) =>
+    JSON.stringify(aSale({ transaction_id: `T${row}`, ...unknown })),
+  )
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const { status, body } = await account.send('POST', sales, `${lines.join('\n')}\n`, headers)
+  t.equal(status, 400)
+  t.strictSame([body.error_count, body.errors.length], [200_000, 1000])
+  t.match(body.errors[999], { line: 5, pointer: '/4/k199', code: 'unknown_key' })
 })
 
 async function anAccount(t: Test): Promise<TestAccount> {

@@ -14,7 +14,7 @@ export class FeedErrors {
   /** Adds errors in the order of their rows. */
   add(errors: readonly RequestError[]): void {
     this.#count += errors.length
-    if (this.#listed.length < listedMax) this.#listed.push(...errors)
+    this.#listed.push(...errors.slice(0, listedMax - this.#listed.length))
   }
 
   /** Adds what was found when all rows were there, which may be about any row. */
