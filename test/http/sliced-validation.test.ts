@@ -1,0 +1,27 @@
+import t from 'tap'
+import { faultsOf } from '../helpers/faults.ts'
+import { aSale } from '../helpers/sales.ts'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+const sales = '/api/v1/sales_history/bulk_create_or_update'
+
+t.test('a fault names its row, however many rows there are', async (t) => {
+  const account = await service.newAccount(t)
+  const faulty = [0, 49, 50, 99, 100, 1000, 1030]
+  const rows = Array.from({ length: 1031 }, (_, index) =>
+    aSale(faulty.includes(index) ? { revenue: 1 } : {}),
+  )
+  const expected = faulty.map((row) => `/${row}/revenue type`)
+  t.strictSame(faultsOf(await account.post(sales, rows)), expected)
+  const payload = rows.map(({ code }, index) => (faulty.includes(index) ? {} : { code, price: 1 }))
+  const answer = await account.post('/api/v1/prices/bulk_update_prices/', {
+    price_list: 'L',
+    payload,
+  })
+  t.strictSame(faultsOf(answer), [
+    '/price_list_name required',
+    '/price_list unknown_key',
+    ...faulty.flatMap((row) => [`/payload/${row}/code required`, `/payload/${row}/price required`]),
+  ])
+})
