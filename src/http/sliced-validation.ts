@@ -25,7 +25,7 @@ type Find = (value: unknown) => ErrorObject[]
 
 async function findInRows(find: Find, body: unknown, rows: unknown[]): Promise<ErrorObject[]> {
   const isRows = Array.isArray(body)
-  const around = isRows ? [] : findAround(find, body as { payload: unknown[] })
+  const around = isRows ? find([]) : findAround(find, body as { payload: unknown[] })
   const slices = Array.from({ length: Math.ceil(rows.length / sliceRows) }, (_, index) => index)
   const inRows = await mapInTurns(slices, (index) => {
     const first = index * sliceRows

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { faultsOf } from '../helpers/faults.ts'
+import { bodyOperations, concretePath } from '../helpers/operations.ts'
 import { aSale } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -24,4 +25,15 @@ t.test('a fault names its row, however many rows there are', async (t) => {
     '/price_list unknown_key',
     ...faulty.flatMap((row) => [`/payload/${row}/code required`, `/payload/${row}/price required`]),
   ])
+})
+
+t.test('a list is refused where a body is an object, however long it is', async (t) => {
+  const account = await service.newAccount(t)
+  const lists = new Set(['upsertProducts', 'createPriceLists', 'upsertPromotions', 'upsertSales'])
+  lists.add('upsertCompetitorPrices').add('upsertAgreements')
+  for (const { id, method, path } of bodyOperations.filter(({ id }) => !lists.has(id))) {
+    const answer = await account.send(method, concretePath(path), Array(1001).fill({ code: 'A' }))
+    t.equal(answer.status, 400, id)
+    t.strictSame(faultsOf(answer), [' type'], id)
+  }
 })
