@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Columns, keepColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
@@ -20,8 +21,9 @@ export const createPriceLists: Handler<'createPriceLists'> = ({
 }) =>
   inAccount(async (trx) => {
     const columns = await keepColumns(trx, account)
-    for (const { row, position } of errors.sound(body))
-      rejectFaultyList(row, position, columns, errors)
+    await mapInTurns(errors.sound(body), ({ row, position }) =>
+      rejectFaultyList(row, position, columns, errors),
+    )
     const lists = await uniqueRows(errors.sound(body), errors, ({ name }) => name)
     errors.reject()
     const inPayloadOrder = lists.sort((a, b) => a.position - b.position).map(({ row }) => row)

@@ -3,6 +3,7 @@ import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, StagedFault } from '../contract/feed.ts'
+import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
@@ -24,11 +25,11 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
     const lists = await findPriceListNames(trx, account, [...listNames])
-    for (const { row, position } of sound) {
+    await mapInTurns(sound, ({ row, position }) => {
       rejectFaultyTerms(row, position, errors)
       rejectUnknownLists(row, position, lists, errors)
       rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
-    }
+    })
     const promotions = await uniqueRows(errors.sound(body), errors, ({ name }) => name)
     errors.reject()
     const rows = promotions.map(({ row }) => row)
@@ -48,10 +49,10 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
   return {
     ...{ columns: [], ignored: ['id'], input: promotionColumns, key: ['name'] },
     read: async (rows: readonly Input[], errors) => {
-      for (const { row, position } of errors.sound(rows)) {
+      await mapInTurns(errors.sound(rows), ({ row, position }) => {
         rejectFaultyTerms(row, position, errors)
         rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
-      }
+      })
       return errors.sound(rows)
     },
     findFaults: () => findUnknownLists(trx, account),
