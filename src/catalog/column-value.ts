@@ -36,7 +36,12 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
     typeof value !== 'string' ? wrongType('a day in a string') : !isDate(value) && wrongDay,
 }
 
-/** What is wrong with a value for a column: an error code and a message; undefined: nothing. */
+/** What is wrong with a value of a type: an error code and a message; undefined: nothing. */
+export function findTypeFault(type: ColumnType, value: unknown): ValueFault | undefined {
+  return checks[type](value) || undefined
+}
+
+/** What is wrong with a value for a column, of its type or not allowed. */
 export function findValueFault(
   { type, allowed_values }: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { canonicalText, findValueFault } from './column-value.ts'
+import { canonicalText, findTypeFault } from './column-value.ts'
 import type { Column, Columns, ColumnValue } from './columns.ts'
 
 /** From `code`, an attribute or an extension to the allowed values. */
@@ -13,7 +13,7 @@ export interface FilterCondition {
   texts: string[]
 }
 
-const codeColumn: Pick<Column, 'type' | 'allowed_values'> = { type: 'string', allowed_values: null }
+const codeColumn: Pick<Column, 'type'> = { type: 'string' }
 
 /** Names the filter keys that are no `code`, attribute or extension, and the values that are not of the column's type. */
 export function rejectFaultyFilters(
@@ -34,7 +34,7 @@ export function rejectFaultyFilters(
       )
     else {
       for (const [index, value] of values.entries()) {
-        const fault = findValueFault({ ...column, allowed_values: null } as Column, value)
+        const fault = findTypeFault(column.type, value)
         if (fault) errors.add(position, `${field}/${index}`, fault.code, fault.message)
       }
     }

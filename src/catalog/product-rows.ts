@@ -2,7 +2,7 @@ import type { Positioned } from '../contract/duplicates.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { findValueFault } from './column-value.ts'
+import { findTypeFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
 import {
   extensionKey,
@@ -78,7 +78,7 @@ function takeCosts(
     if (!entry) return null
     given.delete(name)
     const { value, field } = entry
-    const fault = findValueFault({ type: 'number', allowed_values: null }, value)
+    const fault = findTypeFault('number', value)
     if (fault) errors.add(position, field, fault.code, fault.message)
     else if (Number(value) < 0) errors.add(position, field, 'range', 'must be >= 0')
     // -0 is 0, also when rows are compared.

@@ -1,42 +1,64 @@
 import type { Schemas } from '../contract/operation.ts'
 import type { RequestError } from '../contract/problem.ts'
-import { type ErrorCode, invalidRequest } from '../contract/row-errors.ts'
-import { findValueFault } from './column-value.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import { findTypeFault } from './column-value.ts'
 import { type Column, type Columns, type ColumnValue, columnLetter } from './columns.ts'
 import { reservedNames } from './reserved-names.ts'
 
 type Declared = Omit<Column, 'letter' | 'ordinal'>
 
+/** A column of a request and where it stands there. */
+interface Placed {
+  column: Declared
+  pointer: string
+}
+
 /** The columns of a request in the order attributes, extensions, costs. Throws `invalid-request` with all faults. */
 export function readDeclaration(input: Schemas['CatalogSchemaInput']): Declared[] {
-  const faults: RequestError[] = []
-  const seen = new Set<string>()
-  const read = (
-    kind: Column['kind'],
-    group: string,
-    columns: readonly Partial<Schemas['ColumnInput']>[],
-  ): Declared[] =>
-    columns.map(({ name = '', type = 'number', values }, index) => {
-      const add = (field: string, code: ErrorCode, message: string) =>
-        faults.push({ pointer: `/${group}/${index}/${field}`, field, code, message })
-      if (reservedNames.has(name))
-        add('name', 'not_allowed', `"${name}" is a key of this interface`)
-      if (seen.has(name)) add('name', 'duplicate_row', `there is another column called "${name}"`)
-      seen.add(name)
-      const column = { name, kind, type, allowed_values: null, ordinal: 0, letter: '' }
-      for (const [position, value] of (values ?? []).entries()) {
-        const fault = findValueFault(column, value)
-        if (fault) add(`values/${position}`, fault.code, fault.message)
-      }
-      return { name, kind, type, allowed_values: (values as ColumnValue[] | undefined) ?? null }
-    })
-  const declared = [
-    ...read('attribute', 'attributes', input.attributes ?? []),
-    ...read('extension', 'extensions', input.extensions ?? []),
-    ...read('cost', 'costs', input.costs ?? []),
+  const placed = [
+    ...placeColumns('attribute', '/attributes', input.attributes),
+    ...placeColumns('extension', '/extensions', input.extensions),
+    ...placeColumns('cost', '/costs', input.costs),
   ]
+  const seen = new Set<string>()
+  const faults = placed.flatMap((one) => [...findNameFaults(one, seen), ...findValueFaults(one)])
   if (faults.length > 0) throw invalidRequest(faults)
-  return declared
+  return placed.map(({ column }) => column)
+}
+
+function placeColumns(
+  kind: Column['kind'],
+  pointer: string,
+  columns: readonly Partial<Schemas['ColumnInput']>[] = [],
+): Placed[] {
+  return columns.map(({ name = '', type = 'number', values }, index) => ({
+    column: { name, kind, type, allowed_values: (values as ColumnValue[] | undefined) ?? null },
+    pointer: `${pointer}/${index}`,
+  }))
+}
+
+/** `seen` has the names of the columns before, and then this one. */
+function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>): RequestError[] {
+  const at = { pointer: `${pointer}/name`, field: 'name' }
+  const faults: RequestError[] = []
+  if (reservedNames.has(name))
+    faults.push({ ...at, code: 'not_allowed', message: `"${name}" is a key of this interface` })
+  if (seen.has(name))
+    faults.push({
+      ...at,
+      code: 'duplicate_row',
+      message: `there is another column called "${name}"`,
+    })
+  seen.add(name)
+  return faults
+}
+
+function findValueFaults({ column: { type, allowed_values }, pointer }: Placed): RequestError[] {
+  return (allowed_values ?? []).flatMap((value, index) => {
+    const fault = findTypeFault(type, value)
+    const field = `values/${index}`
+    return fault ? [{ pointer: `${pointer}/${field}`, field, ...fault }] : []
+  })
 }
 
 /**
