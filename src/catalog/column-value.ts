@@ -48,9 +48,8 @@ export function findValueFault(
 ): ValueFault | undefined {
   const fault = checks[type](value)
   if (fault) return fault
-  if (!allowed_values || allowed_values.includes(value as ColumnValue)) return undefined
-  const message = `must be one of ${allowed_values.slice(0, 20).join(', ')}`
-  return { code: 'not_allowed', message }
+  if (!allowed_values || allowed_values.has(value)) return undefined
+  return { code: 'not_allowed', message: allowed_values.message }
 }
 
 /** The one text that stands for a value in the database: equal values have equal texts. */

@@ -15,5 +15,5 @@ export function schemaOf(columns: Columns): Schemas['CatalogSchema'] {
 }
 
 function typedColumn({ name, type, allowed_values, letter }: Column): Schemas['Column'] {
-  return { name, type, ...(allowed_values && { values: allowed_values }), letter }
+  return { name, type, ...(allowed_values && { values: allowed_values.list }), letter }
 }

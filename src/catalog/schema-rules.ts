@@ -2,7 +2,13 @@ import type { Schemas } from '../contract/operation.ts'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { findTypeFault } from './column-value.ts'
-import { type Column, type Columns, type ColumnValue, columnLetter } from './columns.ts'
+import {
+  type Column,
+  type Columns,
+  type ColumnValue,
+  columnLetter,
+  readAllowedValues,
+} from './columns.ts'
 import { reservedNames } from './reserved-names.ts'
 
 type Declared = Omit<Column, 'letter' | 'ordinal'>
@@ -32,7 +38,12 @@ function placeColumns(
   columns: readonly Partial<Schemas['ColumnInput']>[] = [],
 ): Placed[] {
   return columns.map(({ name = '', type = 'number', values }, index) => ({
-    column: { name, kind, type, allowed_values: (values as ColumnValue[] | undefined) ?? null },
+    column: {
+      name,
+      kind,
+      type,
+      allowed_values: readAllowedValues(values as ColumnValue[] | undefined),
+    },
     pointer: `${pointer}/${index}`,
   }))
 }
@@ -54,7 +65,7 @@ function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>
 }
 
 function findValueFaults({ column: { type, allowed_values }, pointer }: Placed): RequestError[] {
-  return (allowed_values ?? []).flatMap((value, index) => {
+  return (allowed_values?.list ?? []).flatMap((value, index) => {
     const fault = findTypeFault(type, value)
     const field = `values/${index}`
     return fault ? [{ pointer: `${pointer}/${field}`, field, ...fault }] : []

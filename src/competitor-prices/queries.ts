@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Column } from '../catalog/columns.ts'
+import { type Column, readColumns, type StoredColumn } from '../catalog/columns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -19,7 +19,8 @@ export async function findCompetitorSchema(
   trx: Trx,
   account: number,
 ): Promise<CompetitorSchema | undefined> {
-  return selectSchema(trx, account).executeTakeFirst() as Promise<CompetitorSchema | undefined>
+  const row = await selectSchema(trx, account).executeTakeFirst()
+  return row && readSchema(row)
 }
 
 /** The account's schema, locked: it stays while entries are loaded, and no load goes on while it changes. */
@@ -30,7 +31,8 @@ export async function lockCompetitorSchema(
 ): Promise<CompetitorSchema | undefined> {
   const schema = selectSchema(trx, account)
   const locked = lock === 'for update' ? schema.forUpdate() : schema.forKeyShare()
-  return locked.executeTakeFirst() as Promise<CompetitorSchema | undefined>
+  const row = await locked.executeTakeFirst()
+  return row && readSchema(row)
 }
 
 function selectSchema(trx: Trx, account: number) {
@@ -38,6 +40,10 @@ function selectSchema(trx: Trx, account: number) {
     .selectFrom('competitor_schemas')
     .select(['columns', 'is_dated'])
     .where('account_id', '=', account)
+}
+
+function readSchema(row: { columns: unknown; is_dated: boolean }): CompetitorSchema {
+  return { columns: readColumns(row.columns as StoredColumn[]), is_dated: row.is_dated }
 }
 
 /** The schema as the contract shows it, with how many entries it has and the day of the newest. */

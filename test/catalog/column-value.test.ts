@@ -91,6 +91,19 @@ t.test('a column with allowed values takes no other', async (t) => {
   ])
 })
 
+t.test('the fault of a value names the first 20 that are allowed', async (t) => {
+  const values = Array.from({ length: 10_000 }, (_, index) => index * 1.5)
+  const extensions = [{ name: 'size', type: 'number', values }]
+  const account = await aCatalog(t, service, { extensions }, [
+    { code: 'A', size: 0 },
+    { code: 'A', size: 14_998.5 },
+  ])
+  const { body } = await account.post(productsPath, [{ code: 'A', size: 1 }])
+  t.equal(body.errors[0].message, `must be one of ${values.slice(0, 20).join(', ')}`)
+  const schema = await account.get('/api/v1/product_catalog/schema/')
+  t.strictSame(schema.body.extensions[0].values, values, 'all are kept in their order')
+})
+
 t.test('a hostile column name is named with its pointer escaped', async (t) => {
   const names = ['a/b', 'a~b', '~1', 'constructor', '😀"', '']
     .filter((name) => name !== '')
