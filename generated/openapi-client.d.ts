@@ -1528,7 +1528,7 @@ export interface components {
              *       "country"
              *     ]
              */
-            attributes_config: components["schemas"]["Text"][];
+            attributes_config: string[];
             /**
              * @description When true, entries can carry the day on which the item is rented, `departure_date`.
              * @default false

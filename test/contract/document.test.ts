@@ -86,6 +86,16 @@ t.test('every property of a schema is described, itself or by what it refers to'
   })
 })
 
+t.test(
+  'items that must differ have a type: without one each is compared with all others',
+  async (t) => {
+    visit(contract, '', ({ uniqueItems, items }, pointer) => {
+      const types = [items?.type ?? []].flat()
+      if (uniqueItems) t.ok(types.length > 0 && !types.includes('object'), pointer)
+    })
+  },
+)
+
 t.test('every problem type and every error code is explained', async (t) => {
   for (const name of ['ProblemType', 'ErrorCode']) {
     const { description, enum: values } = contract.components.schemas[name]
