@@ -8,6 +8,7 @@ import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { refuseEarly } from './http/early-refusal.ts'
 import { KnownTokens } from './http/known-tokens.ts'
+import { refuseLateUploads } from './http/late-uploads.ts'
 import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
 import { watchRequests } from './http/request-log.ts'
@@ -28,6 +29,8 @@ export interface AppServices extends Context {
   /** For the readiness check alone. */
   healthDb: Database
   isStopping: () => boolean
+  /** Aborted when requests that are under way are not waited for any longer. */
+  ending: AbortSignal
   telemetry: Telemetry
 }
 
@@ -43,6 +46,7 @@ export async function buildApp({
   sendingDb,
   healthDb,
   isStopping,
+  ending,
   telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
@@ -77,6 +81,7 @@ export async function buildApp({
     return503OnClosing: true,
   })
   watchRequests(app, telemetry)
+  refuseLateUploads(app, ending)
   if (config.role !== 'worker') await registerDocumentation(app)
   const { metricsToken } = config
   const { metrics } = telemetry

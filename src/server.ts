@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
 import { closeOnce } from './close-once.ts'
+import { closeMaxMs } from './closing.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
 import { CannotListen, startFault } from './start-fault.ts'
 
 /** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
 const farewellMs = 1000
-/** The farewell, 25 seconds for requests in flight, and what closing takes; a container is killed after 30 seconds. */
-const graceMs = 28_000
+/** A container is killed after 30 seconds. */
+const graceMs = farewellMs + closeMaxMs
 
 // A log on a full disk, or whose reader has gone, is lost; the service goes on. (The command line ends with its reader.)
 for (const output of [process.stdout, process.stderr])

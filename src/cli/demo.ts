@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createAccount } from '../accounts/create-account.ts'
 import { createClient, type PricewellClient, type Schemas } from '../client/index.ts'
 import { closeOnce } from '../close-once.ts'
+import { closeMaxMs } from '../closing.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
@@ -20,7 +21,7 @@ const config = readConfig({
 })
 console.log('Starting a service on a database that is thrown away at the end ...')
 const { app, server, close } = await startService(config)
-closeOnce(25_000, async () => {
+closeOnce(closeMaxMs, async () => {
   await close()
   removeDataDir(dataDir)
 })

@@ -43,11 +43,16 @@ export interface PoolUse {
 
 const pools = new WeakMap<Database, pg.Pool>()
 
-/** How busy the connections of a database are now. */
-export function poolUse(db: Database): PoolUse {
+/** The connections of a database. */
+export function poolOf(db: Database): pg.Pool {
   const pool = pools.get(db)
   if (!pool) throw new Error('not a database of openDatabase')
-  const { totalCount, idleCount, waitingCount, options } = pool
+  return pool
+}
+
+/** How busy the connections of a database are now. */
+export function poolUse(db: Database): PoolUse {
+  const { totalCount, idleCount, waitingCount, options } = poolOf(db)
   return { inUse: totalCount - idleCount, max: options.max, waiting: waitingCount }
 }
 

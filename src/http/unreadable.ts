@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { Problem } from '../contract/problem.ts'
+import { Problem, unavailable } from '../contract/problem.ts'
+import { endingCode } from './late-uploads.ts'
 import { bareAnswer } from './problem-reply.ts'
 
 interface ParserError {
@@ -46,6 +47,7 @@ export function refuseExpectations(app: FastifyInstance): void {
 function problemOf(cause: ParserError): Problem {
   if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Problem('malformed-body', 'The request did not arrive in time.', { cause })
+  if (cause.code === endingCode) return unavailable('The service is shutting down.', 1, cause)
   if (cause.code !== 'HPE_HEADER_OVERFLOW')
     return new Problem('malformed-body', 'The request is not valid HTTP.', { cause })
   const { rawPacket } = cause

@@ -1,7 +1,7 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
-import { fileQueue, listQueue, type Turn } from './queue.ts'
+import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
 import { findOldestJob } from './turn.ts'
 
@@ -29,6 +29,12 @@ const pollingIntervalSeconds = 0.5
 export async function startWorkers(options: WorkOptions): Promise<void> {
   for (const queue of [listQueue, fileQueue])
     for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(queue, options)
+}
+
+/** Takes no more jobs; waits for those that are under way. */
+export async function stopWorkers(boss: PgBoss): Promise<void> {
+  const queues = [listQueue, fileQueue, retentionQueue]
+  await Promise.all(queues.map((queue) => boss.offWork(queue)))
 }
 
 async function startWorker(queue: string, { boss, ...options }: WorkOptions): Promise<void> {

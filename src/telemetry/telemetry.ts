@@ -72,15 +72,19 @@ export interface TelemetrySettings {
   collector: URL | undefined
 }
 
-/** Starts what the settings ask for. */
-export async function startTelemetry(
-  { metricsToken, collector }: TelemetrySettings,
+/** Counts, where the settings have a token for those who read the numbers. */
+export async function startMetrics(
+  { metricsToken }: TelemetrySettings,
   observed: Observed,
-): Promise<Telemetry> {
-  const metrics = metricsToken ? await import('./metrics.ts') : undefined
-  const tracing = collector && { ...(await import('./tracing.ts')), collector }
-  return {
-    metrics: metrics?.createMetrics(observed),
-    tracing: tracing?.startTracing(tracing.collector),
-  }
+): Promise<Metrics | undefined> {
+  if (!metricsToken) return undefined
+  const { createMetrics } = await import('./metrics.ts')
+  return createMetrics(observed)
+}
+
+/** Traces, where the settings name a collector. */
+export async function startTracing({ collector }: TelemetrySettings): Promise<Tracing | undefined> {
+  if (!collector) return undefined
+  const tracing = await import('./tracing.ts')
+  return tracing.startTracing(collector)
 }

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import type { PgBoss } from 'pg-boss'
+import { endBusyConnections, endDatabase } from './database/end-connections.ts'
+import type { Database } from './database/pool.ts'
+import { stopWorkers } from './jobs/work.ts'
+import type { Tracing } from './telemetry/telemetry.ts'
+
+/** Requests and jobs that are under way have this long to finish. */
+const finishMs = 24_000
+/**
+ * For the answers to the requests that were ended and for handing back their jobs; PostgreSQL looks once a second
+ * whether the client of a statement is there.
+ */
+const endMs = 1500
+
+/** The most that `finishWork` takes, and stopping the embedded PostgreSQL after it. */
+export const closeMaxMs = 27_000
+
+/** What a process works with, apart from its interface. */
+export interface Backing {
+  boss: PgBoss
+  pools: Database[]
+  tracing: Tracing | undefined
+}
+
+/** What finishes before a process ends. */
+export interface Work {
+  app: FastifyInstance
+  backing: Backing
+  /** Told when nothing is waited for any longer. */
+  ending: AbortController
+}
+
+/**
+ * Takes no more work and finishes what is under way. What has not finished after 24 seconds is ended: its requests are
+ * answered with 503, its jobs handed back.
+ */
+export async function finishWork(work: Work): Promise<void> {
+  const { app, backing, ending } = work
+  const finished = finish(work)
+  if (!(await isWithin(finished, finishMs))) {
+    ending.abort()
+    for (const db of backing.pools) endDatabase(db).catch(() => undefined)
+    await sleep(endMs)
+    app.server.closeAllConnections()
+    endQueue(backing.boss)
+  }
+  await finished
+}
+
+/** Closes the queue and the connections that nobody uses any more. */
+export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
+  await boss.stop({ graceful: true, timeout: 1000 })
+  await Promise.all(pools.map((db) => db.destroy()))
+  await tracing?.stop()
+}
+
+async function finish({ app, backing }: Work): Promise<void> {
+  await Promise.all([closeApp(app), stopWorkers(backing.boss)])
+  await closeBacking(backing)
+}
+
+/** A connection whose last request ends while we close stays open for the next one: closed as soon as it is idle. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const timer = setInterval(() => app.server.closeIdleConnections(), 50)
+  await app.close().finally(() => clearInterval(timer))
+}
+
+/** Its statements have 15 seconds each and one follows the other: with the pool ended none is sent any more. */
+function endQueue(boss: PgBoss): void {
+  const { pool } = boss.getDb() as unknown as { pool?: pg.Pool }
+  if (!pool) return
+  if (!pool.ending) pool.end().catch(() => undefined)
+  endBusyConnections(pool)
+}
+
+async function isWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = new AbortController()
+  const timer = sleep(ms, false, { signal: late.signal }).catch(() => false)
+  return Promise.race([work.then(() => true), timer]).finally(() => late.abort())
+}

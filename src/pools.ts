@@ -1,0 +1,51 @@
+import { CopyingClient } from './database/copy.ts'
+import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
+import { ReadingClient } from './database/reading-client.ts'
+
+/** The connections of a process, by what they are for. */
+export type Pools = Record<
+  'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'loads' | 'health',
+  Database
+>
+
+/** Postgres waits twice for a row that others want too, first for the turn and then for the row: 2.5 seconds in all. */
+const lockTurnMs = 1250
+
+/** Reads, writes, jobs and health checks wait for their own connections only. */
+export function openPools(
+  url: string,
+  connectionsMax: number,
+  listeners: Pick<PoolOptions, 'onError' | 'onStatement'>,
+): Pools {
+  const open = (name: string, options: Partial<PoolOptions>) =>
+    openDatabase(url, {
+      ...{ name, ...listeners, connectionsMax, client: CopyingClient },
+      // Requests have their turn before they come here: this is the time in which a connection must open.
+      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: lockTurnMs, statementTimeoutMs: 30_000 },
+      ...options,
+    })
+  return {
+    reads: open('reads', { client: ReadingClient }),
+    writes: open('writes', {}),
+    // As long as a client takes to fetch a million rows.
+    sending: open('sending', { connectionsMax: 4, statementTimeoutMs: 600_000 }),
+    // Ten million rows come and go at the pace of a client, which may pause.
+    files: open('files', {
+      ...{ connectionsMax: 4, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
+      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 },
+    }),
+    ...openJobPools(open),
+    health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),
+  }
+}
+
+function openJobPools(
+  open: (name: string, options: Partial<PoolOptions>) => Database,
+): Pick<Pools, 'jobs' | 'loads'> {
+  const patience = { acquireTimeoutMs: 2500, lockTimeoutMs: 60_000 }
+  return {
+    jobs: open('jobs', { ...patience, connectionsMax: 6, statementTimeoutMs: 300_000 }),
+    // A file of a job, in one transaction.
+    loads: open('loads', { ...patience, connectionsMax: 4, statementTimeoutMs: 3_600_000 }),
+  }
+}
