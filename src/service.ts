@@ -121,7 +121,8 @@ async function startJobs(parts: Parts, { log }: FastifyInstance): Promise<void> 
   const { pools, boss, stopping, telemetry } = parts
   const { metrics, tracing } = telemetry
   await startWorkers({
-    ...{ db: pools.jobs, boss, signal: stopping.signal, undo: undoDraft, tidy: tidyList },
+    ...{ db: pools.jobs, boss, signal: stopping.signal, pauseMaxSeconds: 60 },
+    ...{ undo: undoDraft, tidy: tidyList },
     runners: {
       ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
       'load-file': fileLoader({ db: pools.loads, context: contextOf(parts) }),

@@ -32,6 +32,8 @@ const superviseIntervalSeconds = 1
 const expireInSeconds = 6 * 3600
 /** A queued job that fails for good would hold up its list, so the worker ends jobs itself and pg-boss only retries. */
 const retryLimit = 1_000_000
+/** Between two tries, where nothing speaks for a longer pause. */
+export const retryDelaySeconds = 1
 
 /** A connection that the network swallows is given up after this time, and the queue goes on with another one. */
 const silence: object = { query_timeout: 15_000, keepAlive: true }
@@ -92,7 +94,7 @@ async function createQueues(url: string): Promise<void> {
         heartbeatSeconds,
         expireInSeconds,
         retryLimit,
-        retryDelay: 1,
+        retryDelay: retryDelaySeconds,
       })
     }
     await boss.createQueue(retentionQueue)

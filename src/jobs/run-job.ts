@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import type { Schemas } from '../contract/operation.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { isPassing } from '../database/passing-error.ts'
 import type { Trx } from '../database/pool.ts'
@@ -13,7 +14,9 @@ import {
 } from './attempt.ts'
 import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
+import { pauseAfter } from './pause.ts'
 import { countFault } from './progress.ts'
+import { findShortage } from './shortage.ts'
 
 /** The job has ended as failed, by what it was given and no fault of the service. */
 export class JobRefused extends Error {}
@@ -23,6 +26,8 @@ export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 
 export interface RunOptions {
   runners: Record<JobKind, RunJob>
+  /** The longest pause after a try that has met a shortage. */
+  pauseMaxSeconds: number
   /** Undoes what a job has not published. */
   undo: (trx: Trx, job: CurrentJob) => Promise<void>
   /** `err` among the fields: something failed. */
@@ -37,16 +42,15 @@ export interface RunOptions {
 /** A job that fails this often, by what does not pass by itself, is given up. */
 const faultsMax = 10
 
-const internalError = {
-  code: 'internal-error',
-  message: 'The job could not be done; nothing was published.',
-}
-
 /** What the queue is told of a failure: it keeps the errors it gets, and errors quote values of rows. */
 export class TurnFailed extends Error {
-  constructor(cause: unknown) {
+  /** 0: the turn is handed out again after the pause that is usual. */
+  readonly pauseSeconds: number
+
+  constructor(cause: unknown, pauseSeconds = 0) {
     const state = sqlStateOf(cause)
     super(`the log has the error${state ? `, SQLSTATE ${state}` : ''}`)
+    this.pauseSeconds = pauseSeconds
   }
 }
 
@@ -63,7 +67,9 @@ export async function runJob(attempt: Attempt, options: RunOptions): Promise<voi
   options.watch?.attempt?.({ kind, outcome, seconds })
   const err = error === undefined ? {} : { err: error, sqlstate: sqlStateOf(error) }
   options.log({ ...fields, kind, total, ms: Math.round(seconds * 1000), ...err }, `job ${outcome}`)
-  if (outcome === 'retried') throw new TurnFailed(error)
+  if (outcome !== 'retried') return
+  const pauseSeconds = findShortage(error) ? pauseAfter(attempt.number, options.pauseMaxSeconds) : 0
+  throw new TurnFailed(error, pauseSeconds)
 }
 
 interface Ending {
@@ -78,10 +84,14 @@ async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promi
   } catch (error) {
     if (error instanceof AttemptLost) return { outcome: 'lost' }
     if (error instanceof JobRefused) return { outcome: 'refused' }
-    // What passes by itself, and the end of this process, are no faults of the job.
-    if (attempt.signal.aborted || isPassing(error)) return { outcome: 'retried', error }
-    return endOrRetry(error, attempt, options)
+    const isFault = !attempt.signal.aborted && isFaultOfJob(error)
+    return isFault ? endOrRetry(error, attempt, options) : { outcome: 'retried', error }
   }
+}
+
+/** What passes by itself is none, unless the job itself may be what the database has too little for. */
+function isFaultOfJob(error: unknown): boolean {
+  return !isPassing(error) || findShortage(error) !== undefined
 }
 
 function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): Promise<void> {
@@ -99,7 +109,7 @@ async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions
   const end = inAttempt(attempt, async (trx, job) => {
     if ((await countFault(trx, job)) < faultsMax) return false
     await undo(trx, job)
-    await endUndone(trx, job, 'failed', [internalError])
+    await endUndone(trx, job, 'failed', [givenUp(error)])
     return true
   })
   return end.then(
@@ -107,6 +117,14 @@ async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions
     (second) =>
       second instanceof AttemptLost ? { outcome: 'lost' } : { outcome: 'retried', error: second },
   )
+}
+
+function givenUp(error: unknown): Schemas['JobError'] {
+  const shortage = findShortage(error)
+  const message = shortage
+    ? `The job could not be done: ${shortage}. Nothing was published.`
+    : 'The job could not be done; nothing was published.'
+  return { code: 'internal-error', message }
 }
 
 function ignoreLost(error: unknown): undefined {

@@ -1,6 +1,7 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
 import type { Database } from '../database/pool.ts'
+import { endPause, setPause } from './pause.ts'
 import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
 import { findOldestJob } from './turn.ts'
@@ -45,24 +46,23 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
   } as const
   let id = ''
   const work = async ([turn]: JobWithMetadata<Turn>[]) => {
-    if (turn) await takeTurn(turn, { boss, ...options }).catch(failing(options))
+    if (turn)
+      await takeTurn(turn, { boss, ...options }).catch((error) => failTurn(error, turn, options))
     boss.notifyWorker(id)
   }
   id = await boss.work(queue, workOptions, work)
 }
 
 /** One job whose turn it is, if there is one left: a job that was cancelled leaves its turn unused. */
-async function takeTurn(
-  { data, retryCount }: JobWithMetadata<Turn>,
-  options: WorkOptions,
-): Promise<void> {
-  const { account, priceListId } = data
+async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Promise<void> {
+  const { account, priceListId } = turn.data
+  await endPause(options.db, turn)
   const job = await inAccount(options.db, account, (trx) =>
     findOldestJob(trx, account, priceListId),
   )
   if (job !== undefined)
     await runJob(
-      { db: options.db, account, job, number: retryCount, signal: options.signal },
+      { db: options.db, account, job, number: turn.retryCount, signal: options.signal },
       options,
     )
   if (priceListId === null) return
@@ -70,10 +70,17 @@ async function takeTurn(
 }
 
 /** What is no failure of a job, like a database that is away, is logged here. */
-function failing({ log }: RunOptions): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof TurnFailed) throw error
+async function failTurn(
+  error: unknown,
+  turn: JobWithMetadata<Turn>,
+  { db, log }: Pick<WorkOptions, 'db' | 'log'>,
+): Promise<never> {
+  if (!(error instanceof TurnFailed)) {
     log({ err: error }, 'a job could not be taken up')
     throw new TurnFailed(error)
   }
+  const { pauseSeconds } = error
+  // A pause that cannot be noted is that of the queue: the disk may be full for this, too.
+  if (pauseSeconds > 0) await setPause(db, turn, pauseSeconds).catch(() => undefined)
+  throw error
 }

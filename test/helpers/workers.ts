@@ -30,6 +30,7 @@ export async function startTestWorkers(
   t: Test,
   service: TestService,
   runners: Partial<WorkOptions['runners']> = {},
+  pauseMaxSeconds = 0,
 ): Promise<void> {
   const db = openJobsDatabase(t, service)
   const boss = createBoss(service.url, { supervise: true, onError: () => undefined })
@@ -43,6 +44,7 @@ export async function startTestWorkers(
       boss,
       undo: undoDraft,
       tidy: tidyList,
+      pauseMaxSeconds,
       signal: new AbortController().signal,
       log: () => undefined,
     },

@@ -90,9 +90,9 @@ t.test(
 t.test('a database that is away does not count against a job', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0
-  const full = Object.assign(new Error('No space left on device'), { code: '53100' })
+  const away = Object.assign(new Error('the database system is shutting down'), { code: '57P03' })
   const failElevenTimes: RunJob = async (attempt, job) => {
-    if (++attempts <= 11) throw full
+    if (++attempts <= 11) throw away
     await runAddProducts(attempt, job)
   }
   const { shop, job } = await aBigJob(t, own)
