@@ -32,7 +32,7 @@ export function openPools(
     // Ten million rows come and go at the pace of a client, which may pause.
     files: open('files', {
       ...{ connectionsMax: 4, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
-      ...{ statementTimeoutMs: 3_600_000, lockTimeoutMs: 10_000 },
+      statementTimeoutMs: 3_600_000,
     }),
     ...openJobPools(open),
     health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),

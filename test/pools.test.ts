@@ -1,0 +1,19 @@
+import { sql } from 'kysely'
+import t from 'tap'
+import { openPools } from '../src/pools.ts'
+import { cloneDatabase } from './helpers/database.ts'
+
+t.test('a request with a file waits for others no longer than one without', async (t) => {
+  const { url, drop } = await cloneDatabase()
+  const pools = openPools(url, 1, { onError: () => undefined })
+  t.teardown(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+    await drop()
+  })
+  const timeouts = []
+  for (const db of [pools.writes, pools.sending, pools.files]) {
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db)
+    timeouts.push(rows[0]?.lock_timeout)
+  }
+  t.strictSame(timeouts, ['1250ms', '1250ms', '1250ms'])
+})
