@@ -1,6 +1,6 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { aBigJob } from '../helpers/jobs.ts'
+import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
@@ -22,6 +22,18 @@ t.test('a job is waited for, then listed', async (t) => {
   t.match(json, [{ id: job.id, status: 'done' }])
   const again = JSON.parse((await run('--json', 'wait', String(job.id))).stdout)
   t.match(again, { id: job.id, status: 'done', progress: { total: 101, finished: 101 } })
+})
+
+t.test('of many jobs the last 25 are listed, the newest last', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const ids = [job.id]
+  while (ids.length < 26) ids.push((await addAll(shop, 'L')).id)
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const listed = JSON.parse((await run('jobs', '--json')).stdout)
+  t.strictSame(
+    listed.map(({ id }: { id: number }) => id),
+    ids.slice(1),
+  )
 })
 
 t.test('on a terminal a bar goes to the end; NO_COLOR and pipes are plain', async (t) => {

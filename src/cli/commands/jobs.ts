@@ -27,11 +27,9 @@ export function addJobs(program: Program): void {
     })
 }
 
-/** The list begins with the oldest. */
+/** The newest last, where a terminal ends. */
 async function lastJobs({ GET }: PricewellClient, status: Job['status'] | undefined) {
-  const read = (query: { limit: number; offset?: number }) =>
-    GET('/api/v1/jobs/', { params: { query: { ...query, ...(status && { status }) } } })
-  const { count } = (await read({ limit: 1 })).data
-  const { data } = await read({ limit: shown, offset: Math.max(0, count - shown) })
-  return data.results
+  const query = { limit: shown, order: 'newest' as const, ...(status && { status }) }
+  const { data } = await GET('/api/v1/jobs/', { params: { query } })
+  return data.results.toReversed()
 }
