@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { CannotStart } from './cannot-start.ts'
@@ -46,19 +44,6 @@ export function databaseUrl(url: string, database: string): string {
   const result = new URL(url)
   result.pathname = `/${database}`
   return result.toString()
-}
-
-/** JWT_SECRET, or the one that the embedded database keeps in its data directory. */
-export function readJwtSecret(config: Config): string {
-  if (config.jwtSecret) return config.jwtSecret
-  const path = join(config.dataDir, 'jwt-secret')
-  mkdirSync(config.dataDir, { recursive: true })
-  try {
-    writeFileSync(path, randomBytes(48).toString('base64'), { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
-  return readFileSync(path, 'utf8')
 }
 
 async function createDatabase(url: string, name: string): Promise<void> {
