@@ -64,7 +64,7 @@ function rejectLongKey(key: string, position: number, errors: RowErrors): void {
   const bytes = Buffer.byteLength(key)
   if (bytes <= keyBytesMax) return
   const message = `code and extensions (as a JSON array) have ${bytes} bytes in UTF-8, at most ${keyBytesMax} are taken`
-  errors.add(position, '', 'length', message)
+  errors.add(position, undefined, 'length', message)
 }
 
 function takeCosts(

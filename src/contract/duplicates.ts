@@ -24,7 +24,7 @@ export async function uniqueRows<T>(
     if (!earlier) first.set(rowKey, candidate)
     else if (!isDeepStrictEqual(earlier.row, candidate.row)) {
       const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
-      errors.add(candidate.position, '', 'duplicate_row', message)
+      errors.add(candidate.position, undefined, 'duplicate_row', message)
     }
   })
   const keys = await sortInTurns([...first.keys()])

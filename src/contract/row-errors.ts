@@ -7,7 +7,7 @@ export type ErrorCode = components['schemas']['ErrorCode']
 export const listedMax = 1000
 
 interface RowFault {
-  field: string
+  field: string | undefined
   code: ErrorCode
   message: string
 }
@@ -28,12 +28,12 @@ export class RowErrors {
   }
 
   /**
-   * Names a bad row. `field` is a key, or keys separated by '/', within the row; '' is the row itself. What is named
+   * Names a bad row. `field` is a key, or keys separated by '/', within the row; undefined is the row itself. What is named
    * already is not named again: a transaction that is retried checks its rows again.
    */
-  add(row: number, field: string, code: ErrorCode, message: string): void {
+  add(row: number, field: string | undefined, code: ErrorCode, message: string): void {
     const faults = this.#byRow.get(row) ?? new Map<string, RowFault>()
-    const key = `${code} ${field}`
+    const key = field === undefined ? code : `${code}/${field}`
     if (faults.has(key)) return
     this.#count++
     faults.set(key, { field, code, message })
@@ -89,7 +89,7 @@ export class RowErrors {
 
   #errorOf(row: number, { field, code, message }: RowFault): RequestError {
     const pointer = `${this.#rowsPointer}/${row}`
-    if (field === '') return { pointer, row, code, message }
+    if (field === undefined) return { pointer, row, code, message }
     return { pointer: `${pointer}/${field}`, row, field: unescapePointer(field), code, message }
   }
 }

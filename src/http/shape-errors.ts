@@ -24,7 +24,8 @@ export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowError
   for (const fault of single) {
     const { row, pointer, code, message } = errorOf(fault)
     if (row === undefined) throw invalidRequest(single.map(errorOf))
-    rowErrors.add(row, pointer.slice(`${base}/${row}/`.length), code, message)
+    const inRow = pointer.slice(`${base}/${row}`.length)
+    rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
   }
   return rowErrors
 }

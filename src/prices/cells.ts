@@ -101,5 +101,5 @@ function placesComparer({ price_dimensions: [only = ''] }: PriceList) {
 function rejectOtherPrice(earlier: Cell, { row, position }: Cell, errors: RowErrors): void {
   if (earlier.row.price === row.price) return
   const message = `rows ${earlier.position} and ${position} have the same key and differ`
-  errors.add(position, '', 'duplicate_row', message)
+  errors.add(position, undefined, 'duplicate_row', message)
 }

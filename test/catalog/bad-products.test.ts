@@ -44,6 +44,7 @@ const cases: BadPayload[] = [
   ],
   ['active that is a string', [{ ...row, active: 'true' }], ['/0/active', 'type']],
   ['active that is null', [{ ...row, active: null }], ['/0/active', 'type']],
+  ['an empty key', [{ ...row, '': 1 }], ['/0/', 'unknown_key']],
   ['an unknown key', [{ ...row, colour: 'red' }], ['/0/colour', 'unknown_key']],
   [
     'a key of the object prototype',

@@ -21,7 +21,8 @@ t.test('an error that is named again counts once, by its row, field and code', a
   const add = () => {
     errors.add(1, 'a~1b', 'type', 'must be string')
     errors.add(1, 'a~1b', 'format', 'must be a day')
-    errors.add(1, '', 'duplicate_row', 'differs')
+    errors.add(1, undefined, 'duplicate_row', 'differs')
+    errors.add(1, '', 'duplicate_row', 'has a name without letters')
     errors.add(0, 'a~1b', 'type', 'must be string')
   }
   add()
@@ -31,8 +32,12 @@ t.test('an error that is named again counts once, by its row, field and code', a
     { pointer: '/1/a~1b', row: 1, field: 'a/b', code: 'type', message: 'must be string' },
     { pointer: '/1/a~1b', row: 1, field: 'a/b', code: 'format', message: 'must be a day' },
     { pointer: '/1', row: 1, code: 'duplicate_row', message: 'differs' },
+    {
+      ...{ pointer: '/1/', row: 1, field: '', code: 'duplicate_row' },
+      message: 'has a name without letters',
+    },
   ])
   add()
   t.strictSame(errors.all(), once)
-  t.equal(errors.count, 4)
+  t.equal(errors.count, 5)
 })

@@ -375,6 +375,7 @@ t.test('bad rows', async (t) => {
       ],
     ),
     ['an unknown key', [aSale({ country: 'UK' })], ['/0/country unknown_key']],
+    ['an empty key', [aSale({ '': 1 })], ['/0/ unknown_key']],
     ['an id', [aSale({ id: 1 })], ['/0/id unknown_key']],
     ['constructor as a key', [aSale({ constructor: 1 })], ['/0/constructor unknown_key']],
     ['a row that is no object', ['T1'], ['/0 type']],

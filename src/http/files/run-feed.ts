@@ -119,7 +119,14 @@ function placed(
   line: number,
 ): RequestError {
   const inRow = pointer.replace(/^(?:\/payload)?\/\d+/, '')
-  return { pointer: `/${row}${inRow}`, row, line, ...(field && { field }), code, message }
+  return {
+    pointer: `/${row}${inRow}`,
+    row,
+    line,
+    ...(field !== undefined && { field }),
+    code,
+    message,
+  }
 }
 
 function unreadable(fault: string | undefined, row: number, line: number): RequestError[] {
