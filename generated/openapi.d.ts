@@ -1925,7 +1925,8 @@ export interface components {
         };
         /**
          * @description A malformed body, a wrong shape, or bad rows; all bad rows are listed and nothing was written. A file with bad rows
-         *     comes back as it was sent, with an `error` in each bad row, when its media type is what `Accept` likes best.
+         *     comes back as it was sent, with an `error` in each bad row, when its media type is what `Accept` likes best and
+         *     the service has room to keep it meanwhile.
          */
         BadFeed: {
             headers: {

@@ -100,9 +100,10 @@ t.test('the image runs as a user that is not root, on the Node of the project', 
 t.test('the composition asks for its secrets and waits for its database', async (t) => {
   const { services, volumes } = parse(read('compose.yaml'), { merge: true })
   for (const name of ['pricewell', 'worker']) {
-    const { environment, depends_on, read_only, cap_drop } = services[name]
+    const { environment, depends_on, read_only, cap_drop, tmpfs } = services[name]
     t.match(environment.JWT_SECRET, /^\$\{JWT_SECRET:\?/, name)
     t.match(environment.DATABASE_URL, /\$\{POSTGRES_PASSWORD:\?/, name)
+    t.match(tmpfs, [/^\/tmp:size=\d+m$/], 'what stands in memory has a bound')
     t.match(
       { depends_on, read_only, cap_drop },
       {

@@ -7,7 +7,7 @@ import { freshDataDir, logInFirst, startProcess } from './helpers/process.ts'
 
 /** Starts a service with this log, uses it, and stops it. */
 async function useWithLog(t: Test, log: number | Writable, isReady?: Promise<unknown>) {
-  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) }, log)
+  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) }, { log })
   const call = await logInFirst(service)
   await isReady
   for (let request = 0; request < 5; request++)

@@ -43,18 +43,24 @@ export function childEnvironment(settings: Record<string, string>): NodeJS.Proce
   return { PATH, HOME, ...settings }
 }
 
-/** Starts the service and waits until it listens (a worker: until it takes jobs); `log` is where its log goes. */
+/** What `npm start` runs. */
+export const startCommand = [process.execPath, 'src/server.ts'] as const
+
+/** How a process is started: its command, and where its log goes. */
+interface Start {
+  command?: readonly [string, ...string[]]
+  log?: 'pipe' | number | Writable
+}
+
+/** Starts the service and waits until it listens (a worker: until it takes jobs). */
 export async function startProcess(
   t: { teardown: (work: () => Promise<void>) => void },
   settings: Record<string, string>,
-  log: 'pipe' | number | Writable = 'pipe',
+  { command: [command, ...args] = startCommand, log = 'pipe' }: Start = {},
 ): Promise<ServiceProcess> {
   const env = childEnvironment({ PORT: '0', LOG_LEVEL: 'info', ...settings })
   const options = { cwd: root, env, detached: true }
-  const child = spawn(process.execPath, ['src/server.ts'], {
-    ...options,
-    stdio: ['pipe', 'pipe', log],
-  })
+  const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', log] })
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
   const exited = once(child, 'exit')

@@ -28,11 +28,16 @@ export interface FeedCall {
   prefer: string | undefined
   context: Context
   inAccount: InAccount
+  /** Told why a refused file cannot come back with its errors: then their list is answered. */
+  onDiskFault: (cause: unknown) => void
 }
 
 /** Loads a file and answers what happened to its rows, as text; or the refused file, if that is what is accepted. */
 export async function answerFeed(call: FeedCall): Promise<Answer<string> | Stream> {
-  const rejected = wantsFile(call) ? await RejectedRows.open(call.bytes.mediaType) : undefined
+  const { bytes, onDiskFault } = call
+  const rejected = wantsFile(call)
+    ? await RejectedRows.open(bytes.mediaType, onDiskFault)
+    : undefined
   try {
     const result = await load(call, rejected)
     await rejected?.delete()

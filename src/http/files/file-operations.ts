@@ -32,6 +32,7 @@ export async function takeFile(
     query: request.query as object,
     accept: request.headers.accept,
     prefer: request.headers.prefer?.toString(),
+    onDiskFault: (err) => request.log.error({ err }, 'no temporary file for refused rows'),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
   }
   const take = isForJob(call) ? acceptFile : answerFeed

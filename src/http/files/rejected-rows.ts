@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,25 +14,39 @@ import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
 /** Faults found at the end that find their row again; far more than anyone corrects by hand. */
 const lateMax = 100_000
 
-/** The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. */
+/**
+ * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
+ * does not take them all they are gone, and the check goes on.
+ */
 export class RejectedRows {
   readonly #mediaType: string
   readonly #directory: string
+  readonly #onFault: (cause: unknown) => void
   readonly #written: WriteStream
   #header: readonly string[] = []
   #late = new Map<number, string>()
   /** Whether all rows of the file are there. */
   isWhole = false
 
-  private constructor(mediaType: string, directory: string) {
+  private constructor(mediaType: string, directory: string, onFault: (cause: unknown) => void) {
     this.#mediaType = mediaType
     this.#directory = directory
+    this.#onFault = onFault
     this.#written = createWriteStream(join(directory, 'rows'))
+    this.#written.on('error', (cause) => {
+      onFault(cause)
+      // Others need the room more than half a file.
+      void this.delete()
+    })
   }
 
-  /** Opens an empty file; `delete` must be called at last. */
-  static async open(mediaType: string): Promise<RejectedRows> {
-    return new RejectedRows(mediaType, await mkdtemp(join(tmpdir(), 'pricewell-feed-')))
+  /** Opens an empty file, if there may be one; `delete` must be called at last. `onFault` is told what the disk refuses. */
+  static async open(
+    mediaType: string,
+    onFault: (cause: unknown) => void,
+  ): Promise<RejectedRows | undefined> {
+    const directory = await mkdtemp(join(tmpdir(), 'pricewell-feed-')).catch(onFault)
+    return directory === undefined ? undefined : new RejectedRows(mediaType, directory, onFault)
   }
 
   /** Notes the header record. */
@@ -49,8 +64,8 @@ export class RejectedRows {
         .join('; ')
       return `${JSON.stringify([source, said ?? ''])}\n`
     })
-    if (!this.#written.write(lines.join('')))
-      await new Promise((resolve) => this.#written.once('drain', resolve))
+    if (this.#written.destroyed || this.#written.write(lines.join(''))) return
+    await once(this.#written, 'drain').catch(() => undefined)
   }
 
   /** Ends the rows, with what was found when all were there. */
@@ -60,8 +75,10 @@ export class RejectedRows {
       this.#late.set(fault.position, said ? `${said}; ${wording(fault)}` : wording(fault))
     }
     this.#written.end()
-    await finished(this.#written)
-    this.isWhole = true
+    this.isWhole = await finished(this.#written).then(
+      () => true,
+      () => false,
+    )
   }
 
   /** The rows as a file of the same type, each with its `error`; they are deleted when it is sent. */
@@ -74,8 +91,10 @@ export class RejectedRows {
 
   /** Removes the rows from the disk. */
   async delete(): Promise<void> {
-    this.#written.destroy()
-    await rm(this.#directory, { recursive: true, force: true })
+    // A file that is still being opened would be there again.
+    const closed = this.#written.closed || once(this.#written.destroy(), 'close')
+    await Promise.resolve(closed).catch(() => undefined)
+    await rm(this.#directory, { recursive: true, force: true }).catch(this.#onFault)
   }
 
   async *#lines(): AsyncGenerator<string> {
