@@ -1,3 +1,9 @@
+/**
+ * Connections for files that come or go, and as many for answers that are sent while they are read: they last as long as
+ * their client takes.
+ */
+export const streamConnections = 4
+
 /** What keeps the service alive and fair when more is asked of it than it can do. */
 export interface LoadLimits {
   /** The sum of the bodies that are received or worked on at the same time. */
@@ -6,13 +12,13 @@ export interface LoadLimits {
   readonly databaseConnections: number
   /** Writes of one account at the same time; the others wait their turn. */
   readonly accountWritesMax: number
-  /** Reads, and writes, of one account that may wait. */
+  /** Reads, writes and files of one account that may wait, so many of each. */
   readonly accountWaitingMax: number
-  /** How long a write waits for other writes of its account. */
+  /** How long a write waits for other writes of its account, or a file for other files. */
   readonly accountWaitMs: number
   /** 0: as many as it likes. */
   readonly accountRequestsPerSecond: number
-  /** Reads, and writes, of all accounts that may wait. */
+  /** Reads, writes and files of all accounts that may wait, so many of each. */
   readonly waitingMax: number
   /** 0: however late the event loop is. */
   readonly eventLoopDelayMaxMs: number

@@ -1,6 +1,7 @@
 import { CopyingClient } from './database/copy.ts'
 import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
+import { streamConnections } from './limits.ts'
 
 /** The connections of a process, by what they are for. */
 export type Pools = Record<
@@ -28,10 +29,10 @@ export function openPools(
     reads: open('reads', { client: ReadingClient }),
     writes: open('writes', {}),
     // As long as a client takes to fetch a million rows.
-    sending: open('sending', { connectionsMax: 4, statementTimeoutMs: 600_000 }),
+    sending: open('sending', { connectionsMax: streamConnections, statementTimeoutMs: 600_000 }),
     // Ten million rows come and go at the pace of a client, which may pause.
     files: open('files', {
-      ...{ connectionsMax: 4, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
+      ...{ connectionsMax: streamConnections, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
       statementTimeoutMs: 3_600_000,
     }),
     ...openJobPools(open),

@@ -4,20 +4,18 @@ import type { Problem } from '../contract/problem.ts'
 import { Arrivals } from './arrivals.ts'
 import { BodiesInFlight, type HeldBody } from './bodies-in-flight.ts'
 import { isFile, type Operation } from './contract.ts'
-import { FairQueue } from './fair-queue.ts'
+import type { FairQueue } from './fair-queue.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { overloaded } from './overloaded.ts'
 import { RefusalPace } from './refusal-pace.ts'
 import { RequestRate } from './request-rate.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     heldBody?: HeldBody
   }
 }
-
-/** How long a request waits for the database while other accounts use it. */
-const waitMs = 1400
 
 /** Decides which requests are taken up when there are more than can be done. */
 export interface Admission {
@@ -29,6 +27,8 @@ export interface Admission {
   admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
   /** The turns of requests at the connections for reads, or for writes. */
   queueOf(operation: Operation): FairQueue
+  /** Those, and the turns at the connections for what lasts as long as its client takes. */
+  turns: Turns
 }
 
 /** The admission of a server; it ends with it. */
@@ -37,8 +37,8 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
   const rate = new RequestRate(load.accountRequestsPerSecond)
   const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
   const arrivals = new Arrivals(app.server)
-  const { reads, writes } = queues(load)
-  const queueOf = ({ scope }: Operation) => (scope === 'read' ? reads : writes)
+  const turns = createTurns(load)
+  const queueOf = ({ scope }: Operation) => (scope === 'read' ? turns.reads : turns.writes)
   app.server.maxConnections = load.socketsMax
   app.addHook('preParsing', countChunks)
   app.addHook('onClose', async () => {
@@ -64,24 +64,7 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     reply.raw.once('close', () => body.release())
     arrivals.watch(request.raw, body, length || undefined)
   }
-  return { refusal, pace: new RefusalPace(), admit, queueOf }
-}
-
-function queues(load: Config['load']): Record<'reads' | 'writes', FairQueue> {
-  const turnsMax = load.databaseConnections
-  const { waitingMax, accountWaitingMax: waitingOfAccountMax } = load
-  const shared = { turnsMax, waitMs, waitingMax, waitingOfAccountMax }
-  // One connection is always left for the others.
-  const turnsOfAccountMax = Math.max(turnsMax - 1, 1)
-  const { accountWritesMax, accountWaitMs } = load
-  return {
-    reads: new FairQueue({ ...shared, turnsOfAccountMax, waitOwnMs: waitMs }),
-    writes: new FairQueue({
-      ...shared,
-      turnsOfAccountMax: accountWritesMax,
-      waitOwnMs: accountWaitMs,
-    }),
-  }
+  return { refusal, pace: new RefusalPace(), admit, queueOf, turns }
 }
 
 /** Bytes of the body as far as they are known: those of a chunked one are counted as they arrive. */

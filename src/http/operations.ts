@@ -27,7 +27,7 @@ export interface OperationServices {
 export function operationRoute(
   operation: Operation,
   services: OperationServices,
-  { queueOf }: Admission,
+  { queueOf, turns }: Admission,
 ): Partial<RouteOptions> {
   const config = { operation }
   if (operation.id in services.service) {
@@ -36,7 +36,7 @@ export function operationRoute(
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
   const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []
-  const implementation = { handler, operation, findFaults, queue: queueOf(operation) }
+  const implementation = { handler, operation, findFaults, queue: queueOf(operation), turns }
   return {
     config,
     preValidation: async (request) =>

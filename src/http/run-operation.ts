@@ -23,6 +23,7 @@ import { countRows } from './row-count.ts'
 import { sendStream } from './send-stream.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
+import type { Turns } from './turns.ts'
 
 /** An operation and what does it. */
 export interface Implementation {
@@ -31,6 +32,7 @@ export interface Implementation {
   findFaults: FindFaults
   /** For its turns at the database. */
   queue: FairQueue
+  turns: Turns
 }
 
 /** Takes or gives a file where the request asks for one; otherwise runs the handler and answers its result. */
@@ -46,7 +48,7 @@ export async function runOperation(
   const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? []) ?? ''
   const isFile = operation.fileAnswers.includes(mediaType)
   if (isFile && operation.id in exports)
-    return giveFile(mediaType, operation, services, request, reply)
+    return giveFile(mediaType, implementation, services, request, reply)
   const result = await runHandler(implementation, services, request, reply)
   if (isFile)
     return sendStream(rowsAsFile(result, request.body, mediaType), operation.status, reply)
@@ -54,7 +56,7 @@ export async function runOperation(
 }
 
 async function runHandler(
-  { handler, operation, findFaults, queue }: Implementation,
+  { handler, operation, findFaults, queue, turns }: Implementation,
   services: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -65,13 +67,15 @@ async function runHandler(
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
+  const sendingInTurn: InAccount = (work) =>
+    turns.sending.run(account, reply.raw, () => inAccount(services.sendingDb, account, work))
   const handle = () =>
     handler(
       {
         ...{ account, body, params, query, errors },
         ifMatch: request.headers['if-match'],
         inAccount: storing(inTurn, operation, request, bodyHash),
-        inAccountSending: (work) => inAccount(services.sendingDb, account, work),
+        inAccountSending: sendingInTurn,
         openBeside: besideInAccount(services.readingDb, account),
       },
       services.context,

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { sql } from 'kysely'
 import { type InAccount, Stream } from '../contract/operation.ts'
+import { untilStalled } from '../contract/until-stalled.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
 import { linesWriter, type WriteLines } from './copied-lines.ts'
@@ -42,7 +43,7 @@ export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Pro
         answer.rows = (answer.rows ?? 0) + rows
       }
       const pieces: Readable = Readable.from(
-        untilStalled(writePieces(chunks, linesWriter(read), sent), () =>
+        untilStalled(writePieces(chunks, linesWriter(read), sent), stalledMs, () =>
           pieces.destroy(new Error('client stalled')),
         ),
       )
@@ -89,15 +90,4 @@ async function* writePieces(
     sent(rows)
   }
   yield separator === '[' ? '[]' : ']'
-}
-
-async function* untilStalled(
-  pieces: AsyncIterable<string>,
-  stalled: () => void,
-): AsyncGenerator<string> {
-  for await (const piece of pieces) {
-    const timer = setTimeout(stalled, stalledMs)
-    yield piece
-    clearTimeout(timer)
-  }
 }

@@ -1,13 +1,19 @@
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { type ControlledTransaction, sql } from 'kysely'
 import type { DB } from '../../../generated/database.d.ts'
 import type { Export, OpenExport } from '../../contract/export.ts'
 import { type OperationId, Stream } from '../../contract/operation.ts'
+import { untilStalled } from '../../contract/until-stalled.ts'
 import { beginInAccount } from '../../database/in-account.ts'
 import type { Database } from '../../database/pool.ts'
 import { rowWriter } from './file-text.ts'
 
 /** Read and written in about 10 ms; then other requests get their turn. */
 const rowsAtOnce = 2000
+
+/** A client may pause, as long as the session of its transaction may do nothing. */
+const stalledMs = 120_000
 
 /** One read that is answered as a file. */
 export interface ExportCall {
@@ -19,24 +25,43 @@ export interface ExportCall {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   query: any
   mediaType: string
+  inTurn: (work: () => Promise<void>) => Promise<void>
 }
 
 /**
- * Answers everything that matches, as of one moment, as fast as the client takes it. What is wrong with the request is
- * thrown before the answer begins.
+ * Answers everything that matches, as of one moment, as fast as the client takes it; the account's turn lasts as long.
+ * What is wrong with the request is thrown before the answer begins.
  */
-export async function answerExport({ db, mediaType, ...call }: ExportCall): Promise<Stream> {
+export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    inTurn(() => sendRows(call, resolve)).catch(reject)
+  })
+}
+
+/** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
+async function sendRows(
+  { db, mediaType, ...call }: Omit<ExportCall, 'inTurn'>,
+  answer: (stream: Stream) => void,
+): Promise<void> {
   const trx = await beginInAccount(db, call.account)
   try {
     const opened = await call.export(trx, call)
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
-    return new Stream(`${mediaType}; charset=utf-8`, (gone) => {
-      gone.addEventListener('abort', () => void end(trx))
-      return textOf(trx, opened, mediaType)
-    })
-  } catch (error) {
+    const pieces: Readable = Readable.from(
+      untilStalled(textOf(trx, opened, mediaType), stalledMs, () =>
+        pieces.destroy(new Error('client stalled')),
+      ),
+    )
+    answer(
+      new Stream(`${mediaType}; charset=utf-8`, (gone) => {
+        gone.addEventListener('abort', () => pieces.destroy())
+        return pieces
+      }),
+    )
+    // Who sends the pieces has the error, too.
+    await finished(pieces).catch(() => undefined)
+  } finally {
     await end(trx)
-    throw error
   }
 }
 
@@ -52,12 +77,10 @@ async function* textOf(
     if (rows.length === 0) break
     yield rows.flatMap((stored) => rowsOf(stored).map(line)).join('')
   }
-  await end(trx)
 }
 
 /** A connection that is broken has nothing to end, and is given back all the same. */
 async function end(trx: ControlledTransaction<DB>): Promise<void> {
-  if (trx.isCommitted || trx.isRolledBack) return
   const ended = trx.rollback().execute()
   await ended.catch(() => undefined)
 }

@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Export } from '../../contract/export.ts'
 import { type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
 import { onceInAccount } from '../../database/in-account.ts'
-import type { Operation } from '../contract.ts'
 import { exports } from '../exports.ts'
 import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
@@ -18,7 +17,7 @@ import type { FeedBytes } from './feed-bytes.ts'
  */
 export async function takeFile(
   bytes: FeedBytes,
-  { operation, findFaults }: Implementation,
+  { operation, findFaults, turns }: Implementation,
   { filesDb, context }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -26,7 +25,8 @@ export async function takeFile(
   const account = request.caller?.account ?? 0
   // Nothing moves on the connection while all rows are written.
   request.raw.once('end', () => request.raw.setTimeout?.(0))
-  const bound: InAccount = (work) => onceInAccount(filesDb, account, work)
+  const bound: InAccount = (work) =>
+    turns.files.run(account, reply.raw, () => onceInAccount(filesDb, account, work))
   const call: FeedCall = {
     ...{ operation, findFaults, bytes, account, context },
     query: request.query as object,
@@ -51,14 +51,16 @@ export async function takeFile(
 /** Answers with a file of all rows. */
 export async function giveFile(
   mediaType: string,
-  { id, status }: Operation,
+  { operation: { id, status }, turns }: Implementation,
   { filesDb: db }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { params, query } = request
+  const account = request.caller?.account ?? 0
   const stream = await answerExport({
-    ...{ db, params, query, mediaType, account: request.caller?.account ?? 0 },
+    ...{ db, params, query, mediaType, account },
+    inTurn: (work) => turns.files.run(account, reply.raw, work),
     export: exports[id as keyof typeof exports] as Export<OperationId>,
   })
   return sendStream(stream, status, reply)

@@ -1,0 +1,31 @@
+import { type LoadLimits, streamConnections } from '../limits.ts'
+import { FairQueue } from './fair-queue.ts'
+
+/** The turns of requests at the connections of each kind. */
+export type Turns = Readonly<Record<'reads' | 'writes' | 'sending' | 'files', FairQueue>>
+
+/** How long a request waits for the database while other accounts use it. */
+const waitMs = 1400
+
+/** Queues in which no account keeps the others from a connection. */
+export function createTurns({
+  databaseConnections,
+  waitingMax,
+  accountWaitingMax: waitingOfAccountMax,
+  accountWritesMax,
+  accountWaitMs: waitOwnMs,
+}: LoadLimits): Turns {
+  const shared = { waitMs, waitingMax, waitingOfAccountMax }
+  const short = { ...shared, turnsMax: databaseConnections }
+  // One connection is always left for the others.
+  const readsOfAccountMax = Math.max(databaseConnections - 1, 1)
+  // A client may take minutes for each: half of the connections, so that two are left for two others.
+  const turnsOfAccountMax = streamConnections / 2
+  const long = { ...shared, turnsMax: streamConnections, turnsOfAccountMax, waitOwnMs }
+  return {
+    reads: new FairQueue({ ...short, turnsOfAccountMax: readsOfAccountMax, waitOwnMs: waitMs }),
+    writes: new FairQueue({ ...short, turnsOfAccountMax: accountWritesMax, waitOwnMs }),
+    sending: new FairQueue(long),
+    files: new FairQueue(long),
+  }
+}
