@@ -54,7 +54,7 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     if (refused) throw refused
     if (request.caller) rate.count(request.caller.account)
     // A file is not held: its rows go to the database as they arrive.
-    if (isFile(request.headers['content-type'])) return
+    if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
     // One over the limit is refused before it is read, and so takes no memory.
     const length = bodyLength(request)
     if (length === undefined || length > limits.bodyBytesMax) return

@@ -7,15 +7,20 @@ const paces = {
   steadyBytesPerSecond: 100 * 1024,
   /** A line may be slow to start, but not for long and not to nearly nothing. */
   graceMs: 10_000,
+  /** What makes a file may take a minute to begin. */
+  fileGraceMs: 60_000,
   bytesPerSecondMin: 1024,
 }
 
 interface Arrival {
   request: IncomingMessage
-  body: HeldBody
+  /** undefined: its bytes are not held, it is a file. */
+  body: HeldBody | undefined
   /** By its Content-Length; undefined: it is chunked, and counted as it arrives. */
   length: number | undefined
-  began: number
+  lookedAt: number
+  /** How long we have waited for the client, and not the client for us. */
+  waitedMs: number
   bytesBefore: number
 }
 
@@ -31,14 +36,14 @@ export class Arrivals {
   }
 
   /** Watches until the body is there or its client is gone. */
-  watch(request: IncomingMessage, body: HeldBody, length: number | undefined): void {
+  watch(request: IncomingMessage, body?: HeldBody, length?: number): void {
     const bytesBefore = request.socket.bytesRead
-    const arrival = { request, body, length, began: Date.now(), bytesBefore }
+    const arrival = { request, body, length, lookedAt: Date.now(), waitedMs: 0, bytesBefore }
     this.#arrivals.add(arrival)
     const leave = () => this.#arrivals.delete(arrival)
     request.once('close', leave).once('end', () => {
       leave()
-      if (length !== undefined) body.recount(length)
+      if (length !== undefined) body?.recount(length)
     })
   }
 
@@ -48,17 +53,23 @@ export class Arrivals {
 }
 
 function lookAt(
-  { request, body, length, began, bytesBefore }: Arrival,
+  arrival: Arrival,
   server: Server,
-  { lookMs, steadyBytesPerSecond, graceMs, bytesPerSecondMin }: typeof paces,
+  { lookMs, steadyBytesPerSecond, graceMs, fileGraceMs, bytesPerSecondMin }: typeof paces,
 ): void {
-  const ms = Date.now() - began
-  const bytes = request.socket.bytesRead - bytesBefore
-  const isSlow = (bytesPerSecond: number) => bytes < (ms / 1000) * bytesPerSecond
+  const { request, body, length } = arrival
+  const now = Date.now()
+  const ms = now - arrival.lookedAt
+  arrival.lookedAt = now
   // What has arrived and was not read yet is not the client's delay.
-  if (ms < lookMs || request.readableLength > 0) return
-  if (length !== undefined && isSlow(steadyBytesPerSecond)) body.recount(Math.min(bytes, length))
-  if (ms >= graceMs && isSlow(bytesPerSecondMin)) endRequest(server, request)
+  if (request.complete || request.readableLength > 0) return
+  arrival.waitedMs += ms
+  if (arrival.waitedMs < lookMs) return
+  const bytes = request.socket.bytesRead - arrival.bytesBefore
+  const isSlow = (bytesPerSecond: number) => bytes < (arrival.waitedMs / 1000) * bytesPerSecond
+  if (length !== undefined && isSlow(steadyBytesPerSecond)) body?.recount(Math.min(bytes, length))
+  if (arrival.waitedMs >= (body ? graceMs : fileGraceMs) && isSlow(bytesPerSecondMin))
+    endRequest(server, request)
 }
 
 /** As Node does with a request that is not there in time; then the client has a moment to read why. */

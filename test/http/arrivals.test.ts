@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { Arrivals } from '../../src/http/arrivals.ts'
 import { BodiesInFlight } from '../../src/http/bodies-in-flight.ts'
 import { startTestService } from '../helpers/service.ts'
 import { openRequest } from '../helpers/socket.ts'
+
+type Raw = http.IncomingMessage
 
 const path = '/api/v1/sales_history/bulk_create_or_update/'
 
@@ -30,9 +33,13 @@ t.test(
   },
 )
 
-t.test('a body that waits for its reader is not slow', async (t) => {
+/** A server that watches a request, of which these bytes have arrived and none were read, and whom it refuses. */
+async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: Raw) => void) {
   const server = http.createServer()
-  const paces = { lookMs: 10, graceMs: 50, steadyBytesPerSecond: 1e9, bytesPerSecondMin: 1e9 }
+  const paces = {
+    ...{ lookMs: 10, graceMs: 50, fileGraceMs: 50 },
+    ...{ steadyBytesPerSecond: 1e9, bytesPerSecondMin: 1e9 },
+  }
   const arrivals = new Arrivals(server, paces)
   const refused: unknown[] = []
   server.on('clientError', (error) => refused.push(error))
@@ -40,18 +47,38 @@ t.test('a body that waits for its reader is not slow', async (t) => {
   await once(server, 'listening')
   const { port } = server.address() as net.AddressInfo
   const client = net.connect(port, '127.0.0.1')
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234')
-  const [request] = (await once(server, 'request')) as [http.IncomingMessage]
-  const body = new BodiesInFlight(1000).begin()
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n${bytes}`)
+  const [request] = (await once(server, 'request')) as [Raw]
   request.pause()
   await once(request, 'readable')
-  arrivals.watch(request, body, 10)
-  await new Promise((resolve) => setTimeout(resolve, 200))
-  t.strictSame(refused, [])
-  request.resume()
-  while (refused.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  t.match(refused, [{ code: 'ERR_HTTP_REQUEST_TIMEOUT' }], 'then it is')
-  arrivals.stop()
-  client.destroy()
-  server.close()
-})
+  watch(arrivals, request)
+  t.teardown(() => {
+    arrivals.stop()
+    client.destroy()
+    server.close()
+  })
+  return { request, refused }
+}
+
+const kinds: Record<string, (arrivals: Arrivals, raw: Raw) => void> = {
+  'a body': (arrivals, raw) => arrivals.watch(raw, new BodiesInFlight(1000).begin(), 10),
+  'a file': (arrivals, raw) => arrivals.watch(raw),
+}
+
+for (const [name, watch] of Object.entries(kinds)) {
+  t.test(`${name} that waits for its reader is not slow`, async (t) => {
+    const { request, refused } = await watched(t, '01234', watch)
+    await sleep(200)
+    t.strictSame(refused, [])
+    request.resume()
+    while (refused.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    t.match(refused, [{ code: 'ERR_HTTP_REQUEST_TIMEOUT' }], 'then it is')
+  })
+
+  t.test(`${name} that is there and not read to its end is not slow`, async (t) => {
+    const { request, refused } = await watched(t, '0123456789', watch)
+    request.read()
+    await sleep(200)
+    t.strictSame(refused, [])
+  })
+}
