@@ -847,10 +847,11 @@ export interface paths {
         };
         /**
          * Measurements for Prometheus
-         * @description What this process has done and how it is, in the text format of Prometheus: requests by operation and status, how
-         *     long they took, rows written and read, database connections in use and requests that wait for one, background
-         *     jobs that wait and how old the oldest is, event-loop delay, memory and processor. Numbers of the process, of no
-         *     account: labels are operations, statuses, pools and kinds of jobs.
+         * @description What this process has done and how it is, in the text format of Prometheus: requests by operation and status,
+         *     how long they took, rows written and read (also those of files, and of a file that a job loads when it is done),
+         *     database connections in use and requests that wait for one, background jobs that wait and how old the oldest is,
+         *     event-loop delay, memory and processor. Numbers of the process, of no account: labels are operations, statuses,
+         *     pools and kinds of jobs.
          *
          *     There only where the operator sets `METRICS_TOKEN`, which is sent as `Authorization: Bearer <token>`; elsewhere
          *     the path does not exist. Every process counts for itself, so ask each replica; a worker (`ROLE=worker`) answers

@@ -126,7 +126,10 @@ async function startJobs(parts: Parts, { log }: FastifyInstance): Promise<void> 
     ...{ undo: undoDraft, tidy: tidyList },
     runners: {
       ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
-      'load-file': fileLoader({ db: pools.loads, context: contextOf(parts) }),
+      'load-file': fileLoader({
+        ...{ db: pools.loads, context: contextOf(parts) },
+        onLoaded: metrics?.loaded,
+      }),
     },
     log: (fields, message) => log['err' in fields ? 'error' : 'info'](fields, message),
     watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },

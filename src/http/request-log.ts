@@ -13,6 +13,8 @@ declare module 'fastify' {
     sqlState?: string | undefined
     /** How many rows its answer has, where the answer is rows: of one that is sent piece by piece, those sent. */
     answered?: { rows?: number | undefined }
+    /** The rows of its file that were read so far; undefined where there is none, or a job is to load it. */
+    file?: { rows: number }
   }
 }
 
@@ -56,7 +58,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
     operation: operationOf(request)?.id,
     method: request.method,
     client_request_id: clientRequestId(request),
-    rows: countRows(request.body),
+    rows: rowsBrought(request),
     rows_answered: request.answered?.rows,
     status,
     problem: request.problem,
@@ -79,9 +81,13 @@ function traceRequest(request: FastifyRequest, status: number): void {
     'http.response.status_code': status,
     'pricewell.request_id': request.id,
     'pricewell.account': request.caller?.account,
-    'pricewell.rows': countRows(request.body),
+    'pricewell.rows': rowsBrought(request),
     'error.type': request.problem,
   })
+}
+
+function rowsBrought({ file, body }: FastifyRequest): number | undefined {
+  return file?.rows ?? countRows(body)
 }
 
 /** A read of prices has rows in its payload, too: they are no rows written. A replayed answer wrote nothing. */
@@ -89,7 +95,7 @@ function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   const isDone = status < 300 && !reply.hasHeader('idempotent-replayed')
   const isRead = operationOf(request)?.scope === 'read'
   return {
-    rowsWritten: isDone && !isRead ? (countRows(request.body) ?? 0) : 0,
+    rowsWritten: isDone && !isRead ? (rowsBrought(request) ?? 0) : 0,
     rowsRead: isDone && isRead ? (request.answered?.rows ?? 0) : 0,
   }
 }

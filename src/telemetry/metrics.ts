@@ -13,7 +13,7 @@ export function createMetrics({ pools, queue }: Observed): Metrics {
   const showQueue = queueGauges(registry)
   return {
     contentType: registry.contentType,
-    request: requestCounters(registry),
+    ...requestCounters(registry),
     attempt: attemptCounters(registry),
     text: async () => {
       showPools(pools())
@@ -23,7 +23,7 @@ export function createMetrics({ pools, queue }: Observed): Metrics {
   }
 }
 
-function requestCounters(registry: Registry): Metrics['request'] {
+function requestCounters(registry: Registry): Pick<Metrics, 'request' | 'loaded'> {
   const registers = [registry]
   const requests = new Counter({
     name: 'pricewell_http_requests_total',
@@ -38,20 +38,30 @@ function requestCounters(registry: Registry): Metrics['request'] {
     buckets: secondsOfRequests,
     registers,
   })
+  const { written, read } = rowCounters(registry)
+  return {
+    request: ({ operation, status, seconds, rowsWritten, rowsRead }) => {
+      requests.inc({ operation, status })
+      duration.observe({ operation }, seconds)
+      if (rowsWritten > 0) written.inc({ operation }, rowsWritten)
+      if (rowsRead > 0) read.inc({ operation }, rowsRead)
+    },
+    loaded: ({ operation, rows }) => written.inc({ operation }, rows),
+  }
+}
+
+function rowCounters(registry: Registry): Record<'written' | 'read', Counter<'operation'>> {
+  const registers = [registry]
   const rows = (verb: string, help: string) =>
     new Counter({
       name: `pricewell_rows_${verb}_total`,
       help,
-      labelNames: ['operation'],
+      labelNames: ['operation'] as const,
       registers,
     })
-  const written = rows('written', 'Rows of payloads that were written')
-  const read = rows('read', 'Rows that reads answered')
-  return ({ operation, status, seconds, rowsWritten, rowsRead }) => {
-    requests.inc({ operation, status })
-    duration.observe({ operation }, seconds)
-    if (rowsWritten > 0) written.inc({ operation }, rowsWritten)
-    if (rowsRead > 0) read.inc({ operation }, rowsRead)
+  return {
+    written: rows('written', 'Rows of payloads and files that were written'),
+    read: rows('read', 'Rows that reads answered'),
   }
 }
 

@@ -37,6 +37,8 @@ export interface Metrics {
   readonly contentType: string
   request(done: RequestDone): void
   attempt(done: AttemptDone): void
+  /** A background job has written a file for an operation. */
+  loaded(file: { operation: string; rows: number }): void
   text(): Promise<string>
 }
 

@@ -15,6 +15,9 @@ const uuid = /^[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}$/
 const linesOf = ({ headers }: { headers: Record<string, unknown> }): LogLine[] =>
   log.lines().filter(({ request_id }) => request_id === headers['x-request-id'])
 
+const csvOf = (...codes: string[]) =>
+  `code,country\n${codes.map((code) => `${code},UK\n`).join('')}`
+
 t.test('a request is one line: id, account, operation, rows, status, time', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   await aList(shop, { name: 'L' })
@@ -37,6 +40,23 @@ t.test('a request is one line: id, account, operation, rows, status, time', asyn
         { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' },
       ]),
       { operation: 'createPriceLists', status: 409, problem: 'name-taken', rows: 1 },
+    ],
+    [
+      await shop.send('POST', '/api/v1/product_catalog/bulk_create_or_update/', csvOf('C', 'D'), {
+        'content-type': 'text/csv',
+      }),
+      { operation: 'upsertProducts', rows: 2, rows_answered: undefined, status: 200 },
+    ],
+    [
+      await shop.send('POST', '/api/v1/product_catalog/bulk_create_or_update/', csvOf('E', ''), {
+        'content-type': 'text/csv',
+        accept: 'text/csv',
+      }),
+      { operation: 'upsertProducts', rows: 2, status: 400 },
+    ],
+    [
+      await shop.send('GET', '/api/v1/product_catalog/', undefined, { accept: 'text/csv' }),
+      { operation: 'listProducts', rows_answered: 4, status: 200 },
     ],
     [await shop.get('/nowhere'), { status: 404, problem: 'not-found', method: 'GET' }],
   ]

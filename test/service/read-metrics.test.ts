@@ -100,6 +100,36 @@ t.test('requests are counted by operation and status, with their time and rows',
     t.ok(Number(seriesOf(text, name)) >= 0, name)
 })
 
+t.test(
+  'rows of files are counted like those of JSON, those of a job when it is done',
+  async (t) => {
+    const service = await startTestService(t)
+    const account = await service.newAccount(t)
+    const header = 'transaction_id,code,extension,quantity,revenue\n'
+    const good = `${header}A,C,,1,1\nB,C,,1,1\n`
+    const load = (file: string, headers = {}) => {
+      const types = { 'content-type': 'text/csv', ...headers }
+      return account.send('POST', '/api/v1/sales_history/bulk_create_or_update/', file, types)
+    }
+    const written = 'pricewell_rows_written_total{operation="upsertSales"}'
+    const keyed = { 'idempotency-key': 'k' }
+    t.equal((await load(good, keyed)).status, 201)
+    t.equal((await load(good, keyed)).headers['idempotent-replayed'], 'true')
+    for (const accept of ['*/*', 'text/csv'])
+      t.equal((await load(`${good}C,C,,x,1\n`, { accept })).status, 400)
+    t.equal(seriesOf(await read(t, service), written), 2, 'refused and replayed ones wrote nothing')
+    const { body: job } = await load(good.replace('A,', 'D,'), { prefer: 'respond-async' })
+    t.match(await account.finished(job), { status: 'done' })
+    while (seriesOf(await read(t, service), written) === 2);
+    t.equal(seriesOf(await read(t, service), written), 4)
+    const accept = { accept: 'application/x-ndjson' }
+    const { body } = await account.send('GET', '/api/v1/sales_history/', undefined, accept)
+    t.equal(body.split('\n').length, 4)
+    const series = 'pricewell_rows_read_total{operation="listSales"}'
+    t.equal(seriesOf(await read(t, service), series), 3)
+  },
+)
+
 t.test('an answer that is replayed counts no rows as written', async (t) => {
   const service = await startTestService(t)
   const shop = await service.newAccount(t)

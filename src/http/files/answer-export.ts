@@ -47,17 +47,20 @@ async function sendRows(
   try {
     const opened = await call.export(trx, call)
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
+    const sent = (rows: number) => {
+      stream.rows = (stream.rows ?? 0) + rows
+    }
     const pieces: Readable = Readable.from(
-      untilStalled(textOf(trx, opened, mediaType), stalledMs, () =>
+      untilStalled(textOf(trx, opened, mediaType, sent), stalledMs, () =>
         pieces.destroy(new Error('client stalled')),
       ),
     )
-    answer(
-      new Stream(`${mediaType}; charset=utf-8`, (gone) => {
-        gone.addEventListener('abort', () => pieces.destroy())
-        return pieces
-      }),
-    )
+    const open = (gone: AbortSignal) => {
+      gone.addEventListener('abort', () => pieces.destroy())
+      return pieces
+    }
+    const stream = new Stream(`${mediaType}; charset=utf-8`, open, {}, 0)
+    answer(stream)
     // Who sends the pieces has the error, too.
     await finished(pieces).catch(() => undefined)
   } finally {
@@ -69,13 +72,16 @@ async function* textOf(
   trx: ControlledTransaction<DB>,
   { columns, rowsOf }: OpenExport,
   mediaType: string,
+  sent: (rows: number) => void,
 ): AsyncGenerator<string> {
   const { header, line } = rowWriter(mediaType, columns)
   yield header
   for (;;) {
-    const { rows } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
-    if (rows.length === 0) break
-    yield rows.flatMap((stored) => rowsOf(stored).map(line)).join('')
+    const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
+    if (stored.length === 0) break
+    const rows = stored.flatMap(rowsOf)
+    yield rows.map(line).join('')
+    sent(rows.length)
   }
 }
 

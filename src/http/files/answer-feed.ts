@@ -28,6 +28,8 @@ export interface FeedCall {
   prefer: string | undefined
   context: Context
   inAccount: InAccount
+  /** Told how many rows are read and checked so far. */
+  progress: { rows: number }
   /** Told why a refused file cannot come back with its errors: then their list is answered. */
   onDiskFault: (cause: unknown) => void
 }
@@ -55,10 +57,9 @@ async function load(
   rejected: RejectedRows | undefined,
 ): Promise<Answer<string>> {
   const { mediaType } = bytes
-  const progress = { rows: 0 }
   const result = await inAccount((trx) =>
     runFeed(trx, {
-      ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes, progress },
+      ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes },
     }),
   )
   return asText(result)

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Export } from '../../contract/export.ts'
-import { type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
+import { type Answer, type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
 import { onceInAccount } from '../../database/in-account.ts'
+import type { Operation } from '../contract.ts'
 import { exports } from '../exports.ts'
 import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
@@ -17,30 +18,51 @@ import type { FeedBytes } from './feed-bytes.ts'
  */
 export async function takeFile(
   bytes: FeedBytes,
-  { operation, findFaults, turns }: Implementation,
-  { filesDb, context }: OperationServices,
+  implementation: Implementation,
+  services: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const account = request.caller?.account ?? 0
   // Nothing moves on the connection while all rows are written.
   request.raw.once('end', () => request.raw.setTimeout?.(0))
-  const bound: InAccount = (work) =>
-    turns.files.run(account, reply.raw, () => onceInAccount(filesDb, account, work))
-  const call: FeedCall = {
-    ...{ operation, findFaults, bytes, account, context },
-    query: request.query as object,
-    accept: request.headers.accept,
-    prefer: request.headers.prefer?.toString(),
-    onDiskFault: (err) => request.log.error({ err }, 'no temporary file for refused rows'),
-    inAccount: storing(bound, operation, request, () => bytes.digest()),
-  }
-  const take = isForJob(call) ? acceptFile : answerFeed
+  const call = feedCall(bytes, implementation, services, request, reply)
+  const isStored = isForJob(call)
+  if (!isStored) request.file = call.progress
+  const take = isStored ? acceptFile : answerFeed
   const result = await take(call).catch(async (refusal) => {
     if (!(await bytes.discard())) reply.header('connection', 'close')
     throw refusal
   })
   if (result instanceof Stream) return sendStream(result, 400, reply)
+  return sendAnswer(result, implementation.operation, reply)
+}
+
+function feedCall(
+  bytes: FeedBytes,
+  { operation, findFaults, turns }: Implementation,
+  { filesDb, context }: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FeedCall {
+  const account = request.caller?.account ?? 0
+  const bound: InAccount = (work) =>
+    turns.files.run(account, reply.raw, () => onceInAccount(filesDb, account, work))
+  return {
+    ...{ operation, findFaults, bytes, account, context },
+    query: request.query as object,
+    accept: request.headers.accept,
+    prefer: request.headers.prefer?.toString(),
+    inAccount: storing(bound, operation, request, () => bytes.digest()),
+    progress: { rows: 0 },
+    onDiskFault: (err) => request.log.error({ err }, 'no temporary file for refused rows'),
+  }
+}
+
+function sendAnswer(
+  result: Answer<string>,
+  operation: Operation,
+  reply: FastifyReply,
+): FastifyReply {
   const { body, headers } = result
   // A job that will do the work is answered like that of a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
@@ -63,5 +85,6 @@ export async function giveFile(
     inTurn: (work) => turns.files.run(account, reply.raw, work),
     export: exports[id as keyof typeof exports] as Export<OperationId>,
   })
+  request.answered = stream
   return sendStream(stream, status, reply)
 }

@@ -16,6 +16,8 @@ import { runFeed } from './run-feed.ts'
 interface Loading {
   db: Database
   context: Context
+  /** Where somebody counts the rows of files that were loaded. */
+  onLoaded?: ((loaded: { operation: string; rows: number }) => void) | undefined
 }
 
 /**
@@ -35,11 +37,15 @@ export function fileLoader(loading: Loading): RunJob {
 }
 
 /** The job is locked at the end only: until then it can be watched, cancelled and taken over. */
-function loadFile(attempt: Attempt, job: JobRow, { db, context }: Loading): Promise<void> {
+async function loadFile(
+  attempt: Attempt,
+  job: JobRow,
+  { db, context, onLoaded }: Loading,
+): Promise<void> {
   const { account } = attempt
   const operation = findOperation(job)
   const progress = { rows: 0 }
-  return onceInAccount(db, account, async (trx) => {
+  await onceInAccount(db, account, async (trx) => {
     const result = await runFeed(trx, {
       ...{ ...operationFeed(operation), account, context, progress, rejected: undefined },
       findFaults: findFaultsOf(operation),
@@ -50,6 +56,7 @@ function loadFile(attempt: Attempt, job: JobRow, { db, context }: Loading): Prom
     })
     await endLoaded(trx, await lockCurrent(trx, attempt), result as Schemas['FeedResult'])
   })
+  onLoaded?.({ operation: operation.id, rows: progress.rows })
 }
 
 /** What sending the same file again would not change. */
