@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ControlledTransaction, sql } from 'kysely'
-import type { DB } from '../../generated/database.d.ts'
+import { sql } from 'kysely'
 import type { Database, Trx } from './pool.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
@@ -36,18 +35,17 @@ export async function onceInAccount<T>(
   })
 }
 
-/** Begins a transaction that sees one moment of the account and only reads; the caller ends it. */
-export async function beginInAccount(
+/** Runs `work` in one transaction that sees one moment of the account and only reads. */
+export async function readInAccount(
   db: Database,
   account: number,
-): Promise<ControlledTransaction<DB>> {
-  const trx = await db
-    .startTransaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute()
-  await setAccount(trx, account)
-  return trx
+  work: (trx: Trx) => Promise<void>,
+): Promise<void> {
+  const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  await reading.execute(async (trx) => {
+    await setAccount(trx, account)
+    await work(trx)
+  })
 }
 
 /** Runs the last part of a transaction, again from where it began when it meets a deadlock. */

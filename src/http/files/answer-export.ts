@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { type ControlledTransaction, sql } from 'kysely'
-import type { DB } from '../../../generated/database.d.ts'
+import { sql } from 'kysely'
 import type { Export, OpenExport } from '../../contract/export.ts'
 import { type OperationId, Stream } from '../../contract/operation.ts'
 import { untilStalled } from '../../contract/until-stalled.ts'
-import { beginInAccount } from '../../database/in-account.ts'
-import type { Database } from '../../database/pool.ts'
+import { readInAccount } from '../../database/in-account.ts'
+import type { Database, Trx } from '../../database/pool.ts'
 import { rowWriter } from './file-text.ts'
 
 /** Read and written in about 10 ms; then other requests get their turn. */
@@ -39,12 +38,11 @@ export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
 }
 
 /** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
-async function sendRows(
+function sendRows(
   { db, mediaType, ...call }: Omit<ExportCall, 'inTurn'>,
   answer: (stream: Stream) => void,
 ): Promise<void> {
-  const trx = await beginInAccount(db, call.account)
-  try {
+  return readInAccount(db, call.account, async (trx) => {
     const opened = await call.export(trx, call)
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
     const sent = (rows: number) => {
@@ -63,13 +61,11 @@ async function sendRows(
     answer(stream)
     // Who sends the pieces has the error, too.
     await finished(pieces).catch(() => undefined)
-  } finally {
-    await end(trx)
-  }
+  })
 }
 
 async function* textOf(
-  trx: ControlledTransaction<DB>,
+  trx: Trx,
   { columns, rowsOf }: OpenExport,
   mediaType: string,
   sent: (rows: number) => void,
@@ -83,10 +79,4 @@ async function* textOf(
     yield rows.map(line).join('')
     sent(rows.length)
   }
-}
-
-/** A connection that is broken has nothing to end, and is given back all the same. */
-async function end(trx: ControlledTransaction<DB>): Promise<void> {
-  const ended = trx.rollback().execute()
-  await ended.catch(() => undefined)
 }
