@@ -81,8 +81,7 @@ function takeCosts(
     const fault = findTypeFault('number', value)
     if (fault) errors.add(position, field, fault.code, fault.message)
     else if (Number(value) < 0) errors.add(position, field, 'range', 'must be >= 0')
-    // -0 is 0, also when rows are compared.
-    else return value === 0 ? 0 : Number(value)
+    else return Number(value)
     return null
   })
 }
