@@ -27,7 +27,7 @@ export interface OperationRequest<Id extends OperationId> {
   ifMatch: string | undefined
   /** Runs `work` in one transaction that sees and changes the account's rows only; its result is the answer. */
   inAccount: InAccount
-  /** As `inAccount`, on a connection of those that are kept for answers which are sent while they are read. */
+  /** For an answer that is sent while it is read: one transaction that sees one moment, on a connection kept for such. */
   inAccountSending: InAccount
   /** For a read that is worth two connections. */
   openBeside: OpenBeside

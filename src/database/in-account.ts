@@ -36,15 +36,15 @@ export async function onceInAccount<T>(
 }
 
 /** Runs `work` in one transaction that sees one moment of the account and only reads. */
-export async function readInAccount(
+export async function readInAccount<T>(
   db: Database,
   account: number,
-  work: (trx: Trx) => Promise<void>,
-): Promise<void> {
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
   const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  await reading.execute(async (trx) => {
+  return reading.execute(async (trx) => {
     await setAccount(trx, account)
-    await work(trx)
+    return await work(trx)
   })
 }
 

@@ -7,7 +7,7 @@ import {
   type OperationId,
   Stream,
 } from '../contract/operation.ts'
-import { inAccount } from '../database/in-account.ts'
+import { inAccount, readInAccount } from '../database/in-account.ts'
 import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
@@ -68,7 +68,7 @@ async function runHandler(
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
   const sendingInTurn: InAccount = (work) =>
-    turns.sending.run(account, reply.raw, () => inAccount(services.sendingDb, account, work))
+    turns.sending.run(account, reply.raw, () => readInAccount(services.sendingDb, account, work))
   const handle = () =>
     handler(
       {

@@ -17,7 +17,7 @@ export const getPrices: Handler<'getPrices'> = async (
   const { readRowsMax: rowsMax } = context.limits
   const known = knownPricings(context)
   const key = pricingKey(account, body)
-  const answer = await inAccount(async (trx) => {
+  const read = async (trx: Trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
     const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, openBeside }))
     if (answer) return answer
@@ -32,8 +32,9 @@ export const getPrices: Handler<'getPrices'> = async (
     if (!found) throw errors.problem()
     known.add(key, pricing)
     return found
-  })
-  return answer instanceof LargeRead ? sendLargeRead(inAccountSending, answer) : answer
+  }
+  const answer = await inAccount(read)
+  return answer instanceof LargeRead ? sendLargeRead(inAccountSending, answer, read) : answer
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { sql } from 'kysely'
-import { type InAccount, Stream } from '../contract/operation.ts'
+import { type InAccount, type JsonText, Stream } from '../contract/operation.ts'
 import { untilStalled } from '../contract/until-stalled.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
@@ -10,6 +10,7 @@ import { copiedFields } from './copied-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { type Extras, selectAllMatching } from './matching-rows.ts'
 import type { WritePriceRow } from './price-rows.ts'
+import { lookForChanges, PricingChanged } from './pricing-changes.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import { orderBy } from './wildcards.ts'
 
@@ -34,29 +35,60 @@ export class LargeRead {
 /** A client that takes nothing for so long is let go: others wait for its connection to the database. */
 const stalledMs = 30_000
 
-/** Sends the rows of a large read; its transaction lasts as long as the answer. */
-export function sendLargeRead(inAccountSending: InAccount, read: LargeRead): Promise<Stream> {
+/** Reads as it was asked for, by what holds in the transaction. */
+type ReadAgain = (trx: Trx) => Promise<JsonText | Stream | LargeRead>
+
+/**
+ * Sends the rows of a large read; its transaction lasts as long as the answer. It may have waited for its turn: where the
+ * pricing that it was planned with holds no longer, it is read again, rows and all of one moment.
+ */
+export function sendLargeRead(
+  inAccountSending: InAccount,
+  planned: LargeRead,
+  readAgain: ReadAgain,
+): Promise<JsonText | Stream> {
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
-      const chunks = await copyMatching(trx, read)
-      const sent = (rows: number) => {
-        answer.rows = (answer.rows ?? 0) + rows
-      }
-      const pieces: Readable = Readable.from(
-        untilStalled(writePieces(chunks, linesWriter(read), sent), stalledMs, () =>
-          pieces.destroy(new Error('client stalled')),
-        ),
-      )
-      const open = (gone: AbortSignal) => {
-        gone.addEventListener('abort', () => pieces.destroy())
-        return pieces
-      }
-      const answer = new Stream('application/json; charset=utf-8', open)
-      resolve(answer)
-      // Pieces that nobody has begun to read leave the rows where they are.
-      await finished(pieces).finally(() => chunks.destroy())
+      const read = (await holds(trx, planned.pricing)) ? planned : await readAgain(trx)
+      if (read instanceof LargeRead) await sendRows(trx, read, resolve)
+      else resolve(read)
     }).catch(reject)
   })
+}
+
+async function holds(trx: Trx, pricing: Pricing): Promise<boolean> {
+  return lookForChanges(trx, pricing).then(
+    () => true,
+    (error) => {
+      if (error instanceof PricingChanged) return false
+      throw error
+    },
+  )
+}
+
+/** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
+async function sendRows(
+  trx: Trx,
+  read: LargeRead,
+  answer: (stream: Stream) => void,
+): Promise<void> {
+  const chunks = await copyMatching(trx, read)
+  const sent = (rows: number) => {
+    stream.rows = (stream.rows ?? 0) + rows
+  }
+  const pieces: Readable = Readable.from(
+    untilStalled(writePieces(chunks, linesWriter(read), sent), stalledMs, () =>
+      pieces.destroy(new Error('client stalled')),
+    ),
+  )
+  const open = (gone: AbortSignal) => {
+    gone.addEventListener('abort', () => pieces.destroy())
+    return pieces
+  }
+  const stream = new Stream('application/json; charset=utf-8', open)
+  answer(stream)
+  // Pieces that nobody has begun to read leave the rows where they are.
+  await finished(pieces).finally(() => chunks.destroy())
 }
 
 async function copyMatching(
