@@ -1,6 +1,7 @@
 import type { Handler, JsonText, Stream } from '../contract/operation.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
+import { today } from '../price-lists/calendar.ts'
 import type { Pricing } from './known-pricings.ts'
 import { LargeRead, sendLargeRead } from './large-read.ts'
 import { knownPricings, loadPricing, pricingKey } from './pricing.ts'
@@ -16,13 +17,14 @@ export const getPrices: Handler<'getPrices'> = async (
 ) => {
   const { readRowsMax: rowsMax } = context.limits
   const known = knownPricings(context)
-  const key = pricingKey(account, body)
+  const dated = { promotion_date: today(), ...body }
+  const key = pricingKey(account, dated)
   const read = async (trx: Trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
     const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, openBeside }))
     if (answer) return answer
     known.forget(key)
-    const pricing = await loadPricing(trx, account, body)
+    const pricing = await loadPricing(trx, account, dated)
     const sound = errors.sound(body.payload)
     await rejectUnknownPromotions(trx, account, sound, errors)
     // Nothing is read for a faulty request; what else is wrong with its rows is said, too.

@@ -1,14 +1,14 @@
 import { findColumns } from '../catalog/columns.ts'
 import type { Context, Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { today } from '../price-lists/calendar.ts'
 import { findPriceList, rejectUnpublished } from '../price-lists/queries.ts'
 import { compilePromotions } from '../promotions/promoted-prices.ts'
 import { findValidPromotions } from '../promotions/queries.ts'
 import { KnownPricings, type Pricing } from './known-pricings.ts'
 import { findNamedList } from './payload.ts'
 
-type Input = Schemas['GetPricesInput']
+/** What is asked for, on a day: today may be over before it is answered. */
+export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
 
 const knownByService = new WeakMap<Context, KnownPricings>()
 
@@ -20,13 +20,13 @@ export function knownPricings(context: Context): KnownPricings {
 }
 
 /** Reads of equal keys work with the same pricing. */
-export function pricingKey(account: number, body: Input): string {
-  const { price_list_name, price_list_id, promotion_date = today() } = body
+export function pricingKey(account: number, body: DatedInput): string {
+  const { price_list_name, price_list_id, promotion_date } = body
   return JSON.stringify([account, price_list_name, price_list_id, promotion_date])
 }
 
 /** The pricing of a read; throws what is wrong with the list that it names. */
-export async function loadPricing(trx: Trx, account: number, body: Input): Promise<Pricing> {
+export async function loadPricing(trx: Trx, account: number, body: DatedInput): Promise<Pricing> {
   // Sent together: one round trip. The version is read first: if settings change meanwhile, they are read again by the
   // next read and not kept under the version that they have from now on.
   const [settingsVersion, list, columns, promotions] = await Promise.all([
@@ -36,7 +36,7 @@ export async function loadPricing(trx: Trx, account: number, body: Input): Promi
     findValidPromotions(trx, account, {
       priceListName: body.price_list_name ?? null,
       priceListId: body.price_list_id ?? null,
-      date: body.promotion_date ?? today(),
+      date: body.promotion_date,
     }),
   ])
   rejectUnpublished(list)

@@ -5,6 +5,7 @@ import { select } from '../helpers/sql.ts'
 
 const service = await startTestService(t)
 const day = '2026-11-27'
+const nextDay = '2026-11-28'
 const a = { code: 'A', country: 'UK' }
 
 async function aPricedShop(test: Parameters<typeof aShop>[0]): Promise<TestAccount> {
@@ -133,3 +134,31 @@ t.test('what one account has is nothing to another with the same names', async (
   await promote(other, 4)
   t.strictSame([await price(shop), await price(other), await price(shop)], [10, 6, 10])
 })
+
+t.test(
+  'a read that begins as a day ends leaves the promotions of that day as they are',
+  async (t) => {
+    const shop = await aPricedShop(t)
+    const promotions = [
+      { name: 'last day', kind: 'amount', value: 1, valid_from: day, valid_to: day },
+      { name: 'next day', kind: 'amount', value: 2, valid_from: nextDay, valid_to: nextDay },
+    ]
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', promotions)
+    const restore = atMidnight()
+    const { body } = await send(shop, a, { promotion_date: undefined })
+    restore()
+    t.equal(body[0].active_price, 9)
+    t.equal((await send(shop, a)).body[0].active_price, 9)
+    t.equal((await send(shop, a, { promotion_date: nextDay })).body[0].active_price, 8)
+  },
+)
+
+/** From the second look at the calendar on it is the next day. */
+function atMidnight(): () => void {
+  const { now } = Date
+  let time = Date.parse(nextDay) - 1
+  Date.now = () => (/calendar\.ts/.test(new Error().stack ?? '') ? time++ : now())
+  return () => {
+    Date.now = now
+  }
+}
