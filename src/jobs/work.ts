@@ -1,6 +1,7 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import { inAccount } from '../database/in-account.ts'
-import type { Database } from '../database/pool.ts'
+import type { Database, Trx } from '../database/pool.ts'
+import { isHeld } from './claim.ts'
 import { endPause, setPause } from './pause.ts'
 import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
@@ -57,9 +58,7 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
 async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Promise<void> {
   const { account, priceListId } = turn.data
   await endPause(options.db, turn)
-  const job = await inAccount(options.db, account, (trx) =>
-    findOldestJob(trx, account, priceListId),
-  )
+  const job = await inAccount(options.db, account, (trx) => findJob(trx, turn))
   if (job !== undefined)
     await runJob(
       { db: options.db, account, job, number: turn.retryCount, signal: options.signal },
@@ -67,6 +66,15 @@ async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Prom
     )
   if (priceListId === null) return
   await options.tidy({ db: options.db, account, priceListId, signal: options.signal })
+}
+
+/**
+ * The job whose turn it is. The turn is looked at last: by a worker that was paused, the job of another turn may be found.
+ */
+async function findJob(trx: Trx, turn: JobWithMetadata<Turn>): Promise<number | undefined> {
+  const { account, priceListId } = turn.data
+  const job = await findOldestJob(trx, account, priceListId)
+  return (await isHeld(trx, turn)) ? job : undefined
 }
 
 /** What is no failure of a job, like a database that is away, is logged here. */

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
@@ -227,3 +228,37 @@ async function addSync(shop: Awaited<ReturnType<typeof aBigJob>>['shop']) {
   const { body } = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
   return body as { id: number }
 }
+
+t.test('a worker that was paused as it took its turn takes no job of another turn', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job: first } = await aBigJob(t, own)
+  const next = await addAll(shop, 'L')
+  await select(
+    own.url,
+    `update pgboss.job set retry_count = 5, started_on = now(), start_after = now() + interval '1 hour'
+     where created_on = (select max(created_on) from pgboss.job where name = 'price-list')`,
+  )
+  const pause = new pg.Client({ connectionString: own.url })
+  await pause.connect()
+  t.teardown(() => pause.end())
+  await pause.query('begin; lock table jobs in access exclusive mode')
+  const begun: [job: number, attempt: number][] = []
+  await startTestWorkers(t, own, {
+    'add-products': async (attempt, job) => {
+      begun.push([attempt.job, attempt.number])
+      await runAddProducts(attempt, job)
+    },
+  })
+  const waiting = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'pricewell test jobs' and wait_event_type = 'Lock'`
+  while ((await select(own.url, waiting)).length === 0);
+  await pause.query(`update jobs set status = 'done', finished_at = now() where id = ${first.id}`)
+  await select(own.url, `update pgboss.job set state = 'completed' where state = 'active'`)
+  await pause.query('commit')
+  await select(
+    own.url,
+    `update pgboss.job set start_after = now() where name = 'price-list' and state = 'created'`,
+  )
+  t.match(await shop.finished(next), { status: 'done', progress: { finished: 101 } })
+  t.strictSame(begun, [[next.id, 6]])
+})
