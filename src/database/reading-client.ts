@@ -32,8 +32,8 @@ export class ReadingClient extends pg.Client {
     this.#writeTogether()
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local')) return this.#begin(text)
-    if (typeof text === 'string' && /^(rollback|set transaction .*)$/.test(text))
-      return this.#send(text)
+    if (text === 'rollback') return this.#rollback(text)
+    if (typeof text === 'string' && text.startsWith('set transaction ')) return this.#send(text)
     if (text === exportSnapshot) return this.#exportSnapshot(text)
     if (typeof text === 'string') return this.#sendStatement(text, values)
     // biome-ignore lint/suspicious/noExplicitAny: as above.
@@ -96,6 +96,12 @@ export class ReadingClient extends pg.Client {
       }
       super.query(Object.assign(new pg.Query(text, values), { name, callback }))
     })
+  }
+
+  /** Statements that were sent after the one that failed fail, too: before whoever comes next. */
+  async #rollback(text: string): Promise<{ command: string; rows: never[] }> {
+    await super.query(text).catch(() => undefined)
+    return { command: 'ROLLBACK', rows: [] }
   }
 
   get #stream(): Socket {

@@ -123,3 +123,18 @@ t.test('the commit of a read goes with the begin of the next one', async (t) => 
   while (counts.length < 20 && !(Math.min(...counts) < 15)) counts.push(await readTenTimes())
   t.ok(Math.min(...counts) < 15, counts.join())
 })
+
+t.test('what a read had sent when it failed is answered before the next one begins', async (t) => {
+  const { id } = await service.newAccount(t)
+  const fresh = (trx: Trx) => sql`select ${1}::integer as fresh`.execute(trx)
+  for (let times = 0; times < 50; times++) {
+    const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+    const failing = inAccount(db, id, (trx) =>
+      Promise.all([sql`select 1 / ${0}::integer`.execute(trx), fresh(trx)]),
+    )
+    const next = inAccount(db, id, fresh)
+    await t.rejects(failing, { code: '22012' })
+    t.strictSame((await next).rows, [{ fresh: 1 }])
+    await db.destroy()
+  }
+})
