@@ -1,4 +1,4 @@
-import { retryAfterSeconds, Unreachable } from './problem.ts'
+import { readProblem, retryAfterSeconds, Unreachable } from './problem.ts'
 
 /** How long a client goes on trying when the service is busy, away, or restarts. */
 export interface Patience {
@@ -15,13 +15,15 @@ const gateway = new Set([502, 504])
 
 /**
  * Sends a request again after 429, 503, and 409 with `Retry-After` (the first request with this Idempotency-Key is still
- * running); and, where a repetition does nothing twice, when no answer came. Throws `Unreachable` when none comes.
+ * running); and, where a repetition does nothing twice, when no answer came or the service does not know what became of it.
+ * Throws `Unreachable` when none comes.
  */
 export function patiently(send: Send, { retries = 5, waitSecondsMax = 30 }: Patience): Send {
   return async (request) => {
     for (let attempt = 0; ; attempt++) {
       const answer = await send(request.clone()).catch((error: unknown) => noAnswer(request, error))
-      const seconds = secondsToWait(request, answer, attempt)
+      const isRepeated = isRepeatable(request) || !(await isDoneOrNot(answer))
+      const seconds = isRepeated ? secondsToWait(answer, attempt) : undefined
       if (attempt < retries && seconds !== undefined && seconds <= waitSecondsMax) {
         if (answer instanceof Response) await answer.body?.cancel()
         await pause(seconds, request.signal)
@@ -55,15 +57,16 @@ function noAnswer({ url, signal }: Request, error: unknown): Unreachable {
   return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })
 }
 
-/** Undefined: sending it again would not help, or might do it twice. */
-function secondsToWait(
-  request: Request,
-  answer: Response | Unreachable,
-  attempt: number,
-): number | undefined {
+/** Whether the answer leaves open what became of the request. */
+async function isDoneOrNot(answer: Response | Unreachable): Promise<boolean> {
+  if (answer instanceof Unreachable || gateway.has(answer.status)) return true
+  return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
+}
+
+/** Undefined: sending it again would not help. */
+function secondsToWait(answer: Response | Unreachable, attempt: number): number | undefined {
   const growing = Math.min(0.25 * 2 ** attempt, 4) * (0.75 + Math.random() / 2)
-  if (answer instanceof Unreachable || gateway.has(answer.status))
-    return isRepeatable(request) ? growing : undefined
+  if (answer instanceof Unreachable || gateway.has(answer.status)) return growing
   if (!busy.has(answer.status)) return undefined
   const asked = retryAfterSeconds(answer)
   if (asked !== undefined) return asked + Math.random() / 4

@@ -6,7 +6,7 @@ type Body = components['schemas']['Problem']
 export type RowError = components['schemas']['RequestError']
 export type ProblemType = components['schemas']['ProblemType']
 
-/** The service answered, and refused. Nothing was written. */
+/** The service answered, and refused. Nothing was written, but where the type is `outcome-unknown`: there it may be. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   /** The kind of problem; `about:blank` where something between you and the service answered. */

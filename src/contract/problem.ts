@@ -34,6 +34,7 @@ export const problemTypes = {
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'Internal error' },
+  'outcome-unknown': { status: 503, title: 'Written or not' },
   overloaded: { status: 503, title: 'More work than can be done now' },
   unavailable: { status: 503, title: 'Not available now' },
 } satisfies Record<ProblemType, { status: number; title: string }>

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { OutcomeUnknown } from './outcome-unknown.ts'
+import { isConnectionLost } from './passing-error.ts'
 import type { Database, Trx } from './pool.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
@@ -27,11 +29,17 @@ export async function onceInAccount<T>(
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
   const began = Date.now()
-  return db.transaction().execute(async (trx) => {
+  let isWorkDone = false
+  const committed = db.transaction().execute(async (trx) => {
     const waitedMs = Date.now() - began
     await setAccount(trx, account)
     if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
-    return await work(trx)
+    const result = await work(trx)
+    isWorkDone = true
+    return result
+  })
+  return committed.catch((error) => {
+    throw isWorkDone && isConnectionLost(error) ? new OutcomeUnknown(error) : error
   })
 }
 

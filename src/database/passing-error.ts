@@ -1,4 +1,6 @@
 import { CannotConnect } from './cannot-connect.ts'
+import { isSqlState } from './loggable-error.ts'
+import { OutcomeUnknown } from './outcome-unknown.ts'
 
 /** Postgres classes and codes that pass by themselves: connection, resources, disk, shutdown, locks, timeouts, read-only. */
 const passingStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
@@ -8,12 +10,15 @@ const socketCodes = /^(E(CONN|PIPE|TIMEDOUT|HOST|NET|AI_AGAIN)|ENOTFOUND)/
 const driverMessages =
   /^(Connection terminated|timeout e(xceeded when trying to connect|xpired)|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
 
+/** The states of a session that the server ends, and of what it says that it cannot tell. */
+const lostStates = /^(08|57P0|40003)/
+
 /** Where Postgres refuses a row by a policy, which is our fault; else the state says that rights are missing. */
 const policyRoutine = 'ExecWithCheckOptions'
 
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof CannotConnect) return true
+  if (error instanceof CannotConnect || error instanceof OutcomeUnknown) return true
   // Statements are our own and need the rights that the migrations grant: somebody has taken them away, and can give them back.
   const { code, routine } = (error ?? {}) as { code?: string; routine?: string }
   if (code === '42501' && routine !== policyRoutine) return true
@@ -30,4 +35,10 @@ export function passesByItself(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
     ? passingStates.test(code)
     : socketCodes.test(code)
+}
+
+/** Whether an error says that a connection broke while it was in use, and nothing of what became of the statement. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: string }
+  return isSqlState(code) ? lostStates.test(code) : passesByItself(error)
 }

@@ -9,6 +9,7 @@ import {
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
+import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { protectiveHeaders } from './headers.ts'
 import { parameterError } from './validation.ts'
@@ -90,6 +91,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new Problem('unsupported-media-type', 'Send the body as application/json in UTF-8.')
   }
+  if (error instanceof OutcomeUnknown) return outcomeUnknown(error)
   if (isAccountMissing(error))
     return unauthorized('The account of the token does not exist.', error)
   const type = clientFaults[statusCode ?? 500]
@@ -118,6 +120,12 @@ function bodyTooLarge(request: FastifyRequest): Problem {
     'payload-too-large',
     `${limit}, this one has ${size ?? 'more'}. Send it in several calls.`,
   )
+}
+
+function outcomeUnknown(cause: unknown): Problem {
+  const detail =
+    'The connection to the database broke as this was being written: it may have been written or not. Send it again with the same Idempotency-Key, or look.'
+  return new Problem('outcome-unknown', detail, { headers: { 'retry-after': '1' }, cause })
 }
 
 function internalError(cause: unknown): Problem {

@@ -9,12 +9,23 @@ const problem = (status: number, headers: Record<string, string> = {}): StandInA
   return { status, headers, body }
 }
 const again = { 'retry-after': '0' }
+const unknown: StandInAnswer = {
+  ...{ status: 503, headers: again },
+  body: {
+    type: 'outcome-unknown',
+    title: 'Title',
+    status: 503,
+    detail: 'Who knows.',
+    instance: 'i',
+  },
+}
 
 t.test('a write is sent again, under one key, when a repetition can help', async (t) => {
   const cases: Record<string, StandInAnswer> = {
     ...{ busy: problem(503, again), 'too many': problem(429, again) },
     ...{ 'no Retry-After': problem(503), 'first one is running': problem(409, again) },
     ...{ 'gateway has no answer': problem(502), 'connection breaks': 'destroy' },
+    'the outcome is unknown': unknown,
     'a date': problem(503, { 'retry-after': new Date().toUTCString() }),
   }
   for (const [name, answer] of Object.entries(cases)) {
@@ -52,11 +63,18 @@ t.test('what a repetition does not help is thrown at once', async (t) => {
 })
 
 t.test('a change without a key is not repeated when its answer is lost', async (t) => {
-  const { url, requests } = await standIn(t, ['destroy'])
-  const { PATCH } = createClient({ baseUrl: url, token: 'a.b.c' })
-  const change = PATCH('/api/v1/agreement/{id}', { params: { path: { id: 1 } }, body: {} })
-  await t.rejects(change, { name: 'Unreachable' })
-  t.equal(requests.length, 1)
+  const cases: [StandInAnswer, { name: string; type?: string; status?: number }][] = [
+    ['destroy', { name: 'Unreachable' }],
+    [problem(502), { name: 'Problem', status: 502 }],
+    [unknown, { name: 'Problem', type: 'outcome-unknown' }],
+  ]
+  for (const [answer, expected] of cases) {
+    const { url, requests } = await standIn(t, [answer])
+    const { PATCH } = createClient({ baseUrl: url, token: 'a.b.c' })
+    const change = PATCH('/api/v1/agreement/{id}', { params: { path: { id: 1 } }, body: {} })
+    await t.rejects(change, expected)
+    t.equal(requests.length, 1)
+  }
 })
 
 t.test('the retries have an end, and a long Retry-After is not waited for', async (t) => {

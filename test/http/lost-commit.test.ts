@@ -1,0 +1,46 @@
+import t from 'tap'
+import { query } from '../helpers/database.ts'
+import { expectProblem } from '../helpers/operations.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+
+const path = '/api/v1/sales_history/bulk_create_or_update'
+const csv = 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,1,2.50\n'
+const sale = { transaction_id: 'T1', code: 'A', extension: 'UK', quantity: '1', revenue: '2.50' }
+
+const service = await startTestService(t)
+
+const ways: Record<string, (account: TestAccount) => ReturnType<TestAccount['post']>> = {
+  'a JSON body': (account) => account.post(path, [sale]),
+  'a file': (account) => account.send('POST', path, csv, { 'content-type': 'text/csv' }),
+}
+
+/** Has the connection break when a sale that code "A" has is committed, or when it is written. */
+const breakConnections = (when: 'initially deferred' | 'initially immediate') =>
+  query(
+    service.url,
+    `create or replace function break_connection() returns trigger language plpgsql security definer as $$
+       begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+     create constraint trigger break_connection after insert on sales deferrable ${when}
+       for each row execute function break_connection()`,
+  )
+
+const mend = () => query(service.url, 'drop trigger break_connection on sales')
+
+t.test('a write whose commit has no answer is said to be written or not', async (t) => {
+  for (const [name, send] of Object.entries(ways)) {
+    await breakConnections('initially deferred')
+    const answer = await send(await service.newAccount(t))
+    await mend()
+    expectProblem(t, answer, 503, 'outcome-unknown', name)
+    t.equal(answer.headers['retry-after'], '1')
+  }
+})
+
+t.test('one whose connection breaks before is said not to be', async (t) => {
+  for (const [name, send] of Object.entries(ways)) {
+    await breakConnections('initially immediate')
+    const answer = await send(await service.newAccount(t))
+    await mend()
+    expectProblem(t, answer, 503, 'unavailable', name)
+  }
+})
