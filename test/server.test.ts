@@ -29,3 +29,18 @@ t.test('a reader of the log that goes away does not end the service', async (t) 
   const reader = spawn('head', ['-n', '1'], { stdio: ['pipe', 'ignore', 'ignore'] })
   await useWithLog(t, reader.stdin, once(reader, 'exit'))
 })
+
+t.test('standard error holds the lines of the log and nothing else', async (t) => {
+  // The runner of the tests keeps all processes from warning.
+  const command = [process.execPath, '--warnings', 'src/server.ts'] as const
+  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) }, { command })
+  const call = await logInFirst(service)
+  const lists = [{ name: 'Retail', valid_from: '2026-01-01', valid_to: '2026-12-31' }]
+  t.equal((await call('POST', '/api/v1/price_list/bulk_create/', lists)).status, 201)
+  t.equal(await service.stop(), 0)
+  const lines = service.stderr().trimEnd().split('\n')
+  t.same(
+    lines.filter((line) => !line.startsWith('{')),
+    [],
+  )
+})

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type pg from 'pg'
+import pg from 'pg'
 
 /** How much later than the server's own time limit the connection itself is taken for dead. */
 const graceMs = 2000
@@ -19,7 +19,10 @@ const withoutTransactionTimeout = `
  * statement; without a listener it would end the process too. One on which nothing arrives for longer than a statement
  * may take is closed, unless it is idle: the network swallows it. One whose process has died does not work on in the server.
  */
-export function guardConnection(client: pg.PoolClient, statementTimeoutMs: number): void {
+export async function guardConnection(
+  client: pg.ClientBase,
+  statementTimeoutMs: number,
+): Promise<void> {
   client.on('error', () => undefined)
   const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
   const { stream } = inside.connection
@@ -27,9 +30,15 @@ export function guardConnection(client: pg.PoolClient, statementTimeoutMs: numbe
     if (inside.readyForQuery) return
     stream.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' }))
   })
-  // A setting of its own statement: servers on systems that cannot look refuse it, and do without.
-  client
-    .query(`set client_connection_check_interval = ${serverChecksEveryMs}`)
-    .catch(() => undefined)
-  client.query(withoutTransactionTimeout).catch(() => undefined)
+  await setWherePossible(client, `set client_connection_check_interval = ${serverChecksEveryMs}`)
+  await setWherePossible(client, withoutTransactionTimeout)
+}
+
+/** A setting of its own statement: servers on systems that cannot look refuse one, and do without. */
+async function setWherePossible(client: pg.ClientBase, statement: string): Promise<void> {
+  try {
+    await client.query(statement)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+  }
 }

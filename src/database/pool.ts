@@ -81,9 +81,9 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
+    onConnect: (client) => guardConnection(client, options.statementTimeoutMs),
   })
   pool.on('error', options.onError)
-  pool.on('connect', (client) => guardConnection(client, options.statementTimeoutMs))
   const db = new Kysely<DB>({
     dialect: new PostgresDialect({ pool: refusing(pool) }),
     ...(options.onStatement && { log: reporting(options.onStatement) }),
