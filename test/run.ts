@@ -19,7 +19,9 @@ const url = given ?? postgres?.url ?? ''
 await createTemplate(url)
 
 const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
-const env = { ...process.env, TEST_DATABASE_URL: url }
+// Each test file is a process: without the cache it spends a tenth of its time on compiling what the last one did, too.
+const compiled = join(dataDir, 'compiled')
+const env = { ...process.env, TEST_DATABASE_URL: url, NODE_COMPILE_CACHE: compiled }
 const report = join(dataDir, 'report.tap')
 const child = spawn(tap, ['run', `--output-file=${report}`, ...process.argv.slice(2)], {
   stdio: 'inherit',

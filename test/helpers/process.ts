@@ -39,8 +39,8 @@ export function freshDataDir(t: Test): string {
 
 /** The environment of a child: ours without what configures the service, and these settings. */
 export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env
-  return { PATH, HOME, ...settings }
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...settings }
 }
 
 /** What `npm start` runs. */
