@@ -1,6 +1,8 @@
 import { Problem } from '../contract/problem.ts'
 
 const depthMax = 32
+/** No object of the contract has more than a few hundred; one of millions would be checked without a pause. */
+const keysMax = 10_000
 
 const quote = 0x22
 const backslash = 0x5c
@@ -16,7 +18,7 @@ export interface Slice {
 
 /**
  * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, refuses depth
- * over 32, and cuts the first long array, that is the text itself or a member of it, at commas. Whether the text is
+ * over 32 and more than 10,000 keys in an object, and cuts the first long array, that is the text itself or a member of it, at commas. Whether the text is
  * well-formed is for JSON.parse to say.
  */
 export class JsonScanner {
@@ -30,6 +32,8 @@ export class JsonScanner {
   #index = 0
   #inString = false
   #depth = 0
+  /** Of the object that is open at each depth. */
+  readonly #keys = new Uint32Array(depthMax + 1)
   /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
   #start = -1
   #startMembers = 0
@@ -79,7 +83,7 @@ export class JsonScanner {
         this.#inString = true
         return index + 1
       }
-      if (byte === colon) this.members++
+      if (byte === colon) this.#countKey()
       else if (byte === comma) this.#cut(index)
       else if (byte === 0x7b || byte === 0x5b) this.#open(byte === 0x5b, index)
       else if (byte === 0x7d || byte === 0x5d) this.#close(index)
@@ -91,10 +95,19 @@ export class JsonScanner {
     if (++this.#depth > depthMax) {
       throw new Problem('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
     }
+    this.#keys[this.#depth] = 0
     if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
     this.#start = index + 1
     this.#startMembers = this.members
     this.#arrayDepth = this.#depth
+  }
+
+  #countKey(): void {
+    this.members++
+    const keys = (this.#keys[this.#depth] ?? 0) + 1
+    this.#keys[this.#depth] = keys
+    if (keys > keysMax)
+      throw new Problem('malformed-body', `An object has more than ${keysMax} keys.`)
   }
 
   #close(index: number): void {

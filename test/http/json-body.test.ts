@@ -130,6 +130,22 @@ t.test('a key __proto__ is refused however it is written', async (t) => {
   t.equal(({} as { a?: number }).a, undefined, 'nothing was polluted')
 })
 
+t.test('10,000 keys in an object are taken, one more is refused wherever it is', async (t) => {
+  const members = (count: number) => Array.from({ length: count }, (_, key) => `"${key}": 1`)
+  const object = (count: number) => `{${members(count)}}`
+  t.equal(Object.keys((await parseJson(Buffer.from(object(10_000)))) as object).length, 10_000)
+  const several = `[${object(10_000)}, ${object(10_000)}]`
+  t.equal(
+    ((await parseJson(Buffer.from(several))) as object[]).length,
+    2,
+    'objects are counted by themselves',
+  )
+  const row = object(10_001)
+  for (const body of [row, `[{}, ${row}]`, `{"payload": [{}, {"a": ${row}}]}`])
+    t.match((await faultOf(body)).message, /more than 10000 keys/)
+  t.match((await faultOf(`[${'{},'.repeat(200_000)}${row}]`)).message, /more than 10000 keys/)
+})
+
 t.test('32 levels are taken, 33 are refused, and so are a million', async (t) => {
   t.ok(await parseJson(Buffer.from(nested(32))))
   for (const depth of [33, 1000, 1_000_000])
