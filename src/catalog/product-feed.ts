@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { StagedFault } from '../contract/feed.ts'
 import { pointerSegment } from '../contract/row-errors.ts'
+import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -33,10 +33,10 @@ export const attributesByCode = sql`(
 export async function findDifferingAttributes(
   trx: Trx,
   { attributes }: Columns,
-): Promise<StagedFault[]> {
-  if (attributes.length === 0) return []
+): Promise<StagedFaults> {
+  if (attributes.length === 0) return { first: [], count: 0 }
   const { rows } = await sql<Differing>`
-    select position, line, first_line, ordinal, code
+    select position, line, first_line, ordinal, code, count(*) over () as total
     from (
       select position, line, ordinal, code, text, first_value(text) over same as first_text,
         first_value(line) over same as first_line
@@ -44,11 +44,11 @@ export async function findDifferingAttributes(
       where text is not null
       window same as (partition by code, ordinal order by position)
     ) as given
-    where text <> first_text order by position`.execute(trx)
-  return rows.map(({ position, line, first_line, ordinal, code }) => {
+    where text <> first_text order by position limit ${stagedFaultsMax}`.execute(trx)
+  return stagedFaults(rows, ({ line, first_line, ordinal, code }) => {
     const name = attributes[ordinal - 1]?.name ?? ''
     const message = `lines ${first_line} and ${line} give code "${code}" different values of "${name}"`
-    return { position, line, field: pointerSegment(name), code: 'duplicate_row', message }
+    return { field: pointerSegment(name), code: 'duplicate_row', message }
   })
 }
 
@@ -58,4 +58,5 @@ interface Differing {
   first_line: number
   ordinal: number
   code: string
+  total: number
 }

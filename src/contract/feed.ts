@@ -4,7 +4,8 @@ import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/stage.ts'
 import type { Positioned } from './duplicates.ts'
 import type { Answer, Context, OperationId, OperationRequest, Schemas } from './operation.ts'
-import type { ErrorCode, RowErrors } from './row-errors.ts'
+import type { RowErrors } from './row-errors.ts'
+import type { StagedFaults } from './staged-faults.ts'
 
 /** How the cells of a column are read. */
 export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
@@ -15,15 +16,6 @@ export interface FeedColumn {
   type: CellType
   /** Whether a row without it is refused. */
   isRequired: boolean
-}
-
-/** A row that is refused once all rows are there. */
-export interface StagedFault {
-  position: number
-  line: number
-  field: string
-  code: ErrorCode
-  message: string
 }
 
 /** What happened to the rows of a file. */
@@ -46,7 +38,7 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
    * The rows that contradict each other or what is stored, beyond those that share a key and differ. It is asked when all
    * rows are there, and may lock what they are compared with.
    */
-  findFaults?: () => Promise<StagedFault[]>
+  findFaults?: () => Promise<StagedFaults>
   /** Writes all rows in a few statements, or answers the job that will. It may run again after a deadlock. */
   write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
 }

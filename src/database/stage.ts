@@ -17,6 +17,8 @@ export interface Contradiction {
   position: number
   line: number
   firstLine: number
+  /** How many of them there are. */
+  total: number
 }
 
 const placeColumns = [
@@ -40,13 +42,14 @@ export async function stageRows(
 }
 
 /**
- * Keeps the first row of each key and answers the rows that share a key and differ. Rows are compared as texts: 1.0 and
+ * Keeps the first row of each key and answers the first `max` rows that share a key and differ. Rows are compared as texts: 1.0 and
  * 1.00 are written differently.
  */
 export async function deleteRepeated(
   trx: Trx,
   columns: readonly Pick<InputColumn<never>, 'name'>[],
   key: readonly string[],
+  max: number,
 ): Promise<Contradiction[]> {
   const keys = sql.join(key.map((name) => sql.ref(name)))
   const { rows: repeated } = await sql`
@@ -62,7 +65,8 @@ export async function deleteRepeated(
     ), deleted as (
       delete from pg_temp.feed where position in (select position from numbered where place > 1)
     )
-    select position, line, "firstLine" from numbered where differs order by position`.execute(trx)
+    select position, line, "firstLine", count(*) over () as total
+    from numbered where differs order by position limit ${max}`.execute(trx)
   return rows
 }
 

@@ -3,8 +3,14 @@ import type { PgBoss } from 'pg-boss'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import type { Feed, FeedCounts, StagedFault } from '../contract/feed.ts'
+import type { Feed, FeedCounts } from '../contract/feed.ts'
 import type { Answer, Schemas } from '../contract/operation.ts'
+import {
+  type StagedFault,
+  type StagedFaults,
+  stagedFaults,
+  stagedFaultsMax,
+} from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBefore } from '../jobs/turn.ts'
@@ -46,21 +52,20 @@ async function findUnaddable(
   trx: Trx,
   { account_id, id }: PriceList,
   columns: Columns,
-): Promise<StagedFault[]> {
+): Promise<StagedFaults> {
   const list = await lockPriceList(trx, account_id, { id })
   const filters = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
-  const { rows } = await sql<Candidate & { position: number; line: number }>`
-    select * from (
+  const { rows } = await sql<Candidate & { position: number; line: number; total: number }>`
+    select *, count(*) over () as total from (
       select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} as allowed
       from pg_temp.feed f
       left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
       left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
     ) as candidates
-    where id is null or not active or not allowed order by position`.execute(trx)
-  return rows.map(({ position, line, ...candidate }) => ({
-    ...{ position, line, field: 'code' },
-    ...faultOf(candidate),
-  }))
+    where id is null or not active or not allowed order by position limit ${stagedFaultsMax}`.execute(
+    trx,
+  )
+  return stagedFaults(rows, (candidate) => ({ field: 'code', ...faultOf(candidate) }))
 }
 
 async function addStaged(

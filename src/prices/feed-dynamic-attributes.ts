@@ -1,8 +1,14 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import type { Feed, StagedFault } from '../contract/feed.ts'
+import type { Feed } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
+import {
+  bothFaults,
+  type StagedFaults,
+  stagedFaults,
+  stagedFaultsMax,
+} from '../contract/staged-faults.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
@@ -38,10 +44,8 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
       const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
       return keyed.map(attributeOf)
     },
-    findFaults: async () => [
-      ...(await findMissingRows(trx, list, job)),
-      ...(await findNamesTooMany(trx, list)),
-    ],
+    findFaults: async () =>
+      bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list)),
     write: async () => ({ created: 0, updated: await mergeAttributes(trx, list) }),
   }
 }
@@ -53,17 +57,19 @@ const attributeColumns: InputColumn<Attribute>[] = [
 ]
 
 /** Staged names that are new to their row and one more than it can have. */
-async function findNamesTooMany(trx: Trx, list: PriceList): Promise<StagedFault[]> {
-  const { rows } = await sql<{ position: number; line: number }>`
-    select position, line from (
+async function findNamesTooMany(trx: Trx, list: PriceList): Promise<StagedFaults> {
+  const { rows } = await sql<{ position: number; line: number; total: number }>`
+    select position, line, count(*) over () as total from (
       select f.position, f.line, row_number() over (partition by r.id order by f.position) as added,
         (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
       from pg_temp.feed f ${joinPublished(list)}
       where not coalesce(r.dynamic_attributes, '{}') ? f.name
     ) as new_names
-    where held + added > ${namesMax}::integer order by position`.execute(trx)
+    where held + added > ${namesMax}::integer order by position limit ${stagedFaultsMax}`.execute(
+    trx,
+  )
   const message = `a row has at most ${namesMax} dynamic attributes`
-  return rows.map((row) => ({ ...row, field: 'dynamic_attribute_name', code: 'length', message }))
+  return stagedFaults(rows, () => ({ field: 'dynamic_attribute_name', code: 'length', message }))
 }
 
 /** Sets the attributes; those of a row that are not named stay. Answers how many rows have new ones. */

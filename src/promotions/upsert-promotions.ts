@@ -2,10 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, StagedFault } from '../contract/feed.ts'
+import type { Feed } from '../contract/feed.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
+import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -69,17 +70,14 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
 const unknownList = { code: 'unknown_price_list', message: 'there is no such price list' } as const
 
 /** Staged rows that name price lists which do not exist. */
-async function findUnknownLists(trx: Trx, account: number): Promise<StagedFault[]> {
-  const { rows } = await sql<{ position: number; line: number; place: number }>`
-    select position, line, place
+async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults> {
+  const { rows } = await sql<{ position: number; line: number; place: number; total: number }>`
+    select position, line, place, count(*) over () as total
     from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
     where not exists (
       select from price_lists l where l.account_id = ${account} and l.name = list collate "C"
-    ) order by position, place`.execute(trx)
-  return rows.map(({ place, ...row }) => ({
-    ...{ ...row, field: `price_lists/${place - 1}` },
-    ...unknownList,
-  }))
+    ) order by position, place limit ${stagedFaultsMax}`.execute(trx)
+  return stagedFaults(rows, ({ place }) => ({ field: `price_lists/${place - 1}`, ...unknownList }))
 }
 
 function filtersOf({ product_filters }: Input): ProductFilters | undefined {

@@ -119,3 +119,18 @@ t.test('the query names the list', async (t) => {
 function withoutIds(rows: Record<string, unknown>[]): unknown[] {
   return rows.map(({ pk: _, ...row }) => JSON.stringify(row)).sort()
 }
+
+t.test('all rows of a file for the wrong list are counted, the first of them named', async (t) => {
+  const shop = await aShop(t, service, { codes, countries })
+  await aList(shop, { name: 'wrong' })
+  await addProducts(shop, 'wrong', keys)
+  const rows = Array.from({ length: 100_500 }, (_, row) => `UK,unknown ${row},1`)
+  const file = ['country,code,price', 'UK,A,1', ...rows].join('\n')
+  const { status, body } = await send(shop, 'price_list_name=wrong', file)
+  t.match({ status, body }, { status: 400, body: { error_count: 100_500 } })
+  const named = body.errors.map(({ row }: { row: number }) => row)
+  t.same(
+    named,
+    Array.from({ length: 1000 }, (_, index) => index + 1),
+  )
+})

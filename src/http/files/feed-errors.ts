@@ -1,6 +1,6 @@
-import type { StagedFault } from '../../contract/feed.ts'
 import type { RequestError } from '../../contract/problem.ts'
 import { invalidRequest, listedMax } from '../../contract/row-errors.ts'
+import type { StagedFault, StagedFaults } from '../../contract/staged-faults.ts'
 
 /** What is wrong with the rows of a file: all counted, the first 1,000 kept. */
 export class FeedErrors {
@@ -18,9 +18,9 @@ export class FeedErrors {
   }
 
   /** Adds what was found when all rows were there, which may be about any row. */
-  addLate(faults: readonly StagedFault[]): void {
-    this.#count += faults.length
-    this.#listed.push(...faults.slice(0, listedMax).map(errorOf))
+  addLate({ first, count }: StagedFaults): void {
+    this.#count += count
+    this.#listed.push(...first.slice(0, listedMax).map(errorOf))
     this.#listed.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
   }
 

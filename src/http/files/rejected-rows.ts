@@ -5,14 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
-import type { StagedFault } from '../../contract/feed.ts'
 import { Stream } from '../../contract/operation.ts'
 import type { RequestError } from '../../contract/problem.ts'
+import type { StagedFault } from '../../contract/staged-faults.ts'
 import { csvLine } from './csv-text.ts'
 import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
-
-/** Faults found at the end that find their row again; far more than anyone corrects by hand. */
-const lateMax = 100_000
 
 /**
  * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
@@ -70,7 +67,7 @@ export class RejectedRows {
 
   /** Ends the rows, with what was found when all were there. */
   async end(late: readonly StagedFault[]): Promise<void> {
-    for (const fault of late.slice(0, lateMax)) {
+    for (const fault of late) {
       const said = this.#late.get(fault.position)
       this.#late.set(fault.position, said ? `${said}; ${wording(fault)}` : wording(fault))
     }

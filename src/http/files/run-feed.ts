@@ -1,6 +1,12 @@
-import type { Feed, OpenFeed, StagedFault } from '../../contract/feed.ts'
+import type { Feed, OpenFeed } from '../../contract/feed.ts'
 import { Answer, type Context, type OperationId, type Schemas } from '../../contract/operation.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
+import {
+  bothFaults,
+  type StagedFaults,
+  stagedFaults,
+  stagedFaultsMax,
+} from '../../contract/staged-faults.ts'
 import { copyField } from '../../database/copy.ts'
 import { retryingFromHere } from '../../database/in-account.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -51,7 +57,7 @@ export async function runFeed(
   await stageRows(trx, feed.input, copyLines(run, feed, file, errors))
   const late = await findLateFaults(trx, feed)
   errors.addLate(late)
-  await run.rejected?.end(late)
+  await run.rejected?.end(late.first)
   errors.reject()
   const staged = stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
@@ -137,16 +143,13 @@ function unreadable(fault: string | undefined, row: number, line: number): Reque
 async function findLateFaults(
   trx: Trx,
   { input, key, findFaults }: OpenFeed,
-): Promise<StagedFault[]> {
-  const contradictions = await deleteRepeated(trx, input, key)
-  const repeated = contradictions.map(
-    ({ position, line, firstLine }): StagedFault => ({
-      ...{ position, line, field: '', code: 'duplicate_row' },
-      message: `lines ${firstLine} and ${line} have the same key and differ`,
-    }),
-  )
-  const found = (await findFaults?.()) ?? []
-  return [...repeated, ...found].sort((a, b) => a.position - b.position)
+): Promise<StagedFaults> {
+  const contradictions = await deleteRepeated(trx, input, key, stagedFaultsMax)
+  const repeated = stagedFaults(contradictions, ({ line, firstLine }) => ({
+    ...{ field: '', code: 'duplicate_row' },
+    message: `lines ${firstLine} and ${line} have the same key and differ`,
+  }))
+  return findFaults ? bothFaults(repeated, await findFaults()) : repeated
 }
 
 function rejectTooMany(rows: number, rowsMax: number): void {
