@@ -21,7 +21,9 @@ export function askedTokens(ask: () => string | Promise<string>): Tokens {
     return kept
   }
   const renewed = async (refused: string | undefined) => {
-    if (kept && (await kept) === refused) kept = undefined
+    const known = kept
+    // Another caller may have forgotten it meanwhile, and asked.
+    if (known && (await known) === refused && kept === known) kept = undefined
     const token = await current()
     return token === refused ? undefined : token
   }

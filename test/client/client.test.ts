@@ -98,6 +98,18 @@ t.test('a refused token is asked for again, once', async (t) => {
   await t.rejects(hopeless.GET('/api/v1/jobs/'), { name: 'Problem', status: 401 })
 })
 
+t.test('calls that are refused at the same moment ask for one new token', async (t) => {
+  let asked = 0
+  const token = () => `t${++asked}`
+  const fetch = async ({ headers }: Request) =>
+    headers.get('authorization') === 'jwt t1'
+      ? new Response('', { status: 401 })
+      : Response.json({ count: 0, results: [] })
+  const { GET } = createClient({ baseUrl, token, fetch })
+  await Promise.all(Array.from({ length: 5 }, () => GET('/api/v1/jobs/')))
+  t.equal(asked, 2)
+})
+
 t.test('a body is sent again with the new token', async (t) => {
   const { token } = await service.newAccount(t)
   const answers = ['a.b.c', token]
