@@ -56,7 +56,8 @@ export interface PricewellClient {
 export function createClient(options: ClientOptions): PricewellClient {
   const { baseUrl, fetch = (request) => globalThis.fetch(request) } = options
   const send = patiently(fetch, options)
-  const tokens = chooseTokens(options, (email, password) => logIn(baseUrl, send, email, password))
+  const anonymous = createCalls(baseUrl, authorized(send, givenToken(undefined)))
+  const tokens = chooseTokens(options, (email, password) => logIn(anonymous, email, password))
   const calls = createCalls(baseUrl, authorized(send, tokens))
   const openEvents = async (id: number, signal?: AbortSignal) => {
     const init = { params: { path: { id } }, parseAs: 'stream', ...(signal && { signal }) } as const
@@ -90,8 +91,12 @@ function chooseTokens(
   return askedTokens(() => logIn(credentials.email, credentials.password))
 }
 
-async function logIn(baseUrl: string, send: Send, email: string, password: string) {
-  const { data } = await createCalls(baseUrl, send).POST('/login/', { body: { email, password } })
+async function logIn(
+  { POST }: Pick<PricewellClient, 'POST'>,
+  email: string,
+  password: string,
+): Promise<string> {
+  const { data } = await POST('/login/', { body: { email, password } })
   return data.token
 }
 

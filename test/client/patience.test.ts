@@ -43,6 +43,20 @@ t.test('a write is sent again, under one key, when a repetition can help', async
   }
 })
 
+t.test('a login is sent again, too', async (t) => {
+  const { url, requests } = await standIn(t, [
+    'destroy',
+    { status: 200, body: { token: 'a.b.c' } },
+    { status: 200, body: { count: 0, results: [] } },
+  ])
+  const credentials = { email: 'ana@acme.example', password: 'p' }
+  const { data } = await createClient({ baseUrl: url, credentials }).GET('/api/v1/jobs/')
+  t.strictSame(
+    [data.count, requests.map((request) => request.url)],
+    [0, ['/login/', '/login/', '/api/v1/jobs/']],
+  )
+})
+
 t.test('a key of the caller is kept', async (t) => {
   const { url, requests } = await standIn(t, [problem(503, again), done])
   const { POST } = createClient({ baseUrl: url, token: 'a.b.c' })
