@@ -1,4 +1,4 @@
-import { type PricewellClient, Unreachable } from '../client/index.ts'
+import type { PricewellClient } from '../client/index.ts'
 import { Failed } from './faults.ts'
 import { type CollectionKind, collections } from './kinds.ts'
 
@@ -27,7 +27,7 @@ export async function openExport(
   const { count } = (await client.GET(path, { params: counted })).data
   const headers = { accept: `${mediaTypes[format]}, application/problem+json;q=0.5` }
   const { data } = await client.GET(path, { params, headers, parseAs: 'stream' })
-  return { total: count, chunks: unbroken(data as ReadableStream<Uint8Array>) }
+  return { total: count, chunks: data as ReadableStream<Uint8Array> }
 }
 
 async function findList({ GET }: PricewellClient, name: string): Promise<number> {
@@ -35,15 +35,6 @@ async function findList({ GET }: PricewellClient, name: string): Promise<number>
   const [list] = data.results
   if (!list) throw new Failed(`There is no price list "${name}".`)
   return list.id
-}
-
-async function* unbroken(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* stream
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause
-    throw new Unreachable('The service broke off; what was written is not whole.', { cause })
-  }
 }
 
 /** The same pieces; `onRows` is told how many rows have passed. */

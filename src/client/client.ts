@@ -7,8 +7,9 @@ import createFetchClient, {
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
 import { type Patience, patiently, type Send } from './patience.ts'
-import { readProblem } from './problem.ts'
+import { isOfService, readProblem } from './problem.ts'
 import { askedTokens, givenToken, type Tokens } from './tokens.ts'
+import { wholeAnswer } from './whole-answer.ts'
 
 export interface ClientOptions extends Patience {
   /** Where the service is, for example `http://127.0.0.1:3000`. */
@@ -74,12 +75,14 @@ export function createClient(options: ClientOptions): PricewellClient {
 /** Openapi-fetch, whose answers carry a problem beside the data, told to throw it. */
 function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
   const api = createFetchClient<paths, 'application/json'>({ baseUrl, fetch: send })
-  api.use({
-    onResponse: async ({ response }) => {
-      if (!response.ok) throw await readProblem(response)
-    },
-  })
+  api.use({ onResponse: ({ response }) => goodAnswer(response) })
   return api as unknown as Omit<PricewellClient, 'waitForJob'>
+}
+
+async function goodAnswer(response: Response): Promise<Response> {
+  const answer = wholeAnswer(response)
+  if (!answer.ok || !isOfService(answer)) throw await readProblem(answer)
+  return answer
 }
 
 function chooseTokens(

@@ -1,5 +1,6 @@
 import type { components } from '../../generated/openapi-client.d.ts'
 import { pause } from './patience.ts'
+import { Unreachable } from './problem.ts'
 
 export type Job = components['schemas']['Job']
 export type JobInfo = components['schemas']['JobInfo']
@@ -41,7 +42,7 @@ export async function waitForJob(
   { onProgress, signal }: WaitOptions,
 ): Promise<Job> {
   for (;;) {
-    for await (const { event, data } of readEvents(await open(id, signal), signal)) {
+    for await (const { event, data } of readEvents(await open(id, signal))) {
       const job = JSON.parse(data)
       onProgress?.(job.progress)
       if (event === 'end') return done(job)
@@ -58,7 +59,6 @@ function done(job: Job): Job {
 /** The events of a stream until it ends or breaks off. */
 async function* readEvents(
   stream: ReadableStream<Uint8Array>,
-  signal?: AbortSignal,
 ): AsyncGenerator<{ event: string; data: string }> {
   const decoder = new TextDecoder()
   let text = ''
@@ -72,6 +72,6 @@ async function* readEvents(
       }
     }
   } catch (error) {
-    if (signal?.aborted || !(error instanceof TypeError)) throw error
+    if (!(error instanceof Unreachable)) throw error
   }
 }

@@ -41,6 +41,11 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
+/** Whether the service itself may have answered: it has no pages for programs, but a portal or another server has. */
+export function isOfService({ headers }: Response): boolean {
+  return !headers.get('content-type')?.startsWith('text/html')
+}
+
 /** The problem that a response tells of. */
 export async function readProblem(response: Response): Promise<Problem> {
   const text = await response.text()

@@ -57,6 +57,19 @@ t.test('a login is sent again, too', async (t) => {
   )
 })
 
+t.test('an answer that breaks off is no answer', async (t) => {
+  const cut = { status: 200, body: '{"count": 0, "resu', ends: 'cut' } as const
+  const { url } = await standIn(t, [cut])
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
+  const message = `${url} broke off in the middle of its answer.`
+  await t.rejects(GET('/api/v1/jobs/'), { name: 'Unreachable', message })
+  const { data } = await GET('/api/v1/jobs/', { parseAs: 'stream' })
+  await t.rejects(new Response(data as ReadableStream).text(), { name: 'Unreachable', message })
+  const refused = await standIn(t, [{ ...cut, status: 400 }])
+  const other = createClient({ baseUrl: refused.url, token: 'a.b.c' })
+  await t.rejects(other.GET('/api/v1/jobs/'), { name: 'Unreachable' })
+})
+
 t.test('a key of the caller is kept', async (t) => {
   const { url, requests } = await standIn(t, [problem(503, again), done])
   const { POST } = createClient({ baseUrl: url, token: 'a.b.c' })
@@ -123,6 +136,18 @@ t.test('an answer that is no problem document is told as it is', async (t) => {
   })
 })
 
+t.test('a page in the place of an answer is told as it is', async (t) => {
+  const headers = { 'content-type': 'text/html; charset=utf-8' }
+  const { url } = await standIn(t, [
+    { status: 200, headers, body: '<h1>Sign in to the network</h1>' },
+  ])
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
+  await t.rejects(GET('/api/v1/jobs/'), {
+    ...{ name: 'Problem', type: 'about:blank', status: 200, errors: [] },
+    message: 'HTTP 200 OK: <h1>Sign in to the network</h1>',
+  })
+})
+
 t.test('events that break off are taken up again', async (t) => {
   const headers = { 'content-type': 'text/event-stream' }
   const job = { id: 7, status: 'done', progress: { total: 2, finished: 2, error: 0 }, errors: [] }
@@ -130,6 +155,7 @@ t.test('events that break off are taken up again', async (t) => {
   const end = `event: end\ndata: ${JSON.stringify(job)}\n\n`
   const { url, requests } = await standIn(t, [
     { status: 200, headers, body: start },
+    { status: 200, headers, body: start, ends: 'cut' },
     'destroy',
     { status: 200, headers, body: end },
   ])
@@ -137,5 +163,5 @@ t.test('events that break off are taken up again', async (t) => {
   const onProgress = ({ finished }: { finished: number }) => void seen.push(finished)
   const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c' })
   t.strictSame(await waitForJob(7, { onProgress }), job)
-  t.strictSame([seen, requests.length], [[1, 2], 3])
+  t.strictSame([seen, requests.length], [[1, 1, 2], 4])
 })

@@ -2,10 +2,14 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** What one request is answered with; `destroy`: the connection breaks instead. */
+/**
+ * What one request is answered with; `destroy`: the connection breaks instead, `ends`: how after this much of the body,
+ * `silence`: nothing ever comes.
+ */
 export type StandInAnswer =
-  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | { status: number; headers?: Record<string, string>; body?: unknown; ends?: 'cut' | 'never' }
   | 'destroy'
+  | 'silence'
 
 /** A server that gives these answers one after the other, the last one for ever, and keeps the requests. */
 export async function standIn(
@@ -14,20 +18,26 @@ export async function standIn(
 ): Promise<{ url: string; requests: (IncomingMessage & { text: string })[] }> {
   const requests: (IncomingMessage & { text: string })[] = []
   const server = createServer(async (request, response) => {
-    const text = Buffer.concat(await request.toArray()).toString()
+    const sent = Buffer.concat(await request.toArray()).toString()
     const answer = answers[Math.min(requests.length, answers.length - 1)]
-    requests.push(Object.assign(request, { text }))
+    requests.push(Object.assign(request, { text: sent }))
     if (answer === undefined || answer === 'destroy') return request.socket.destroy()
-    const { status, headers = {}, body } = answer
+    if (answer === 'silence') return undefined
+    const { status, headers = {}, body, ends } = answer
     const isProblem = status >= 400
     response.writeHead(status, {
       'content-type': isProblem ? 'application/problem+json' : 'application/json',
       ...headers,
     })
-    return response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    if (ends === undefined) return response.end(text)
+    return response.write(text, () => ends === 'cut' && request.socket.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
