@@ -55,7 +55,7 @@ export interface PricewellClient {
 
 /** A client of the service, typed from its contract. */
 export function createClient(options: ClientOptions): PricewellClient {
-  const { baseUrl, fetch = (request) => globalThis.fetch(request) } = options
+  const { baseUrl, fetch = (request, init) => globalThis.fetch(request, init) } = options
   const send = patiently(fetch, options)
   const anonymous = createCalls(baseUrl, authorized(send, givenToken(undefined)))
   const tokens = chooseTokens(options, (email, password) => logIn(anonymous, email, password))
@@ -74,9 +74,22 @@ export function createClient(options: ClientOptions): PricewellClient {
 
 /** Openapi-fetch, whose answers carry a problem beside the data, told to throw it. */
 function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
-  const api = createFetchClient<paths, 'application/json'>({ baseUrl, fetch: send })
+  const api = createFetchClient<paths, 'application/json'>({ baseUrl })
   api.use({ onResponse: ({ response }) => goodAnswer(response) })
-  return api as unknown as Omit<PricewellClient, 'waitForJob'>
+  const methods = api as unknown as Record<
+    Uppercase<Method>,
+    (path: string, init: object) => unknown
+  >
+  const call =
+    (method: Uppercase<Method>) =>
+    (path: string, init: RequestInit = {}) => {
+      const { signal } = init
+      const fetch: Send = (request) => send(request, signal ? { signal } : {})
+      return methods[method](path, { fetch, ...init })
+    }
+  return {
+    ...{ GET: call('GET'), POST: call('POST'), PATCH: call('PATCH'), DELETE: call('DELETE') },
+  } as unknown as Omit<PricewellClient, 'waitForJob'>
 }
 
 async function goodAnswer(response: Response): Promise<Response> {
@@ -105,18 +118,18 @@ async function logIn(
 
 /** Adds the token, and a new one where it is refused; and to every POST a key under which it may be sent again. */
 function authorized(send: Send, tokens: Tokens): Send {
-  return async (request) => {
+  return async (request, init) => {
     const { headers } = request
     if (request.method === 'POST' && !headers.has('idempotency-key'))
       headers.set('idempotency-key', crypto.randomUUID())
     const token = await tokens.current()
     if (token) headers.set('authorization', `jwt ${token}`)
-    const response = await send(request.clone())
+    const response = await send(request.clone(), init)
     if (response.status !== 401) return response
     const renewed = await tokens.renewed(token)
     if (renewed === undefined) return response
     headers.set('authorization', `jwt ${renewed}`)
     await response.body?.cancel()
-    return send(request)
+    return send(request, init)
   }
 }

@@ -8,7 +8,11 @@ export interface Patience {
   waitSecondsMax?: number
 }
 
-export type Send = (request: Request) => Promise<Response>
+/**
+ * As `fetch`. The signal of the caller comes beside the request: that of a request does not hear of it any more once
+ * memory was cleaned up, in Node at least.
+ */
+export type Send = (request: Request, init?: { signal?: AbortSignal | null }) => Promise<Response>
 
 const busy = new Set([409, 429, 503])
 const gateway = new Set([502, 504])
@@ -19,14 +23,18 @@ const gateway = new Set([502, 504])
  * Throws `Unreachable` when none comes.
  */
 export function patiently(send: Send, { retries = 5, waitSecondsMax = 30 }: Patience): Send {
-  return async (request) => {
+  return async (request, init) => {
     for (let attempt = 0; ; attempt++) {
-      const answer = await send(request.clone()).catch((error: unknown) => noAnswer(request, error))
+      const answer = await send(request.clone(), init).catch((error: unknown) => {
+        // An abort is the caller's own wish, and what a token source throws is its own answer.
+        if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
+        return noAnswer(request, error)
+      })
       const isRepeated = isRepeatable(request) || !(await isDoneOrNot(answer))
       const seconds = isRepeated ? secondsToWait(answer, attempt) : undefined
       if (attempt < retries && seconds !== undefined && seconds <= waitSecondsMax) {
         if (answer instanceof Response) await answer.body?.cancel()
-        await pause(seconds, request.signal)
+        await pause(seconds, init?.signal)
       } else if (answer instanceof Response) return answer
       else throw answer
     }
@@ -49,9 +57,7 @@ export function pause(seconds: number, signal?: AbortSignal | null): Promise<voi
   })
 }
 
-function noAnswer({ url, signal }: Request, error: unknown): Unreachable {
-  // An abort is the caller's own wish, and what a token source throws is its own answer.
-  if (signal.aborted || !(error instanceof TypeError)) throw error
+function noAnswer({ url }: Request, error: TypeError): Unreachable {
   const cause = error.cause as { code?: string; message?: string } | undefined
   const reason = cause?.code ?? cause?.message ?? error.message
   return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })

@@ -1,7 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createClient } from '../../src/client/index.ts'
 import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
 
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 const salesPath = '/api/v1/sales_history/bulk_create_or_update'
 const done = { status: 201, body: [1] }
 const problem = (status: number, headers: Record<string, string> = {}): StandInAnswer => {
@@ -124,6 +129,27 @@ t.test('an abort ends the waiting', async (t) => {
   const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
   const signal = AbortSignal.timeout(200)
   await t.rejects(GET('/api/v1/jobs/', { signal }), { name: 'TimeoutError' })
+})
+
+t.test('an abort is heard also when memory was cleaned up meanwhile', async (t) => {
+  const half = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: ': on\n\n' }
+  const cases: Record<string, StandInAnswer> = {
+    ...{ waiting: problem(503, { 'retry-after': '20' }), 'no answer': 'silence' },
+    'half an answer': { ...half, ends: 'never' },
+  }
+  for (const [name, answer] of Object.entries(cases)) {
+    const { url, requests } = await standIn(t, [answer])
+    const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c' })
+    const controller = new AbortController()
+    const waiting = waitForJob(7, { signal: controller.signal })
+    waiting.catch(() => undefined)
+    while (requests.length === 0) await sleep(10)
+    await sleep(100)
+    collectGarbage()
+    controller.abort(new Error('mine'))
+    await t.rejects(waiting, { message: 'mine' }, name)
+    t.equal(requests.length, 1, name)
+  }
 })
 
 t.test('an answer that is no problem document is told as it is', async (t) => {
