@@ -13,9 +13,10 @@ export function startBar(label: string, { json }: Shared): Bar {
   if (json || !process.stderr.isTTY) return { show: () => undefined, stop: () => undefined }
   const format = `${label} {bar} {percentage} %{note}  {left}`
   const bar = new cliProgress.SingleBar(
-    { format, stream: process.stderr, hideCursor: true, gracefulExit: true },
+    { format, stream: process.stderr, hideCursor: true },
     cliProgress.Presets.shades_classic,
   )
+  const forgetSignals = endingWith(() => bar.stop())
   const startedAt = Date.now()
   return {
     show: (value, total, note = '') => {
@@ -24,7 +25,23 @@ export function startBar(label: string, { json }: Shared): Bar {
       bar.setTotal(total)
       bar.update(value, payload)
     },
-    stop: () => bar.stop(),
+    stop: () => {
+      forgetSignals()
+      bar.stop()
+    },
+  }
+}
+
+/** A signal ends the command once `work` is done, which gives the cursor back. Answers how to leave signals alone. */
+function endingWith(work: () => void): () => void {
+  const end = (_signal: NodeJS.Signals, number: number) => {
+    work()
+    process.exit(128 + number)
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.once(signal, end)
+  return () => {
+    for (const signal of signals) process.off(signal, end)
   }
 }
 

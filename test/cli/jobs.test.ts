@@ -50,6 +50,17 @@ t.test('on a terminal a bar goes to the end; NO_COLOR and pipes are plain', asyn
   t.match(plain.screen, /^There is no such job\.\r\n$/m)
 })
 
+t.test('Ctrl-C ends the command while its bar goes on, and gives the cursor back', async (t) => {
+  const progress = { total: 2, finished: 1, error: 0 }
+  const body = `event: progress\ndata: ${JSON.stringify({ progress })}\n\n`
+  const headers = { 'content-type': 'text/event-stream' }
+  const { url } = await standIn(t, [{ status: 200, headers, body }])
+  const { interrupt } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  const { code, screen } = await interrupt('50 %', 'wait', '7', '--url', url)
+  t.equal(code, 130)
+  t.ok(screen.lastIndexOf('\u001b[?25h') > screen.lastIndexOf('\u001b[?25l'))
+})
+
 t.test('a job that is not there, and one that failed, are 1', async (t) => {
   const { token } = await service.newAccount(t)
   const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })

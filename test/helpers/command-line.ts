@@ -21,8 +21,12 @@ export interface CommandLine {
   run(...args: string[]): Promise<Ended>
   /** As `run`, with this on standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
+  /** A line of Bash in which `pricewell` is the command; its code is that of the first part of a pipe that fails. */
+  shell(line: string): Promise<Ended>
   /** As `run`, on a terminal: what it shows, both outputs in one; `input` is typed. */
   type(input: string, ...args: string[]): Promise<{ code: number | null; screen: string }>
+  /** As `type`; Ctrl-C is typed as soon as the screen shows `sight`. */
+  interrupt(sight: string, ...args: string[]): Promise<{ code: number | null; screen: string }>
 }
 
 /** A new user; `settings` are environment variables. */
@@ -30,20 +34,43 @@ export function commandLine(t: Test, settings: Record<string, string> = {}): Com
   const home = mkdtempSync(join(tmpdir(), 'pricewell-home-'))
   t.teardown(() => rmSync(home, { recursive: true }))
   const env = childEnvironment({ HOME: home, ...settings })
-  const pipe = async (input: string, ...args: string[]): Promise<Ended> => {
-    const child = spawn(process.execPath, [bin, ...args], { cwd: home, env })
+  const start = async (input: string, command: string, ...args: string[]): Promise<Ended> => {
+    const child = spawn(command, args, { cwd: home, env })
     child.stdin.on('error', () => undefined).end(input)
     const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
     return { code: await code, stdout, stderr }
   }
-  const type = async (input: string, ...args: string[]) => {
+  const pipe = (input: string, ...args: string[]) => start(input, process.execPath, bin, ...args)
+  const shell = (line: string) =>
+    start(
+      '',
+      'bash',
+      '-c',
+      `set -o pipefail; pricewell() { '${process.execPath}' '${bin}' "$@"; }; ${line}`,
+    )
+  const onTerminal = (args: string[]) => {
     const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
     const terminal = { cwd: home, env: { TERM: 'xterm', ...env } }
     const child = spawn('script', ['-qefc', command, '/dev/null'], terminal)
-    child.stdin.write(input)
     const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
-    return { screen: await text(child.stdout), code: await code }
+    const ended = async () => ({ screen: await text(child.stdout), code: await code })
+    return { child, ended }
   }
-  return { home, pipe, type, run: (...args) => pipe('', ...args) }
+  const type = async (input: string, ...args: string[]) => {
+    const { child, ended } = onTerminal(args)
+    child.stdin.write(input)
+    return ended()
+  }
+  const interrupt = async (sight: string, ...args: string[]) => {
+    const { child, ended } = onTerminal(args)
+    let seen = ''
+    child.stdout.on('data', (piece) => {
+      if (seen.includes(sight)) return
+      seen += piece
+      if (seen.includes(sight)) child.stdin.write('\x03')
+    })
+    return ended()
+  }
+  return { home, pipe, shell, type, interrupt, run: (...args) => pipe('', ...args) }
 }
