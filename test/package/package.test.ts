@@ -62,6 +62,10 @@ t.test('the service runs where it is installed, with its contract and migrations
   const [, address] = /listens on (\S+)/.exec(output) ?? []
   const contract = await fetch(`${address}/openapi.yaml`)
   t.equal(await contract.text(), readFileSync(join(root, 'openapi.yaml'), 'utf8'))
+  for (const file of ['', 'page/style.css', 'page/main.js', 'page/views/login.js']) {
+    const source = join(root, 'src', file || 'page/index.html')
+    t.equal(await (await fetch(`${address}/${file}`)).text(), readFileSync(source, 'utf8'), file)
+  }
   child.kill('SIGTERM')
   t.strictSame(await once(child, 'exit'), [0, null])
 })
