@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants, createReadStream, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { gunzipSync } from 'node:zlib'
 import { UsageFault } from './faults.ts'
+import { checkArray, readArray } from './json-array.ts'
 
 /** A file of rows as the service takes it. */
 export interface FeedFile {
@@ -21,9 +21,11 @@ const formats = {
   jsonl: 'application/x-ndjson',
 } as const
 
+const ending = /\.(csv|ndjson|jsonl|json)(\.gz)?$/i
+
 /** Opens a CSV, NDJSON or JSON file, compressed or not, by the end of its name. Throws `UsageFault`. */
 export function openFeedFile(name: string): FeedFile {
-  const [, format = '', gz] = /\.(csv|ndjson|jsonl|json)(\.gz)?$/i.exec(name) ?? []
+  const [, format = '', gz] = ending.exec(name) ?? []
   const isGzip = gz !== undefined
   const { size, isFile } = describe(name)
   if (!isFile) throw new UsageFault(`${name} is no file.`)
@@ -37,9 +39,16 @@ export function openFeedFile(name: string): FeedFile {
 }
 
 /** SHA-256 of the content and of what it is loaded into: the same load has the same, whatever the file is called. */
-export async function fingerprint({ mediaType, open }: FeedFile, into: string): Promise<string> {
+export async function fingerprint(
+  { name, mediaType, open }: FeedFile,
+  into: string,
+): Promise<string> {
   const hash = createHash('sha256').update(`${into}\n${mediaType}\n`)
-  for await (const chunk of open()) hash.update(chunk)
+  try {
+    for await (const chunk of open()) hash.update(chunk)
+  } catch (error) {
+    throw unreadable(name, error)
+  }
   return hash.digest('hex')
 }
 
@@ -49,23 +58,19 @@ function describe(name: string): { size: number; isFile: boolean } {
     accessSync(name, constants.R_OK)
     return { size: stats.size, isFile: stats.isFile() }
   } catch (error) {
-    throw new UsageFault(`${name} cannot be read (${(error as { code?: string }).code}).`)
+    throw unreadable(name, error)
   }
 }
 
-/** A JSON array travels as NDJSON: row and line are the same then. */
+function unreadable(name: string, error: unknown): unknown {
+  if (error instanceof UsageFault) return error
+  return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+}
+
+/** A JSON array travels as NDJSON: row and line are the same then. It is read when it is sent: there may be many. */
 function fromArray(name: string, isGzip: boolean): FeedFile {
-  const stored = readFileSync(name)
-  let rows: unknown
-  try {
-    rows = JSON.parse((isGzip ? gunzipSync(stored) : stored).toString())
-  } catch (error) {
-    throw new UsageFault(`${name} is no JSON: ${(error as Error).message}`)
-  }
-  if (!Array.isArray(rows)) throw new UsageFault(`${name} is no JSON array of rows.`)
-  const content = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
   return {
-    ...{ name, mediaType: 'application/x-ndjson', isGzip: false },
-    ...{ bytes: content.length, open: () => Readable.from([content]) },
+    ...{ name, mediaType: 'application/x-ndjson', isGzip: false, bytes: checkArray(name, isGzip) },
+    open: () => Readable.from([readArray(name, isGzip)]),
   }
 }

@@ -149,6 +149,8 @@ t.test('prices and dynamic attributes go into a list', async (t) => {
 t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
   const { run } = userOf(t, await service.newAccount(t), {
     ...{ 'a.csv': csv('A1'), 'b.csv': csv('B1'), 'a.txt': 'x', 'no.json': '{', 'one.json': '{}' },
+    ...{ 'some.json': '[]', 'latin.json': Buffer.from('["\xe9"]', 'latin1') },
+    ...{ 'cut.json.gz': gzipSync('[]').subarray(0, 15) },
   })
   const kinds =
     'products, sales, competitor-prices, agreements, promotions, rows, prices, dynamic-attributes'
@@ -168,12 +170,38 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
     [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
     [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
+    [['sales', 'latin.json'], 'latin.json is not valid UTF-8.'],
+    [['sales', 'cut.json.gz'], 'cut.json.gz is not whole and valid gzip.'],
   ]
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await run('load', ...args)
     t.strictSame([code, stdout, stderr.split('\n')[0]], [2, '', message], args.join(' '))
   }
   t.match((await run('load', 'sales', 'no.json')).stderr, /^no\.json is no JSON: /)
+})
+
+t.test('the rows of a JSON file arrive as they are written', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, list.name, [{ code: 'A', country: 'UK' }])
+  const row = (price: string) => `{"code":\r\n "A", "country": "UK", "price": ${price}}`
+  const { run } = userOf(t, shop, {
+    'good.json': `\ufeff [\n${row('2.50')}\n]\n`,
+    'inexact.json': `[${row('1')},${row('2.5000000000000000001')}]`,
+    'twice.json': `[${row('1, "price": 2')}]`,
+    'sales.json': JSON.stringify([{ ...sale('[{"\\\n,]}'), extension: '\u2028é' }], null, 2),
+    'none.json': ' [ ] ',
+  })
+  const load = (name: string) => run('load', 'prices', name, '--list', list.name)
+  t.equal((await load('good.json')).code, 0)
+  const inexact = await load('inexact.json')
+  t.match(inexact, { code: 1, stderr: /\n {2}line 2, price: must have/ })
+  t.match(await load('twice.json'), { code: 1, stderr: /same key twice/ })
+  t.match(await rowsOf(shop, list), [{ prices: { price: 2.5 } }])
+  t.equal((await run('load', 'sales', 'sales.json')).code, 0)
+  const [stored] = await salesOf(shop)
+  t.match(stored, { transaction_id: '[{"\\\n,]}', extension: '\u2028é' })
+  t.match((await run('load', 'sales', 'none.json')).stdout, /^none\.json: 0 rows/)
 })
 
 t.test('a file is read again when the connection breaks', async (t) => {
