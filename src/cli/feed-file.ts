@@ -38,6 +38,14 @@ export function openFeedFile(name: string): FeedFile {
   return { name, mediaType, isGzip, bytes: size, open: () => createReadStream(name) }
 }
 
+/** Throws `UsageFault` where rows of the file, as they come back, could not be loaded from a file of that name. */
+export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): void {
+  const [, format] = ending.exec(rejects.toLowerCase()) ?? []
+  if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
+  const [text, end] = mediaType === 'text/csv' ? ['CSV', '.csv'] : ['NDJSON', '.ndjson']
+  throw new UsageFault(`The rows of ${name} come back as ${text}: let ${rejects} end in ${end}.`)
+}
+
 /** SHA-256 of the content and of what it is loaded into: the same load has the same, whatever the file is called. */
 export async function fingerprint(
   { name, mediaType, open }: FeedFile,

@@ -123,8 +123,8 @@ t.test('the reject file has what is wrong in each row; corrected, it is loaded',
   t.equal(cut.code, 1)
   t.match(cut.stderr, /^cut\.csv: Line 3 .*\n {2}line 3: .*\ncut\.csv was refused\.\n$/)
   t.throws(() => read('no.csv'), { code: 'ENOENT' })
-  const unwritable = await run('load', 'sales', 'n.ndjson', '--rejects', 'none/no.csv')
-  t.match(unwritable, { code: 2, stderr: 'none/no.csv cannot be written (ENOENT).\n' })
+  const unwritable = await run('load', 'sales', 'n.ndjson', '--rejects', 'none/no.ndjson')
+  t.match(unwritable, { code: 2, stderr: 'none/no.ndjson cannot be written (ENOENT).\n' })
   await run('load', 'sales', 'n.ndjson', '--rejects', 'rejects.ndjson')
   t.match(read('rejects.ndjson').split('\n'), [/"N1"/, /"error":"code: /, ''])
 })
@@ -170,6 +170,14 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
     [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
     [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
+    [
+      ['sales', 'some.json', '--rejects', 'r.json'],
+      'The rows of some.json come back as NDJSON: let r.json end in .ndjson.',
+    ],
+    [
+      ['sales', 'a.csv', '--rejects', 'r.ndjson.gz'],
+      'The rows of a.csv come back as CSV: let r.ndjson.gz end in .csv.',
+    ],
     [['sales', 'latin.json'], 'latin.json is not valid UTF-8.'],
     [['sales', 'cut.json.gz'], 'cut.json.gz is not whole and valid gzip.'],
   ]

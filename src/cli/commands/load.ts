@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Argument } from '@commander-js/extra-typings'
 import { Problem } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
-import { type FeedFile, fingerprint, openFeedFile } from '../feed-file.ts'
+import { type FeedFile, fingerprint, openFeedFile, rejectMisnamed } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { describeLoaded, describeRefused } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -46,6 +46,7 @@ Examples:
       const options = command.optsWithGlobals()
       rejectMisuse(kind, names, options)
       const files = names.map(openFeedFile)
+      for (const file of files) rejectMisnamed(options.rejects ?? '', file)
       let refused = 0
       for (const file of files) if (!(await loadOne(kind, file, options))) refused++
       if (refused > 0 && files.length === 1) throw new Failed(`${names[0]} was refused.`)
