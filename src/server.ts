@@ -11,7 +11,7 @@ const farewellMs = 1000
 /** A container is killed after 30 seconds. */
 const graceMs = farewellMs + closeMaxMs
 
-// A log on a full disk, or whose reader has gone, is lost; the service goes on. (The command line ends with its reader.)
+// A log on a full disk, or whose reader has gone, is lost; the service goes on.
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
 

@@ -14,7 +14,7 @@ export class Failed extends Error {}
 export const exitCodes = `Exit codes:
   0  done
   1  refused by the service (bad rows, conflicts, what is not there), or the job failed
-  2  wrong usage, or a file that cannot be read
+  2  wrong usage, or a file that cannot be read or written
   3  the service is not reachable, or too busy
   4  not logged in, or the login does not allow this
   70 a fault of this program`

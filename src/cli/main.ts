@@ -6,11 +6,13 @@ import { addLogin } from './commands/login.ts'
 import { addPrices } from './commands/prices.ts'
 import { addServe } from './commands/serve.ts'
 import { addWait } from './commands/wait.ts'
-import { report } from './faults.ts'
+import { report, UsageFault } from './faults.ts'
 import { createProgram } from './program.ts'
 
-// What reads our output may have seen enough of it.
-process.stdout.on('error', () => process.exit())
+// What reads our output may have seen enough of it: the work goes on, and the exit code is that of the work.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') end(new UsageFault(`Standard output cannot be written (${code}).`))
+})
 
 const program = createProgram()
 for (const add of [
@@ -21,5 +23,9 @@ for (const add of [
 try {
   await program.parseAsync()
 } catch (fault) {
+  end(fault)
+}
+
+function end(fault: unknown): void {
   process.exitCode = report(fault, process.argv.includes('--json'))
 }

@@ -1,5 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  createReadStream,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
@@ -31,7 +41,7 @@ await shop.post('/api/v1/agreement/bulk_create_or_update', [
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [
   { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
 ])
-const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+const { home, run, shell } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
 const read = (name: string) => readFileSync(join(home, name))
 
 t.test('every kind is written, in both formats, and can be loaded again', async (t) => {
@@ -81,6 +91,31 @@ t.test('a name that ends in .gz is compressed', async (t) => {
   t.strictSame(gunzipSync(read('all.csv.gz')), read('products.csv'))
 })
 
+t.test('what is there and is no file is written to; a link stays one', async (t) => {
+  const { stdout: products } = await run('export', 'products')
+  execFileSync('mkfifo', [join(home, 'pipe')])
+  const piped = text(createReadStream(join(home, 'pipe')))
+  t.equal((await run('export', 'products', '-o', 'pipe')).code, 0)
+  t.equal(await piped, products)
+  t.ok(lstatSync(join(home, 'pipe')).isFIFO())
+  writeFileSync(join(home, 'target.csv'), 'old')
+  symlinkSync('target.csv', join(home, 'link.csv'))
+  await run('export', 'products', '-o', 'link.csv')
+  t.ok(lstatSync(join(home, 'link.csv')).isSymbolicLink())
+  t.equal(String(read('target.csv')), products)
+})
+
+t.test('who has seen enough of standard output ends it; one that is full is told', async (t) => {
+  t.strictSame(await shell('pricewell export products | true'), { code: 0, stdout: '', stderr: '' })
+  for (const command of ['export products', 'jobs', 'prices L A']) {
+    const stderr = 'Standard output cannot be written (ENOSPC).\n'
+    const full = await shell(`pricewell ${command} > /dev/full`)
+    t.strictSame(full, { code: 2, stdout: '', stderr }, command)
+  }
+  const disk = await run('export', 'products', '-o', '/dev/full')
+  t.match(disk, { code: 2, stdout: '', stderr: '/dev/full cannot be written (ENOSPC).\n' })
+})
+
 t.test('usage is 2, what is not there 1, a service away 3; no file is begun', async (t) => {
   const away = await nothingThere()
   const kinds = 'products, sales, competitor-prices, agreements, promotions, prices'
@@ -94,6 +129,7 @@ t.test('usage is 2, what is not there 1, a service away 3; no file is begun', as
     [['sales', '--list', 'L', '-o', 'x.csv'], 2, '--list has no meaning for sales.'],
     [['sales', '--date', '2026-01-01'], 2, '--date has no meaning for sales.'],
     [['sales', '-o', 'none/x.csv'], 2, 'none/x.csv cannot be written (ENOENT).'],
+    [['sales', '-o', '.'], 2, '. is a folder: name a file in it.'],
     [['prices', '--list', 'M', '-o', 'x.csv'], 1, 'There is no price list "M".'],
     [['sales', '--url', away, '-o', 'x.csv'], 3, `${away} does not answer (ECONNREFUSED).`],
   ]

@@ -212,6 +212,13 @@ t.test('the rows of a JSON file arrive as they are written', async (t) => {
   t.match((await run('load', 'sales', 'none.json')).stdout, /^none\.json: 0 rows/)
 })
 
+t.test('files are loaded also when nobody reads what is told of them', async (t) => {
+  const account = await service.newAccount(t)
+  const { shell } = userOf(t, account, { 'a.csv': csv('A1'), 'b.csv': csv('B1') })
+  const { code } = await shell('pricewell load sales a.csv b.csv | true')
+  t.strictSame([code, await idsOf(account)], [0, ['A1', 'B1']])
+})
+
 t.test('a file is read again when the connection breaks', async (t) => {
   const body = { rows: 3, created: 3, updated: 0 }
   const { url, requests } = await standIn(t, ['destroy', { status: 201, body }])
