@@ -42,7 +42,7 @@ async function writeWhole(file: string, place: string, chunks: Chunks): Promise<
 
 async function write(file: string, target: string, chunks: Chunks): Promise<void> {
   const stream = createWriteStream(target)
-  if (file.endsWith('.gz')) await pipeline(chunks, createGzip(), stream)
+  if (/\.gz$/i.test(file)) await pipeline(chunks, createGzip(), stream)
   else await pipeline(chunks, stream)
 }
 

@@ -89,6 +89,21 @@ t.test('a name that ends in .gz is compressed', async (t) => {
     '{"file":"all.csv.gz","rows":4}\n',
   )
   t.strictSame(gunzipSync(read('all.csv.gz')), read('products.csv'))
+  await run('export', 'products', '-o', 'ALL.CSV.GZ')
+  t.strictSame(gunzipSync(read('ALL.CSV.GZ')), read('products.csv'))
+})
+
+t.test('with --json standard output has lines of JSON', async (t) => {
+  const { stdout } = await run('export', 'products', '--json')
+  t.equal(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).code)
+      .join(),
+    'A,A,B,B',
+  )
+  t.match((await run('export', 'products', '--json', '--format', 'csv')).stdout, /^extended_/)
 })
 
 t.test('what is there and is no file is written to; a link stays one', async (t) => {
@@ -130,6 +145,11 @@ t.test('usage is 2, what is not there 1, a service away 3; no file is begun', as
     [['sales', '--date', '2026-01-01'], 2, '--date has no meaning for sales.'],
     [['sales', '-o', 'none/x.csv'], 2, 'none/x.csv cannot be written (ENOENT).'],
     [['sales', '-o', '.'], 2, '. is a folder: name a file in it.'],
+    [
+      ['sales', '-o', 'x.json'],
+      2,
+      'x.json: rows are written as .csv or .ndjson; name it so, or say --format.',
+    ],
     [['prices', '--list', 'M', '-o', 'x.csv'], 1, 'There is no price list "M".'],
     [['sales', '--url', away, '-o', 'x.csv'], 3, `${away} does not answer (ECONNREFUSED).`],
   ]

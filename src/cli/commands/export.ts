@@ -2,7 +2,7 @@ import { Argument, Option } from '@commander-js/extra-typings'
 import { UsageFault } from '../faults.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
 import { rowCount } from '../load-report.ts'
-import { answer, type Program } from '../program.ts'
+import { answer, type Program, type Shared } from '../program.ts'
 import { startBar } from '../progress-bar.ts'
 import { countingRows, type Export, openExport } from '../read-export.ts'
 import { openClient } from '../session.ts'
@@ -17,9 +17,10 @@ export function addExport(program: Program): void {
     )
     .option('-o, --output <file>', 'where to, compressed if it ends in .gz; else standard output')
     .addOption(
-      new Option('--format <format>', 'else what the end of the file says, else csv').choices([
-        ...(['csv', 'ndjson'] as const),
-      ]),
+      new Option(
+        '--format <format>',
+        'else what the end of the file says, else csv (on standard output with --json: ndjson)',
+      ).choices([...(['csv', 'ndjson'] as const)]),
     )
     .option('--list <name>', 'the price list whose prices')
     .option('--date <day>', 'the day of a calendar list; its first day when left out')
@@ -31,7 +32,8 @@ export function addExport(program: Program): void {
       const options = command.optsWithGlobals()
       const { output, list, date } = options
       rejectMisuse(kind, options)
-      const wanted: Export = { kind, list, date, format: options.format ?? formatOf(output) }
+      const format = options.format ?? formatOf(options)
+      const wanted: Export = { kind, list, date, format }
       const bar = startBar(kind, output === undefined ? { json: true } : options)
       try {
         const { total, chunks } = await openExport(openClient(options), wanted)
@@ -40,7 +42,7 @@ export function addExport(program: Program): void {
           rows = passed
           bar.show(Math.min(rows, total), total)
         }
-        await writeTo(output, countingRows(chunks, wanted.format, onRows))
+        await writeTo(output, countingRows(chunks, format, onRows))
         bar.stop()
         if (output !== undefined)
           answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
@@ -59,6 +61,11 @@ function rejectMisuse(
   if (kind !== 'prices' && given) throw new UsageFault(`${given} has no meaning for ${kind}.`)
 }
 
-function formatOf(output = ''): 'csv' | 'ndjson' {
-  return /\.(ndjson|jsonl)(\.gz)?$/i.test(output) ? 'ndjson' : 'csv'
+function formatOf({ output, json }: Shared & { output?: string | undefined }): 'csv' | 'ndjson' {
+  if (output !== undefined && /\.json(\.gz)?$/i.test(output))
+    throw new UsageFault(
+      `${output}: rows are written as .csv or .ndjson; name it so, or say --format.`,
+    )
+  const isNdjson = output === undefined ? json : /\.(ndjson|jsonl)(\.gz)?$/i.test(output)
+  return isNdjson ? 'ndjson' : 'csv'
 }
