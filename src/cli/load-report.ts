@@ -1,5 +1,6 @@
 import type { Problem, RowError } from '../client/index.ts'
 import { paint } from './paint.ts'
+import { printable } from './printable.ts'
 import type { Loaded } from './send-file.ts'
 
 /** Bad rows that people are shown; more of them are no help. */
@@ -25,8 +26,8 @@ export function describeRefused(
 ): string {
   const more = errorCount - Math.min(errors.length, shownMax)
   return [
-    paint('red', `${file}: ${detail}`),
-    ...errors.slice(0, shownMax).map((error) => `  ${place(error)}${error.message}`),
+    paint('red', printable(`${file}: ${detail}`)),
+    ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
     ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
     ...(rejects ? [`${rejects} has the rows, each with what is wrong.`] : []),
   ].join('\n')

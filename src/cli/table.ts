@@ -1,3 +1,5 @@
+import { printable } from './printable.ts'
+
 type Cell = string | number | boolean | null | undefined
 export type TableRow = Record<string, Cell>
 
@@ -22,6 +24,5 @@ export function table(rows: TableRow[]): string {
 }
 
 function text(cell: Cell): string {
-  // A name may hold what would move the cursor.
-  return cell == null ? '' : String(cell).replace(/\p{Cc}/gu, '·')
+  return cell == null ? '' : printable(String(cell)).replaceAll('\n', '·')
 }

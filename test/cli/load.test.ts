@@ -219,6 +219,12 @@ t.test('files are loaded also when nobody reads what is told of them', async (t)
   t.strictSame([code, await idsOf(account)], [0, ['A1', 'B1']])
 })
 
+t.test('control characters of a file do not reach the terminal', async (t) => {
+  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': 'a\u001b[31mb\n1\n' })
+  const { stderr } = await run('load', 'sales', 'a.csv')
+  t.match(stderr, '  line 1, a·[31mb: is not a known column')
+})
+
 t.test('a file is read again when the connection breaks', async (t) => {
   const body = { rows: 3, created: 3, updated: 0 }
   const { url, requests } = await standIn(t, ['destroy', { status: 201, body }])
