@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { paint } from './paint.ts'
+import { printable } from './printable.ts'
 
 /** Wrong use of a command, or a file that cannot be read: what to do instead stands in the message. */
 export class UsageFault extends Error {}
@@ -22,10 +23,10 @@ export const exitCodes = `Exit codes:
 /** Tells standard error what went wrong, as a line of JSON where `asJson`; answers the exit code. */
 export function report(fault: unknown, asJson: boolean): number {
   const code = exitCode(fault)
-  // Commander has said it.
-  if (fault instanceof CommanderError) return code
+  // Commander has told people.
+  if (fault instanceof CommanderError && (code === 0 || !asJson)) return code
   if (asJson) console.error(JSON.stringify(asObject(fault, code)))
-  else console.error(code === 70 ? fault : paint('red', message(fault)))
+  else console.error(code === 70 ? fault : paint('red', printable(message(fault))))
   return code
 }
 
@@ -37,20 +38,28 @@ function exitCode(fault: unknown): number {
   if (fault instanceof JobFailed || fault instanceof Failed) return 1
   if (!(fault instanceof Problem)) return 70
   if (fault.status === 401 || fault.status === 403) return 4
-  return fault.status === 429 || fault.status >= 500 ? 3 : 1
+  return fault.status === 429 || fault.status >= 500 || fault.status < 400 ? 3 : 1
 }
 
 function message(fault: unknown): string {
-  if (fault instanceof Problem && fault.status === 401) return `${fault.detail} ${howToLogIn}`
+  if (fault instanceof CommanderError) return wrongUse(fault)
   if (!(fault instanceof Problem)) return (fault as Error).message
+  if (fault.type === 'about:blank') return `${fault.detail}\n${otherAddress}`
+  if (fault.status === 401) return `${fault.detail} ${howToLogIn}`
   return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
 }
 
+/** What Commander says where it shows the help instead is no sentence. */
+function wrongUse({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
+}
+
+const otherAddress = 'This is no answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 
 function asObject(fault: unknown, code: number): object {
   if (fault instanceof JobFailed) return { exit_code: code, message: fault.message, job: fault.job }
-  if (!(fault instanceof Problem)) return { exit_code: code, message: (fault as Error).message }
+  if (!(fault instanceof Problem)) return { exit_code: code, message: message(fault) }
   const { type, title, status, detail, instance, errors, errorCount } = fault
   return { exit_code: code, type, title, status, detail, instance, error_count: errorCount, errors }
 }

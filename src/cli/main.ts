@@ -7,7 +7,7 @@ import { addPrices } from './commands/prices.ts'
 import { addServe } from './commands/serve.ts'
 import { addWait } from './commands/wait.ts'
 import { report, UsageFault } from './faults.ts'
-import { createProgram } from './program.ts'
+import { asksForJson, createProgram } from './program.ts'
 
 // What reads our output may have seen enough of it: the work goes on, and the exit code is that of the work.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -27,5 +27,5 @@ try {
 }
 
 function end(fault: unknown): void {
-  process.exitCode = report(fault, process.argv.includes('--json'))
+  process.exitCode = report(fault, asksForJson)
 }

@@ -1,8 +1,12 @@
 import { createRequire } from 'node:module'
 import { Command } from '@commander-js/extra-typings'
 import { exitCodes } from './faults.ts'
+import { printable } from './printable.ts'
 
 const { version } = createRequire(import.meta.url)('pricewell/package.json')
+
+/** Whether faults are told in JSON, also those of the arguments themselves. */
+export const asksForJson = process.argv.includes('--json')
 
 /** The command line without its commands: what holds for all of them. */
 export function createProgram() {
@@ -17,6 +21,7 @@ export function createProgram() {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('See `pricewell --help` and `pricewell <command> --help`.')
     .exitOverride()
+    .configureOutput({ writeErr: (text) => void (asksForJson || process.stderr.write(text)) })
     .addHelpText(
       'after',
       `
@@ -36,5 +41,5 @@ export interface Shared {
 
 /** Writes an answer to standard output: in JSON, or as people read it. */
 export function answer({ json }: Shared, value: unknown, forPeople: string): void {
-  console.log(json ? JSON.stringify(value) : forPeople)
+  console.log(json ? JSON.stringify(value) : printable(forPeople))
 }

@@ -6,10 +6,11 @@ const localUrl = 'http://127.0.0.1:3000'
 
 /** The service to talk to: `--url`, PRICEWELL_URL, the one of the last login, or the one on this machine. */
 export function serviceUrl(given?: string): string {
-  const url = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageFault(`"${url}" is no address of a service, like ${localUrl}`)
-  return url.replace(/\/+$/, '')
+  const text = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== url.origin + url.pathname)
+    throw new UsageFault(`"${text}" is no address of a service, like ${localUrl}`)
+  return url.href.replace(/\/+$/, '')
 }
 
 /** A client in the name of PRICEWELL_TOKEN, of PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or of the login at this service. */

@@ -102,7 +102,7 @@ t.test(
 t.test('bad arguments are wrong usage and change nothing', async (t) => {
   const before = [await count('accounts'), await count('users')]
   const invalid = (option: string, value: string, why: string) =>
-    `error: option '${option}' argument '${value}' is invalid. ${why}`
+    `option '${option}' argument '${value}' is invalid. ${why}`
   const email = (value: string) => invalid('--email <email>', value, 'It is not an e-mail.')
   const password = (value: string) =>
     invalid('--password <password>', value, 'It takes 8 to 255 characters.')
@@ -110,9 +110,9 @@ t.test('bad arguments are wrong usage and change nothing', async (t) => {
     invalid('--account <name>', value, 'It takes 1 to 255 characters.')
   const long = `${'f'.repeat(255)}@x`
   const cases: [string[], string][] = [
-    [[], "error: required option '--account <name>' not specified"],
-    [['--account', 'A'], "error: required option '--email <email>' not specified"],
-    [['--email', 'f@example.com'], "error: required option '--account <name>' not specified"],
+    [[], "required option '--account <name>' not specified"],
+    [['--account', 'A'], "required option '--email <email>' not specified"],
+    [['--email', 'f@example.com'], "required option '--account <name>' not specified"],
     [['--account', '', '--email', 'f@example.com'], account('')],
     [['--account', 'A', '--email', 'f'], email('f')],
     [['--account', 'A', '--email', 'f@x y'], email('f@x y')],
@@ -125,16 +125,16 @@ t.test('bad arguments are wrong usage and change nothing', async (t) => {
       password('x'.repeat(256)),
     ],
     [['--account', 'A', '--email', 'f@x', '--password', ''], password('')],
-    [['--account', 'A', '--email', 'f@x', '--role', 'admin'], "error: unknown option '--role'"],
+    [['--account', 'A', '--email', 'f@x', '--role', 'admin'], "unknown option '--role'"],
     [
       ['--account', 'A', '--email', 'f@x', 'more'],
-      "error: too many arguments for 'create'. Expected 0 arguments but got 1.",
+      "too many arguments for 'create'. Expected 0 arguments but got 1.",
     ],
   ]
   for (const [args, expected] of cases) {
     const { code, stdout, stderr } = await create(...args)
-    const [first] = stderr.split('\n')
-    t.strictSame([code, stdout, first], [2, '', expected], args.join(' ').slice(0, 60))
+    const said = `${JSON.stringify({ exit_code: 2, message: expected })}\n`
+    t.strictSame([code, stdout, stderr], [2, '', said], args.join(' ').slice(0, 60))
   }
   t.strictSame([await count('accounts'), await count('users')], before)
 })

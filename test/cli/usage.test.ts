@@ -1,6 +1,6 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { nothingThere } from '../helpers/stand-in.ts'
+import { nothingThere, standIn } from '../helpers/stand-in.ts'
 
 const seeHelp = 'See `pricewell --help` and `pricewell <command> --help`.\n'
 const signedIn = { PRICEWELL_TOKEN: 'a.b.c' }
@@ -33,9 +33,27 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
   }
 })
 
+t.test('with --json wrong usage is told in JSON, too', async (t) => {
+  const { run } = commandLine(t, signedIn)
+  const cases: [string[], string][] = [
+    [['jobs', '--all'], "unknown option '--all'"],
+    [['wait'], "missing required argument 'id'"],
+    [[], 'Say a command.'],
+    [
+      ['prices', 'L', 'A', '--url', 'prices'],
+      '"prices" is no address of a service, like http://127.0.0.1:3000',
+    ],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await run(...args, '--json')
+    t.strictSame([code, stdout, JSON.parse(stderr)], [2, '', { exit_code: 2, message }])
+  }
+})
+
 t.test('an address that is none is wrong usage', async (t) => {
   const { run } = commandLine(t, signedIn)
-  for (const url of ['prices', 'ftp://127.0.0.1', 'http://', '']) {
+  const more = ['http://ana:secret@127.0.0.1', 'http://127.0.0.1/?a=b', 'http://127.0.0.1/#jobs']
+  for (const url of ['prices', 'ftp://127.0.0.1', 'http://', '', ...more]) {
     const { code, stderr } = await run('jobs', '--url', url)
     const message = `"${url}" is no address of a service, like http://127.0.0.1:3000\n`
     t.strictSame([code, stderr], [2, message], url)
@@ -74,6 +92,24 @@ t.test('a service that is not there is 3', async (t) => {
   const { code, stderr } = await run('jobs', '--json')
   const message = `${url} does not answer (ECONNREFUSED).`
   t.strictSame([code, JSON.parse(stderr)], [3, { exit_code: 3, message }])
+})
+
+t.test('what is no answer of a service is 3, and no fault of this program', async (t) => {
+  const headers = { 'content-type': 'text/html' }
+  const page = await standIn(t, [{ status: 200, headers, body: '<h1>Welcome</h1>' }])
+  const cut = await standIn(t, [{ status: 200, body: '{"count"', ends: 'cut' }])
+  const { run } = commandLine(t, signedIn)
+  for (const args of [['jobs'], ['prices', 'L', 'A'], ['export', 'sales']]) {
+    const answered = await run(...args, '--url', page.url)
+    t.match(answered, {
+      code: 3,
+      stdout: '',
+      stderr: /^HTTP 200 OK: <h1>Welcome.*\nThis is no answer/,
+    })
+    const { code, stdout, stderr } = await run(...args, '--url', cut.url)
+    const message = `${cut.url} broke off in the middle of its answer.\n`
+    t.strictSame([code, stdout, stderr], [3, '', message], args.join(' '))
+  }
 })
 
 t.test('without a login it is 4', async (t) => {
