@@ -45,7 +45,7 @@ function message(fault: unknown): string {
   if (fault instanceof CommanderError) return wrongUse(fault)
   if (!(fault instanceof Problem)) return (fault as Error).message
   if (fault.type === 'about:blank') return `${fault.detail}\n${otherAddress}`
-  if (fault.status === 401) return `${fault.detail} ${howToLogIn}`
+  if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
   return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
 }
 
@@ -56,6 +56,15 @@ function wrongUse({ code, message }: CommanderError): string {
 
 const otherAddress = 'This is no answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
+
+/** A login is not asked where the environment says who asks. */
+function otherLogin(): string {
+  const { PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  if (PRICEWELL_TOKEN) return `It is that of PRICEWELL_TOKEN. Set another, or none: ${howToLogIn}`
+  if (PRICEWELL_EMAIL && PRICEWELL_PASSWORD)
+    return 'They are those of PRICEWELL_EMAIL and PRICEWELL_PASSWORD.'
+  return howToLogIn
+}
 
 function asObject(fault: unknown, code: number): object {
   if (fault instanceof JobFailed) return { exit_code: code, message: fault.message, job: fault.job }

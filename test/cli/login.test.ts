@@ -92,11 +92,36 @@ t.test('a saved token goes to no other service', async (t) => {
   t.strictSame([code, stderr, other.requests.length], [4, message, 0])
 })
 
-t.test('a login that has expired says so', async (t) => {
-  const { run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+t.test('a login that has expired says so, and what to do', async (t) => {
+  const { home, run } = commandLine(t)
+  mkdirSync(join(home, '.config', 'pricewell'), { recursive: true })
+  writeFileSync(fileIn(home), JSON.stringify({ url, email: 'ana@acme.example', token: 'a.b.c' }))
   const { code, stderr } = await run('jobs')
   t.equal(code, 4)
-  t.match(stderr, /^The token is not valid or has expired\. Log in with `pricewell login`\.\n$/)
+  t.equal(stderr, 'The token is not valid or has expired. Log in with `pricewell login`.\n')
+})
+
+t.test('where the environment says who asks, a login would not help', async (t) => {
+  const { run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+  const token = await run('jobs')
+  t.match(token, {
+    code: 4,
+    stderr: /expired\. It is that of PRICEWELL_TOKEN\. Set another, or none/,
+  })
+  const user = { PRICEWELL_EMAIL: 'ana@acme.example', PRICEWELL_PASSWORD: 'wrong' }
+  const other = await commandLine(t, { PRICEWELL_URL: url, ...user }).run('jobs')
+  t.match(other, {
+    code: 4,
+    stderr: /They are those of PRICEWELL_EMAIL and PRICEWELL_PASSWORD\.\n$/,
+  })
+})
+
+t.test('a login that cannot be kept says what to do instead', async (t) => {
+  const { email, password } = await aUser(service)
+  const { run } = commandLine(t, { PRICEWELL_URL: url, XDG_CONFIG_HOME: '/dev/null' })
+  const { code, stdout, stderr } = await run('login', '--email', email, '--password', password)
+  t.strictSame([code, stdout], [2, ''])
+  t.match(stderr, /^The login cannot be kept: ENOTDIR: .*\. Set XDG_CONFIG_HOME to a folder that/)
 })
 
 t.test('e-mail and password of the environment need no login', async (t) => {
