@@ -1,6 +1,7 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { startTestService } from '../helpers/service.ts'
+import { standIn } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 
 const service = await startTestService(t)
@@ -25,6 +26,15 @@ t.test('tells who the environment is', async (t) => {
   const { id, token } = await service.newAccount(t)
   const given = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: token })
   t.match(JSON.parse((await given.run('account', '--json')).stdout), { account: id })
+})
+
+t.test('a user of an identity provider has a name in any script', async (t) => {
+  const claims = { account: 1, sub: 'Jörg 日本', scope: 'read', exp: 2_000_000_000 }
+  const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
+  const answer = { status: 200, body: { count: 0, results: [] } }
+  const settings = { PRICEWELL_URL: (await standIn(t, [answer])).url }
+  const { run } = commandLine(t, { ...settings, PRICEWELL_TOKEN: `h.${payload}.s` })
+  t.match((await run('account')).stdout, /^user +Jörg 日本$/m)
 })
 
 t.test('what the service does not take any more is 4', async (t) => {

@@ -48,9 +48,7 @@ async function whoAmI(url: string) {
   const me = createClient({ baseUrl: url, token, retries: 1 })
   await me.GET('/api/v1/jobs/', { params: { query: { limit: 1 } } })
   const [, payload = ''] = String(token).split('.')
-  const { account, sub, scope, exp } = JSON.parse(
-    atob(payload.replace(/-/g, '+').replace(/_/g, '/')),
-  )
+  const { account, sub, scope, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString())
   const saved = readLogin()
   const email = credentials?.email ?? (saved?.token === token ? saved?.email : undefined)
   const expires = new Date(exp * 1000).toISOString()
