@@ -165,6 +165,15 @@ t.test('a file that cannot be read on is refused with the line', async (t) => {
   }
 })
 
+t.test('a file of a spreadsheet that is UTF-16 is told to be so', async (t) => {
+  const file = Buffer.from(`\ufeff${lines(header, row)}`, 'utf16le')
+  for (const bytes of [file, Buffer.from(file).swap16()]) {
+    const { status, body } = await csv(await service.newAccount(t), bytes)
+    t.match({ status, type: body.type }, { status: 400, type: 'malformed-file' })
+    t.equal(body.detail, 'The file is UTF-16: save it as UTF-8. Nothing was written.')
+  }
+})
+
 t.test('the first 1,000 errors are listed, all are counted', async (t) => {
   const account = await service.newAccount(t)
   const rows = Array.from({ length: 2500 }, (_, index) => `T${index},,UK,1,2`)

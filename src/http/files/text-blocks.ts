@@ -54,11 +54,18 @@ function endOfLines(bytes: Buffer): number {
 
 function rejectUnreadable(bytes: Buffer, line: number): void {
   if (isUtf8(bytes) && !bytes.includes(0)) return
+  if (line === 1 && isUtf16(bytes))
+    throw malformedFile('The file is UTF-16: save it as UTF-8. Nothing was written.', 1)
   const lines = bytes.toString('latin1').split(lineEnd)
   const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
   const isNul = lines[index]?.includes('\0')
   const detail = `Line ${line + index} ${isNul ? 'contains NUL' : 'is not valid UTF-8'}. Nothing was written.`
   throw malformedFile(detail, line + index)
+}
+
+/** What spreadsheets save as "Unicode text" begins with one of these marks. */
+function isUtf16(bytes: Buffer): boolean {
+  return ['fffe', 'feff'].includes(bytes.toString('hex', 0, 2))
 }
 
 function isReadable(bytes: Buffer): boolean {
