@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { isJob, JobFailed, Problem, type Schemas } from '../client/index.ts'
 import type { FeedFile } from './feed-file.ts'
 import { followLoad } from './follow-load.ts'
@@ -82,7 +83,7 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
         onBytes(bytes)
       }
     }
-    const body = ReadableStream.from(counted()) as ReadableStream<Uint8Array>
+    const body = Readable.toWeb(Readable.from(counted())) as ReadableStream<Uint8Array>
     const response = await fetch(new Request(request, { body, duplex: 'half' }))
     // The file that comes back is what was asked for, and no fault.
     const isFile = response.headers.get('content-type')?.startsWith(file.mediaType)
