@@ -74,7 +74,8 @@ export function createClient(options: ClientOptions): PricewellClient {
 
 /** Openapi-fetch, whose answers carry a problem beside the data, told to throw it. */
 function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
-  const api = createFetchClient<paths, 'application/json'>({ baseUrl })
+  // A redirect would lose the body, or the token, or take both to where nobody meant them to go.
+  const api = createFetchClient<paths, 'application/json'>({ baseUrl, redirect: 'manual' })
   api.use({ onResponse: ({ response }) => goodAnswer(response) })
   const methods = api as unknown as Record<
     Uppercase<Method>,

@@ -53,7 +53,8 @@ export async function readProblem(response: Response): Promise<Problem> {
   if (response.headers.get('content-type')?.startsWith('application/problem+json'))
     return new Problem(JSON.parse(text), seconds)
   const { status, statusText: title } = response
-  const detail = `HTTP ${status} ${title}: ${text.slice(0, 200)}`
+  const place = response.headers.get('location')
+  const detail = `HTTP ${status} ${title}: ${place ? `go to ${place}` : text.slice(0, 200)}`
   return new Problem({ type: 'about:blank', title, status, detail, instance: '' }, seconds)
 }
 

@@ -174,6 +174,20 @@ t.test('a page in the place of an answer is told as it is', async (t) => {
   })
 })
 
+t.test('an address that leads elsewhere is told, and nothing goes there', async (t) => {
+  const other = await standIn(t, [done])
+  for (const status of [301, 302, 303, 307, 308]) {
+    const location = `${other.url}${salesPath}`
+    const { url } = await standIn(t, [{ status, headers: { location }, body: '' }])
+    const { GET, POST } = createClient({ baseUrl: url, token: 'a.b.c' })
+    const message = new RegExp(`^HTTP ${status} .*: go to ${location}$`)
+    const refusal = { name: 'Problem', type: 'about:blank', status, message }
+    await t.rejects(POST(salesPath, { body: [] }), refusal)
+    await t.rejects(GET('/api/v1/jobs/'), refusal)
+  }
+  t.equal(other.requests.length, 0)
+})
+
 t.test('events that break off are taken up again', async (t) => {
   const headers = { 'content-type': 'text/event-stream' }
   const job = { id: 7, status: 'done', progress: { total: 2, finished: 2, error: 0 }, errors: [] }
