@@ -4,7 +4,7 @@ import type { Shared } from './program.ts'
 /** A bar on standard error. */
 export interface Bar {
   show(value: number, total: number, note?: string): void
-  /** Leaves the bar as it is; more than once does no harm. */
+  /** Leaves the bar as it is, whatever comes; more than once does no harm. */
   stop(): void
 }
 
@@ -18,14 +18,18 @@ export function startBar(label: string, { json }: Shared): Bar {
   )
   const forgetSignals = endingWith(() => bar.stop())
   const startedAt = Date.now()
+  let isStopped = false
   return {
     show: (value, total, note = '') => {
+      // A bar that is started again would keep the process alive.
+      if (isStopped) return
       const payload = { note, left: timeLeft(startedAt, value, total) }
       if (!bar.isActive) bar.start(total, value, payload)
       bar.setTotal(total)
       bar.update(value, payload)
     },
     stop: () => {
+      isStopped = true
       forgetSignals()
       bar.stop()
     },

@@ -129,6 +129,16 @@ t.test('the reject file has what is wrong in each row; corrected, it is loaded',
   t.match(read('rejects.ndjson').split('\n'), [/"N1"/, /"error":"code: /, ''])
 })
 
+t.test('on a terminal a refused file comes back, too, and that is the end', async (t) => {
+  const { read, type } = userOf(t, await service.newAccount(t), {
+    'a.csv': `${csv('A1')}A2,,UK,1,2\n`,
+  })
+  const { code, screen } = await type('', 'load', 'sales', 'a.csv', '--rejects', 'r.csv')
+  t.equal(code, 1)
+  t.match(screen, /a\.csv was refused\./)
+  t.match(read('r.csv'), /A2,.*,code: is required\r?\n$/)
+})
+
 t.test('prices and dynamic attributes go into a list', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, { name: 'My list & more' })
