@@ -25,7 +25,7 @@ export function createProgram() {
     .addHelpText(
       'after',
       `
-Who asks: the login that \`pricewell login\` has kept, or PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or PRICEWELL_TOKEN.
+Who asks: PRICEWELL_TOKEN, else PRICEWELL_EMAIL and PRICEWELL_PASSWORD, else the login that \`pricewell login\` has kept.
 
 ${exitCodes}`,
     )
