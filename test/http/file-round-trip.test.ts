@@ -113,6 +113,21 @@ t.test('no cell of an exported CSV file is a formula', async (t) => {
   }
 })
 
+t.test('the cell of an absent value is empty, whatever its column is called', async (t) => {
+  const inherited = ['toString', 'hasOwnProperty', 'constructor', 'valueOf']
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [{ name: 'toString', type: 'string' }],
+    costs: inherited.slice(1).map((name) => ({ name })),
+  })
+  await account.post('/api/v1/product_catalog/bulk_create_or_update/', [{ code: 'A' }])
+  const file = await account.send('GET', '/api/v1/product_catalog/', undefined, {
+    accept: 'text/csv',
+  })
+  const [row] = parse(file.body, { columns: true }) as Record<string, string>[]
+  for (const name of inherited) t.equal(row?.[name], '', name)
+})
+
 async function anAccount(t: Test): Promise<TestAccount> {
   const account = await service.newAccount(t)
   await account.post('/api/v1/product_catalog/schema/create_schema/', schema)

@@ -11,8 +11,13 @@ export function rowWriter(mediaType: string, columns: readonly string[]): RowWri
   if (mediaType !== 'text/csv') return { header: '', line: (row) => `${JSON.stringify(row)}\n` }
   return {
     header: csvLine(columns.map(escapeFormula)),
-    line: (row) => csvLine(columns.map((name) => cellOf((row as Record<string, unknown>)[name]))),
+    line: (row) => csvLine(columns.map((name) => cellOf(ownValue(row, name)))),
   }
+}
+
+/** A column may be called like what every object inherits, such as `toString`. */
+function ownValue(row: object, name: string): unknown {
+  return Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined
 }
 
 function cellOf(value: unknown): string {
