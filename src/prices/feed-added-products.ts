@@ -57,7 +57,7 @@ async function findUnaddable(
   const filters = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
   const { rows } = await sql<Candidate & { position: number; line: number; total: number }>`
     select *, count(*) over () as total from (
-      select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} as allowed
+      select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} is true as allowed
       from pg_temp.feed f
       left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
       left join product_attributes a on a.account_id = ${account_id} and a.code = p.code

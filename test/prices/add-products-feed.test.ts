@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startTestService } from '../helpers/service.ts'
-import { aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_add_products/?price_list_name=list'
 const service = await startTestService(t)
@@ -48,6 +48,23 @@ t.test('products that cannot be added are named, and none is added', async (t) =
       [3, 'unknown_product'],
       [4, 'inactive_product'],
       [5, 'filtered_out'],
+    ],
+  )
+  t.strictSame(await rowsOf(shop, list), [])
+})
+
+t.test('a product without the attribute that the list filters is excluded', async (t) => {
+  const attributes = ['color', 'brand'].map((name) => ({ name, type: 'string' }))
+  const products = [{ code: 'RED', color: 'red' }, { code: 'OTHER', brand: 'x' }, { code: 'BARE' }]
+  const shop = await aShopOf(t, service, { attributes }, products)
+  const list = await aList(shop, { product_filters: { color: ['red'] } })
+  const { status, body } = await shop.send('POST', path, 'code\nRED\nOTHER\nBARE\n', csv)
+  t.equal(status, 400)
+  t.strictSame(
+    body.errors.map(({ line, code }: Record<string, unknown>) => [line, code]),
+    [
+      [3, 'filtered_out'],
+      [4, 'filtered_out'],
     ],
   )
   t.strictSame(await rowsOf(shop, list), [])
