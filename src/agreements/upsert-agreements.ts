@@ -57,7 +57,7 @@ async function upsertAgreementRows(
   const { rows } = await sql<{ created: number }>`
     with upserted as (
       insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
-      select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line::jsonb, prices::jsonb
+      select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line, prices
       from ${input}
       on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
       where present.prices is distinct from excluded.prices
@@ -72,6 +72,6 @@ const agreementColumns: InputColumn<KeyedAgreement>[] = [
   { name: 'name', type: 'text', value: ({ name }) => name },
   { name: 'client_code', type: 'text', value: ({ client_code }) => client_code },
   { name: 'price_list_code', type: 'text', value: ({ price_list_code }) => price_list_code },
-  { name: 'price_line', type: 'text', value: ({ price_line }) => JSON.stringify(price_line) },
-  { name: 'prices', type: 'text', value: ({ prices }) => JSON.stringify(prices) },
+  { name: 'price_line', type: 'jsonb', value: ({ price_line }) => JSON.stringify(price_line) },
+  { name: 'prices', type: 'jsonb', value: ({ prices }) => JSON.stringify(prices) },
 ]

@@ -42,8 +42,8 @@ export async function stageRows(
 }
 
 /**
- * Keeps the first row of each key and answers the first `max` rows that share a key and differ. Rows are compared as texts: 1.0 and
- * 1.00 are written differently.
+ * Keeps the first row of each key and answers the first `max` rows that share a key and differ. Rows are compared as
+ * texts: 1.0 and 1.00 are written differently; a `jsonb` has one text for every order of its keys.
  */
 export async function deleteRepeated(
   trx: Trx,

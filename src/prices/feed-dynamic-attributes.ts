@@ -53,7 +53,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
 const attributeColumns: InputColumn<Attribute>[] = [
   ...keyColumns,
   { name: 'name', type: 'text', value: ({ name }) => name },
-  { name: 'value', type: 'text', value: ({ value }) => JSON.stringify(value) },
+  { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
 ]
 
 /** Staged names that are new to their row and one more than it can have. */
@@ -78,7 +78,7 @@ async function mergeAttributes(trx: Trx, list: PriceList): Promise<number> {
     update price_list_rows r
     set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
     from (
-      select r.id, jsonb_object_agg(f.name, f.value::jsonb) as attributes
+      select r.id, jsonb_object_agg(f.name, f.value) as attributes
       from pg_temp.feed f ${joinPublished(list)} group by r.id
     ) as input
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(

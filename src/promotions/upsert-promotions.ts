@@ -124,7 +124,7 @@ function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unk
   return sql`
     insert into promotions as present
       (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions)
-    select ${account}, name, kind, value, valid_from, valid_to, price_lists::text[], product_filters::jsonb,
+    select ${account}, name, kind, value, valid_from, valid_to, price_lists::text[], product_filters,
       price_dimensions::text[]
     from ${input}
     order by name collate "C"
@@ -144,6 +144,10 @@ const promotionColumns: InputColumn<Input>[] = [
   { name: 'valid_from', type: 'date', value: ({ valid_from }) => valid_from },
   { name: 'valid_to', type: 'date', value: ({ valid_to }) => valid_to },
   { name: 'price_lists', type: 'text', value: ({ price_lists }) => names(price_lists) },
-  { name: 'product_filters', type: 'text', value: (row) => JSON.stringify(filtersOf(row)) ?? null },
+  {
+    name: 'product_filters',
+    type: 'jsonb',
+    value: (row) => JSON.stringify(filtersOf(row)) ?? null,
+  },
   { name: 'price_dimensions', type: 'text', value: (row) => names(row.price_dimensions) },
 ]
