@@ -32,7 +32,7 @@ export async function inTurn<T>(email: string, attempt: () => Promise<T>): Promi
 /** Throws `too-many-requests` after 10 failed logins for one e-mail within a minute. */
 function rejectTooMany(email: string): void {
   const entry = failures.get(email)
-  if (!entry || entry.until < Date.now() || entry.count < failuresMax) return
+  if (!entry || entry.until <= Date.now() || entry.count < failuresMax) return
   const seconds = Math.ceil((entry.until - Date.now()) / 1000)
   throw new Problem(
     'too-many-requests',
@@ -47,7 +47,7 @@ function rejectTooMany(email: string): void {
 export function countFailure(email: string): void {
   const now = Date.now()
   const entry = failures.get(email)
-  if (entry && entry.until >= now) entry.count++
+  if (entry && entry.until > now) entry.count++
   else {
     if (failures.size >= emailsMax) failures.delete(failures.keys().next().value as string)
     failures.set(email, { count: 1, until: now + windowMs })

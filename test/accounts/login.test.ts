@@ -103,6 +103,27 @@ t.test(
   },
 )
 
+t.test('who waits for as long as the answer says is let in', async (t) => {
+  const user = await aUser()
+  const { now } = Date
+  const began = now()
+  const at = (ms: number) => {
+    Date.now = () => began + ms
+  }
+  t.teardown(() => {
+    Date.now = now
+  })
+  at(0)
+  for (let failure = 1; failure <= 10; failure++) await login(t, { ...user, password: 'wrong' })
+  at(500)
+  const { status, headers } = await login(t, user)
+  t.strictSame([status, headers['retry-after']], [429, '60'])
+  at(59_999)
+  t.match(await login(t, user), { status: 429, headers: { 'retry-after': '1' } })
+  at(60_000)
+  t.equal((await login(t, user)).status, 200)
+})
+
 t.test('tries at the same moment do not pass the limit', async (t) => {
   const { email } = await aUser()
   const tries = Array.from({ length: 14 }, () => login(t, { email, password: 'wrong' }))
