@@ -109,6 +109,7 @@ export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-function unescapePointer(field: string): string {
+/** The key that a segment of a JSON Pointer stands for; of several segments, the keys between slashes. */
+export function unescapePointer(field: string): string {
   return field.replaceAll('~1', '/').replaceAll('~0', '~')
 }

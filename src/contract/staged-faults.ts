@@ -4,6 +4,7 @@ import type { ErrorCode } from './row-errors.ts'
 export interface StagedFault {
   position: number
   line: number
+  /** As in a JSON Pointer; '' is the row itself. */
   field: string
   code: ErrorCode
   message: string

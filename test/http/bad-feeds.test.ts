@@ -128,6 +128,24 @@ t.test('attributes of one code may stand in different rows of a file', async (t)
   t.match(first, { about: 'x', rank: 8, cost: 1.5 }, 'what the file leaves out stays')
 })
 
+t.test('a column whose name needs escaping in a pointer is named by its name', async (t) => {
+  const account = await service.newAccount(t)
+  const name = 'a/b~c'
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [{ name, type: 'string' }],
+    extensions: [{ name: 'size', type: 'integer' }],
+  })
+  const products = [1, 2].map((size) => ({ code: 'A', size, [name]: `of ${size}` }))
+  const { body: json } = await account.post(catalog, products)
+  const file = `code,size,${name}\nA,1,of 1\nA,2,of 2\n`
+  const type = { 'content-type': 'text/csv' }
+  const { body: csv } = await account.send('POST', catalog, file, type)
+  const place = { pointer: '/1/a~1b~0c', row: 1, field: name, code: 'duplicate_row' }
+  for (const { errors } of [json, csv]) t.match(errors, [place])
+  const back = await account.send('POST', catalog, file, { ...type, accept: 'text/csv' })
+  t.match(back.body, `${name}: lines 2 and 3 give code`)
+})
+
 t.test('JSON in a cell is held to the rules of a JSON body', async (t) => {
   const account = await anAccount(t)
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`

@@ -1,5 +1,5 @@
 import type { RequestError } from '../../contract/problem.ts'
-import { invalidRequest, listedMax } from '../../contract/row-errors.ts'
+import { invalidRequest, listedMax, unescapePointer } from '../../contract/row-errors.ts'
 import type { StagedFault, StagedFaults } from '../../contract/staged-faults.ts'
 
 /** What is wrong with the rows of a file: all counted, the first 1,000 kept. */
@@ -32,5 +32,5 @@ export class FeedErrors {
 
 function errorOf({ position: row, line, field, code, message }: StagedFault): RequestError {
   const pointer = field === '' ? `/${row}` : `/${row}/${field}`
-  return { pointer, row, line, ...(field && { field }), code, message }
+  return { pointer, row, line, ...(field && { field: unescapePointer(field) }), code, message }
 }

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { Stream } from '../../contract/operation.ts'
 import type { RequestError } from '../../contract/problem.ts'
+import { unescapePointer } from '../../contract/row-errors.ts'
 import type { StagedFault } from '../../contract/staged-faults.ts'
 import { csvLine } from './csv-text.ts'
 import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
@@ -68,8 +69,9 @@ export class RejectedRows {
   /** Ends the rows, with what was found when all were there. */
   async end(late: readonly StagedFault[]): Promise<void> {
     for (const fault of late) {
-      const said = this.#late.get(fault.position)
-      this.#late.set(fault.position, said ? `${said}; ${wording(fault)}` : wording(fault))
+      const early = this.#late.get(fault.position)
+      const said = wording({ ...fault, field: unescapePointer(fault.field) })
+      this.#late.set(fault.position, early ? `${early}; ${said}` : said)
     }
     this.#written.end()
     this.isWhole = await finished(this.#written).then(
