@@ -216,6 +216,15 @@ t.test('UTF-8 JSON is taken however its content type is spelt', async (t) => {
   }
 })
 
+t.test('a query that is no text is answered 400 by every operation', async (t) => {
+  for (const { method, path, id } of operations) {
+    for (const query of ['x=%00', 'x=%FF', '%zz']) {
+      const request = { method, path: `${concretePath(path)}?${query}`, headers: { authorization } }
+      expectProblem(t, await send(t, service, request), 400, 'invalid-request', `${id}, ${query}`)
+    }
+  }
+})
+
 t.test('a body over the limit is answered 413 with the limit and its size', async (t) => {
   for (const { method, path, id } of bodyOperations) {
     const headers = { ...json, authorization }
