@@ -11,6 +11,7 @@ import { KnownTokens } from './http/known-tokens.ts'
 import { refuseLateUploads } from './http/late-uploads.ts'
 import { registerPage } from './http/page.ts'
 import { answerBadPath, registerContract } from './http/plugin.ts'
+import { replyProblem } from './http/problem-reply.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
 import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
@@ -82,6 +83,8 @@ export async function buildApp({
   })
   watchRequests(app, telemetry)
   refuseLateUploads(app, ending)
+  // Plugins take over the handler that is there when they are registered.
+  app.setErrorHandler(replyProblem)
   if (config.role !== 'worker') await registerDocumentation(app)
   const { metricsToken } = config
   const { metrics } = telemetry

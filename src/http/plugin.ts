@@ -10,7 +10,6 @@ import { firstChecks } from './first-checks.ts'
 import { setHeaders } from './headers.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { rejectUndeclaredMethods } from './other-methods.ts'
-import { replyProblem } from './problem-reply.ts'
 import { compileParameters } from './validation.ts'
 
 declare module 'fastify' {
@@ -31,7 +30,6 @@ export async function registerContract(
   authenticate: Authenticate,
 ): Promise<Admission> {
   const served = servedOperations(services)
-  app.setErrorHandler(replyProblem)
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })

@@ -225,6 +225,23 @@ t.test('a query that is no text is answered 400 by every operation', async (t) =
   }
 })
 
+t.test(
+  'what is wrong with a request for the documentation or the page is a problem, too',
+  async (t) => {
+    for (const path of [
+      '/docs',
+      '/docs/json',
+      '/docs/static/swagger-ui.css',
+      '/',
+      '/page/main.js',
+    ]) {
+      const answer = await send(t, service, { method: 'GET', path: `${path}?x=%FF` })
+      expectProblem(t, answer, 400, 'invalid-request', path)
+      t.match(answer.body.errors, [{ pointer: '#/query/x' }])
+    }
+  },
+)
+
 t.test('a body over the limit is answered 413 with the limit and its size', async (t) => {
   for (const { method, path, id } of bodyOperations) {
     const headers = { ...json, authorization }
