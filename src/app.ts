@@ -79,7 +79,8 @@ export async function buildApp({
       connectionsCheckingInterval: 5000,
     },
     frameworkErrors: answerBadPath(authenticate),
-    return503OnClosing: true,
+    // Fastify's own answer is no problem, has no Retry-After and is not in the log.
+    return503OnClosing: false,
   })
   watchRequests(app, telemetry)
   refuseLateUploads(app, ending)

@@ -9,6 +9,7 @@ import { type Operation, operations, readContract } from './contract.ts'
 import { firstChecks } from './first-checks.ts'
 import { setHeaders } from './headers.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
+import { rejectWhileClosing } from './while-closing.ts'
 import { rejectUndeclaredMethods } from './other-methods.ts'
 import { compileParameters } from './validation.ts'
 
@@ -35,18 +36,7 @@ export async function registerContract(
   })
   const admission = createAdmission(app, services.config)
   app.addHook('onRequest', firstChecks(app, authenticate, services.config.load.arrivalMs))
-  app.addHook('onRequest', async (request, reply) => {
-    const { operation } = request.routeOptions.config
-    const isOfService = operation === undefined || operation.id in services.service
-    if (isOfService) return
-    try {
-      admission.admit(operation, request, reply)
-    } catch (refused) {
-      const waitMs = admission.pace.waitMs(request.raw.socket)
-      if (waitMs > 0) await sleep(waitMs)
-      throw refused
-    }
-  })
+  admitRequests(app, services, admission)
   addBodyParsers(app, services.context.limits, admission.refusal)
   // Bodies are validated by runOperation, which needs all faults and gives other requests their turn.
   app.setValidatorCompiler(({ schema, httpPart }) =>
@@ -60,6 +50,23 @@ export async function registerContract(
   })
   rejectUndeclaredMethods(app, served)
   return admission
+/** Operations of accounts are taken up while there is room, and none once the server closes. */
+function admitRequests(app: FastifyInstance, { service }: OperationServices, admission: Admission) {
+  const rejectClosing = rejectWhileClosing(app)
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config
+    if (operation === undefined || operation.id in service) return
+    rejectClosing()
+    try {
+      admission.admit(operation, request, reply)
+    } catch (refused) {
+      const waitMs = admission.pace.waitMs(request.raw.socket)
+      if (waitMs > 0) await sleep(waitMs)
+      throw refused
+    }
+  })
+}
+
 }
 
 /** What this process answers: metrics where they have a token, and a worker speaks of itself only. */
