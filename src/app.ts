@@ -10,7 +10,7 @@ import { refuseEarly } from './http/early-refusal.ts'
 import { KnownTokens } from './http/known-tokens.ts'
 import { refuseLateUploads } from './http/late-uploads.ts'
 import { registerPage } from './http/page.ts'
-import { answerBadPath, registerContract } from './http/plugin.ts'
+import { registerContract, routeBadPath } from './http/plugin.ts'
 import { replyProblem } from './http/problem-reply.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
@@ -53,7 +53,7 @@ export async function buildApp({
 }: AppServices): Promise<FastifyInstance> {
   const knownTokens = new KnownTokens()
   const authenticate = createAuthenticate(config, context.jwtSecret, knownTokens)
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     logger: {
       level: config.logLevel,
       stream: process.stderr,
@@ -78,14 +78,14 @@ export async function buildApp({
       headersTimeout: Math.min(headersMs, config.load.arrivalMs),
       connectionsCheckingInterval: 5000,
     },
-    frameworkErrors: answerBadPath(authenticate),
+    frameworkErrors: (_error, request, reply) => routeBadPath(app, request, reply),
     // Fastify's own answer is no problem, has no Retry-After and is not in the log.
     return503OnClosing: false,
   })
-  watchRequests(app, telemetry)
-  refuseLateUploads(app, ending)
   // Plugins take over the handler that is there when they are registered.
   app.setErrorHandler(replyProblem)
+  watchRequests(app, telemetry)
+  refuseLateUploads(app, ending)
   if (config.role !== 'worker') await registerDocumentation(app)
   const { metricsToken } = config
   const { metrics } = telemetry

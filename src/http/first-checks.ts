@@ -12,6 +12,7 @@ export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bo
     setHeaders(request, reply)
     rejectNoHost(request)
     await identifyCaller(request, authenticate)
+    rejectAbsent(request)
     rejectUnacceptable(request)
     rejectUntakenBody(request)
     rejectEncoding(request)
@@ -32,6 +33,16 @@ async function identifyCaller(request: FastifyRequest, authenticate: Authenticat
   if (operation?.scope && !request.caller.scopes.has(operation.scope)) {
     throw new Problem('forbidden', `The token lacks the scope "${operation.scope}".`)
   }
+}
+
+/** Whatever its body is: nobody would read it. */
+function rejectAbsent({ is404 }: FastifyRequest): void {
+  if (is404) throw noSuchPath()
+}
+
+/** No operation, and nothing else, has the path. */
+export function noSuchPath(): Problem {
+  return new Problem('not-found', 'There is no such path.')
 }
 
 function rejectUnacceptable(request: FastifyRequest): void {
@@ -71,7 +82,7 @@ function rejectUntakenBody({ headers, routeOptions }: FastifyRequest): void {
 /** Bodies are plain UTF-8; files may be compressed. */
 function rejectEncoding(request: FastifyRequest): void {
   const { headers, routeOptions } = request
-  if (routeOptions.config.operation?.hasBody === false) return
+  if (!routeOptions.config.operation?.hasBody) return
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   const encoding = headers['content-encoding'] ?? 'identity'
   const isTaken =

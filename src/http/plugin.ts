@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { Problem } from '../contract/problem.ts'
 import { type Admission, createAdmission } from './admission.ts'
 import type { Authenticate, Caller } from './authentication.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { type Operation, operations, readContract } from './contract.ts'
-import { firstChecks } from './first-checks.ts'
-import { setHeaders } from './headers.ts'
+import { firstChecks, noSuchPath } from './first-checks.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
-import { rejectWhileClosing } from './while-closing.ts'
 import { rejectUndeclaredMethods } from './other-methods.ts'
 import { compileParameters } from './validation.ts'
+import { rejectWhileClosing } from './while-closing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,6 +48,8 @@ export async function registerContract(
   })
   rejectUndeclaredMethods(app, served)
   return admission
+}
+
 /** Operations of accounts are taken up while there is room, and none once the server closes. */
 function admitRequests(app: FastifyInstance, { service }: OperationServices, admission: Admission) {
   const rejectClosing = rejectWhileClosing(app)
@@ -65,8 +65,6 @@ function admitRequests(app: FastifyInstance, { service }: OperationServices, adm
       throw refused
     }
   })
-}
-
 }
 
 /** What this process answers: metrics where they have a token, and a worker speaks of itself only. */
@@ -89,17 +87,13 @@ function contractOfRequests(served: Operation[]): object {
   return contract
 }
 
-/** Answers a path that cannot be decoded, or an id in it that is too long, like one that does not exist. */
-export function answerBadPath(authenticate: Authenticate) {
-  return async (_error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const problem = await authenticate(request).then(noSuchPath, (refusal: unknown) => refusal)
-    setHeaders(request, reply)
-    replyProblem(problem, request, reply)
-  }
-}
+/** A path that no operation, page or document has. */
+const absentPath = '/absent'
 
-function noSuchPath(): Problem {
-  return new Problem('not-found', 'There is no such path.')
+/** Answers a path that cannot be decoded, or an id in it that is too long, like one that does not exist. */
+export function routeBadPath(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply) {
+  raw.url = absentPath
+  app.routing(raw, reply.raw)
 }
 
 function findOperation(id: string): Operation {

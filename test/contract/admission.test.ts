@@ -242,6 +242,26 @@ t.test(
   },
 )
 
+const bodies: Record<string, [Record<string, string>, string | Buffer]> = {
+  'malformed JSON': [json, '{'],
+  'a body over the limit': [json, Buffer.alloc(megabyte + 1, ' ')],
+  'another charset': [{ 'content-type': 'application/json; charset=latin1' }, '{}'],
+  'a compressed body': [{ ...json, 'content-encoding': 'br' }, '{}'],
+}
+
+t.test('where nothing takes a body, it is not looked at', async (t) => {
+  for (const [name, [headers, payload]] of Object.entries(bodies)) {
+    const ask = (method: string, path: string) =>
+      send(t, service, { method, path, headers: { authorization, ...headers }, payload })
+    for (const path of ['/nope', '/api/v1/jobs/%FF/cancel/'])
+      expectProblem(t, await ask('POST', path), 404, 'not-found', `${path}, ${name}`)
+    for (const path of ['/login/', '/api/v1/jobs/', '/docs'])
+      expectProblem(t, await ask('PUT', path), 405, 'method-not-allowed', `${path}, ${name}`)
+    t.equal((await ask('GET', '/api/v1/price_list/')).status, 200, name)
+    t.equal((await ask('GET', '/health/live')).status, 200, name)
+  }
+})
+
 t.test('a body over the limit is answered 413 with the limit and its size', async (t) => {
   for (const { method, path, id } of bodyOperations) {
     const headers = { ...json, authorization }

@@ -68,25 +68,29 @@ t.test('a request is one line: id, account, operation, rows, status, time', asyn
   }
 })
 
-t.test('every answer carries its id, which is the instance of an error', async (t) => {
-  const account = await service.newAccount(t)
-  const answers = [
-    await account.get('/api/v1/price_list/'),
-    await account.get('/api/v1/price_list/1'),
-    await account.get('/nowhere'),
-    await account.get(`/api/v1/jobs/${'9'.repeat(400)}`),
-    await account.get('/%c0'),
-    await send(t, service, { method: 'GET', path: '/api/v1/price_list/' }),
-    await send(t, service, { method: 'GET', path: '/docs' }),
-    await send(t, service, { method: 'GET', path: '/health/live' }),
-    await send(t, service, { method: 'POST', path: '/health/live' }),
-  ]
-  for (const { status, headers, body } of answers) {
-    t.match(headers['x-request-id'], uuid)
-    if (status >= 400) t.equal(body.instance, headers['x-request-id'])
-  }
-  t.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, answers.length)
-})
+t.test(
+  'every answer carries its id, which finds it in the log and is the instance of an error',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const answers = [
+      await account.get('/api/v1/price_list/'),
+      await account.get('/api/v1/price_list/1'),
+      await account.get('/nowhere'),
+      await account.get(`/api/v1/jobs/${'9'.repeat(400)}`),
+      await account.get('/%c0'),
+      await send(t, service, { method: 'GET', path: '/api/v1/price_list/' }),
+      await send(t, service, { method: 'GET', path: '/docs' }),
+      await send(t, service, { method: 'GET', path: '/health/live' }),
+      await send(t, service, { method: 'POST', path: '/health/live' }),
+    ]
+    for (const { status, headers, body } of answers) {
+      t.match(headers['x-request-id'], uuid)
+      t.match(linesOf({ headers }), [{ status }])
+      if (status >= 400) t.equal(body.instance, headers['x-request-id'])
+    }
+    t.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, answers.length)
+  },
+)
 
 t.test('an id that the client sends is noted beside, where it can be only an id', async (t) => {
   const account = await service.newAccount(t)
