@@ -192,10 +192,19 @@ t.test(
     t.match(await csv(account, whole, gzip), { status: 201, body: { created: 1 } })
     const members = Buffer.concat([gzipSync(`${header}\n`), gzipSync('T2,A,UK,1,2\n')])
     t.match(await csv(account, members, gzip), { status: 201, body: { created: 1 } }, 'two members')
+    const padded = Buffer.concat([whole, Buffer.alloc(100_000)])
+    t.match(await csv(account, padded, gzip), { status: 201, body: { updated: 1 } }, 'zeros behind')
     const before = await salesOf(account)
     const broken = { status: 400, body: { type: 'malformed-file' } }
     t.match(await csv(account, whole.subarray(0, -9), gzip), broken, 'cut off')
     t.match(await csv(account, lines(header, row), gzip), broken, 'no gzip')
+    for (const zeros of [1, 100_000]) {
+      const behind = [gzipSync('T3,A,UK,1,2\n'), Buffer.from('x')]
+      for (const more of behind) {
+        const file = Buffer.concat([members, Buffer.alloc(zeros), more])
+        t.match(await csv(account, file, gzip), broken, `${zeros} zeros, then more`)
+      }
+    }
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, '\n'))
     t.ok(bomb.length < 1024 * 1024)
     const tooLarge = { status: 413, body: { type: 'payload-too-large', detail: /3145728 bytes/ } }

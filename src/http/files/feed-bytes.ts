@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
 import { Problem } from '../../contract/problem.ts'
+import { gunzip, TrailingBytes } from './gunzip.ts'
 import { malformedFile } from './malformed-file.ts'
 
 const discardMs = 5000
@@ -68,12 +67,10 @@ export class FeedBytes {
     const { stream, isGzip, bytesMax } = this.#source
     if (this.announced > bytesMax) throw tooLarge(bytesMax)
     const arriving = limited(stream, bytesMax)
-    const decoded = isGzip
-      ? pipeline(Readable.from(arriving), createGunzip(), () => undefined)
-      : arriving
+    const decoded = isGzip ? gunzip(arriving) : arriving
     let bytes = 0
     try {
-      for await (const chunk of decoded as AsyncIterable<Buffer>) {
+      for await (const chunk of decoded) {
         bytes += chunk.length
         if (bytes > bytesMax) throw tooLarge(bytesMax)
         this.#hash.update(chunk)
@@ -104,7 +101,8 @@ function tooLarge(bytesMax: number): Problem {
 }
 
 function brokenOff(cause: unknown): Problem {
-  const isOfGzip = /^Z_/.test(String((cause as { code?: string }).code))
+  const isOfGzip =
+    cause instanceof TrailingBytes || /^Z_/.test(String((cause as { code?: string }).code))
   return malformedFile(
     isOfGzip
       ? 'The body is not whole and valid gzip. Nothing was written.'
