@@ -12,8 +12,11 @@ interface ParserError {
 
 interface WritableSocket {
   writable: boolean
+  /** Node's own note of the answer that is on its way. */
+  _httpMessage?: Pick<ServerResponse, 'headersSent'> | null
   end: (text: string) => void
   destroy: () => void
+  resetAndDestroy: () => void
 }
 
 /** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
@@ -29,6 +32,11 @@ export function answerUnreadable(
   const problem = problemOf(error)
   const { id, status, headers, body } = bareAnswer(problem)
   this.log.info({ request_id: id, status, problem: problem.type })
+  // Written now, it would stand in the middle of that answer.
+  if (socket._httpMessage?.headersSent) {
+    socket.resetAndDestroy()
+    return
+  }
   const all = Object.entries({ ...headers, connection: 'close' })
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`)
