@@ -8,7 +8,7 @@ import { type Operation, operations, readContract } from './contract.ts'
 import { firstChecks, noSuchPath } from './first-checks.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { rejectUndeclaredMethods } from './other-methods.ts'
-import { compileParameters } from './validation.ts'
+import { compileParameters, type ParameterSchema } from './validation.ts'
 import { rejectWhileClosing } from './while-closing.ts'
 
 declare module 'fastify' {
@@ -38,7 +38,7 @@ export async function registerContract(
   addBodyParsers(app, services.context.limits, admission.refusal)
   // Bodies are validated by runOperation, which needs all faults and gives other requests their turn.
   app.setValidatorCompiler(({ schema, httpPart }) =>
-    httpPart === 'body' ? () => true : compileParameters(schema, httpPart),
+    httpPart === 'body' ? () => true : compileParameters(schema as ParameterSchema, httpPart),
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {

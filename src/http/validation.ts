@@ -1,4 +1,4 @@
-import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { isDate, isDecimal, isMoney, isTimestamp } from '../contract/formats.ts'
@@ -7,9 +7,8 @@ import { type ErrorCode, pointerSegment } from '../contract/row-errors.ts'
 import { type Operation, readContract } from './contract.ts'
 import { type FindFaults, inSlices } from './sliced-validation.ts'
 
-/** Bodies are taken as they are, parameters arrive as text and are coerced. */
-const bodyAjv = createAjv({ coerceTypes: false }).addSchema(readContract(), 'contract')
-const parameterAjv = createAjv({ coerceTypes: true })
+/** Nothing is coerced. */
+const ajv = createAjv().addSchema(readContract(), 'contract')
 
 /**
  * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
@@ -26,22 +25,42 @@ export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Oper
     'schema',
   ]
   const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
-  return inSlices(bodyAjv.compile({ $ref: `contract#/${segments.join('/')}` }))
+  return inSlices(ajv.compile({ $ref: `contract#/${segments.join('/')}` }))
 }
 
-/** The validator of path, query or header parameters; header names arrive in lower case. */
-export function compileParameters(schema: object, httpPart?: string): ValidateFunction {
-  if (httpPart !== 'headers') return parameterAjv.compile(schema)
-  const properties = Object.entries((schema as ParameterSchema).properties ?? {})
-  const lowered = properties.map(([name, value]) => [name.toLowerCase(), value] as const)
-  return parameterAjv.compile({ ...schema, properties: Object.fromEntries(lowered) })
+/** Reads the whole numbers among parameters, then tells what is wrong with them; true: nothing. */
+export type CheckParameters = (
+  parameters: Record<string, unknown>,
+) => true | { error: ErrorObject[] }
+
+/** The check of path, query or header parameters; header names arrive in lower case. */
+export function compileParameters(schema: ParameterSchema, httpPart?: string): CheckParameters {
+  const properties = Object.entries(schema.properties ?? {}).map(
+    ([name, value]) => [httpPart === 'headers' ? name.toLowerCase() : name, value] as const,
+  )
+  const validate = ajv.compile({ ...schema, properties: Object.fromEntries(properties) })
+  const integers = properties.filter(([, { type }]) => type === 'integer').map(([name]) => name)
+  return (parameters) => {
+    for (const name of integers) readInteger(parameters, name)
+    return validate(parameters) || { error: validate.errors ?? [] }
+  }
 }
 
-type ParameterSchema = { properties?: Record<string, object> }
+export interface ParameterSchema {
+  properties?: Record<string, { type?: unknown }>
+}
 
-function createAjv(options: Options): Ajv2020 {
+const digits = /^-?\d+$/
+
+/** Only digits are a whole number: what else JavaScript takes for one (`0x10`, `1e3`, a blank) stays text. */
+function readInteger(parameters: Record<string, unknown>, name: string): void {
+  const text = parameters[name]
+  if (typeof text === 'string' && digits.test(text)) parameters[name] = Number(text)
+}
+
+function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
-    ...options,
+    coerceTypes: false,
     allErrors: true,
     removeAdditional: false,
     useDefaults: true,

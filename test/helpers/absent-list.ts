@@ -16,7 +16,20 @@ export async function expectAbsentLists(
     t.match({ status, ...body }, { status: 404, type: 'price-list-not-found' })
   }
   sameProblem(t, foreign, absent)
-  for (const id of ['0', '-1', '1.5', 'x', '9007199254740993', '%00', '1e400']) {
+  const none = [
+    '0',
+    '-1',
+    '1.5',
+    'x',
+    '9007199254740993',
+    '%00',
+    '1e400',
+    '0x1',
+    '1e0',
+    '%201',
+    '1.0',
+  ]
+  for (const id of none) {
     const { status, body } = await request(account, id)
     t.match({ status, ...body }, { status: 400, errors: [{ pointer: '#/path/id' }] }, id)
   }

@@ -13,6 +13,11 @@ const faults: [query: string, code: string][] = [
   ['limit=x', 'type'],
   ['limit=2.5', 'type'],
   ['limit=1&limit=2', 'type'],
+  ['limit=0x10', 'type'],
+  ['limit=1e2', 'type'],
+  ['limit=5.0', 'type'],
+  ['offset=%201', 'type'],
+  ['offset=%2B1', 'type'],
 ]
 
 /** A list operation pages as all of them do; `path` lists at least 26 and at most 1,000 results, `id` is their order. */

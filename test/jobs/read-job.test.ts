@@ -35,7 +35,7 @@ t.test("an unknown job and another account's job are the same 404", async (t) =>
 
 t.test('an id that is no id is 400', async (t) => {
   const shop = await service.newAccount(t)
-  for (const id of ['0', '-1', '1.5', 'x', '9007199254740992', '1e3x', 'null']) {
+  for (const id of ['0', '-1', '1.5', 'x', '9007199254740992', '1e3x', 'null', '0x1', '1.0']) {
     const { status, body } = await shop.get(`/api/v1/jobs/${id}/`)
     t.equal(status, 400, id)
     t.equal(body.errors[0].pointer, '#/path/id', id)
