@@ -2181,8 +2181,8 @@ export interface components {
         IdempotencyKey: string;
         /**
          * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-         *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-         *     and beside other preferences, it is ignored.
+         *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+         *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
          * @example respond-async
          */
         Prefer: string;
@@ -2444,8 +2444,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -2984,8 +2984,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3080,8 +3080,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3360,8 +3360,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3457,8 +3457,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3675,8 +3675,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3972,8 +3972,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -4136,8 +4136,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body,
-                 *     and beside other preferences, it is ignored.
+                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
+                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];

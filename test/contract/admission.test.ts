@@ -249,6 +249,25 @@ const bodies: Record<string, [Record<string, string>, string | Buffer]> = {
   'a compressed body': [{ ...json, 'content-encoding': 'br' }, '{}'],
 }
 
+t.test(
+  'a query parameter that there is not is not looked at, one given twice is refused',
+  async (t) => {
+    for (const { method, path, id } of operations.filter(({ scope }) => scope === 'read')) {
+      if (method !== 'GET') continue
+      const ask = (query: string) =>
+        send(t, service, {
+          method,
+          path: `${concretePath(path)}${query}`,
+          headers: { authorization },
+        })
+      t.equal((await ask('?nothing=1&nothing=2')).status, (await ask('')).status, id)
+    }
+    const path = '/api/v1/price_list/?name=a&name=a'
+    const answer = await send(t, service, { method: 'GET', path, headers: { authorization } })
+    t.match(answer, { status: 400, body: { errors: [{ pointer: '#/query/name', code: 'type' }] } })
+  },
+)
+
 t.test('where nothing takes a body, it is not looked at', async (t) => {
   for (const [name, [headers, payload]] of Object.entries(bodies)) {
     const ask = (method: string, path: string) =>
