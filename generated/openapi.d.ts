@@ -3317,11 +3317,12 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["PriceRow"][];
                     /**
-                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions
-                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""One pound off"",""value"":1.55}]"
+                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions,base_price,margin
+                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""Black Friday"",""value"":2.04},{""name"":""One pound off"",""value"":1.55}]",2.55,50.980392
+                     *     85123A,France,wholesale,Retail 2026,1,2,1,0,"[{""name"":""One pound off"",""value"":0}]",0,
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"One pound off","value":1.55}]} */
+                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"Black Friday","value":2.04},{"name":"One pound off","value":1.55}],"base_price":2.55,"margin":50.980392} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
@@ -4106,10 +4107,10 @@ export interface operations {
                     "application/json": components["schemas"]["CompetitorPricePage"];
                     /**
                      * @example id,hash,code,country,competitor_name,departure_date,competitor_price,latest_update
-                     *     1,2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000000Z
+                     *     1,179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000000Z
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"id":1,"hash":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000000Z"} */
+                    /** @example {"id":1,"hash":"179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000000Z"} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
@@ -4289,10 +4290,11 @@ export interface operations {
                     "application/json": components["schemas"]["AgreementPage"];
                     /**
                      * @example id,name,client_code,price_list_code,price_line,prices
-                     *     1,Frame contract 2026,17850,Retail 2026,"{""attribute_1"":""Home"",""product_code"":""85123A""}","{""retail"":2.35}"
+                     *     1,Summer rental,13047,Rental,"{""product_code"":""TENT-4""}","{""price"":{""2026-07-01"":45,""2026-07-02"":39.5}}"
+                     *     2,Frame contract 2026,17851,Retail 2026,"{""attribute_1"":""Home"",""attribute_2"":3,""product_code"":""85123A""}","{""retail"":2.2}"
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"id":1,"name":"Frame contract 2026","client_code":"17850","price_list_code":"Retail 2026","price_line":{"product_code":"85123A"},"prices":{"retail":2.35}} */
+                    /** @example {"id":2,"name":"Frame contract 2026","client_code":"17851","price_line":{"attribute_1":"Home","attribute_2":3,"product_code":"85123A"},"price_list_code":"Retail 2026","prices":{"retail":2.2}} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };

@@ -1,10 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
+import { parse as parseCsv } from 'csv-parse/sync'
 import t, { type Test } from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { type ProblemType, problemTypes } from '../../src/contract/problem.ts'
 import { type Operation, operations, readContract } from '../../src/http/contract.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
-import { answerExamples, type BodyExample, bodyExamples, fileQuery } from '../helpers/examples.ts'
-import { send } from '../helpers/operations.ts'
+import {
+  answerExamples,
+  type BodyExample,
+  bodyExamples,
+  fileExamples,
+  fileQuery,
+} from '../helpers/examples.ts'
+import { exampleBody, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document.
@@ -33,6 +41,8 @@ t.test("the examples are a first day's work", async (t) => {
         t.equal(answer.status, operation.status, mediaType, { body: answer.body })
         if (mediaType === 'application/json') expectExample(t, operation, name, answer)
       }
+      for (const { mediaType, text } of fileExamples(operation))
+        await expectFile(t, operation, mediaType, text)
     })
   }
 })
@@ -64,10 +74,15 @@ function inOrderOfTheDay(operation: Operation): BodyExample[] {
 
 let token = ''
 
-async function call(operation: Operation, body: unknown, type: string): Promise<TestResponse> {
+async function call(
+  operation: Operation,
+  body: unknown,
+  type: string,
+  accept = '*/*',
+): Promise<TestResponse> {
   const isFile = typeof body === 'string'
   const path = (await concretePath(operation.path)) + (isFile ? fileQuery(operation) : '')
-  const headers = { authorization: `jwt ${token}`, 'content-type': type }
+  const headers = { authorization: `jwt ${token}`, 'content-type': type, accept }
   if (operation.id === 'login')
     await createAccount(service.url, { account: 'A', ...(body as User) })
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -110,6 +125,30 @@ function expectExample(
   const shown = answerExamples(operation)
   const example = shown.find((one) => one.name === name) ?? shown[0]
   t.strictSame(masked('', body), masked('', example?.value), 'answered like the example')
+}
+
+/** Each row of the file that is shown is one of the answer, with the same columns. */
+async function expectFile(
+  t: Test,
+  operation: Operation,
+  mediaType: string,
+  text: string,
+): Promise<void> {
+  const answer = await call(operation, exampleBody(operation), 'application/json', mediaType)
+  const rowsOf = (file: string): unknown[] =>
+    mediaType === 'text/csv'
+      ? parseCsv(file, { columns: true })
+      : file
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+  const answered = rowsOf(answer.body).map((row) => masked('', row))
+  for (const row of rowsOf(text).map((row) => masked('', row)))
+    t.ok(
+      answered.some((one) => isDeepStrictEqual(one, row)),
+      mediaType,
+      { row, answered },
+    )
 }
 
 const isNew = /^(id|pk|\w+_id|\w+_at|latest_update|token)$/

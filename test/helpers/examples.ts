@@ -52,6 +52,12 @@ export function answerExamples(operation: Operation): Example[] {
   return named(content['application/json'] ?? {})
 }
 
+/** The files that the contract shows as the answer of an operation. */
+export function fileExamples(operation: Operation): { mediaType: string; text: string }[] {
+  const { content = {} } = contractOf(operation).responses[operation.status]
+  return operation.fileAnswers.map((mediaType) => ({ mediaType, text: content[mediaType].example }))
+}
+
 interface Example {
   name: string | undefined
   value: unknown
