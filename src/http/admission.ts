@@ -53,6 +53,7 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
     const refused = refusal(operation, request.caller?.account ?? 0)
     if (refused) throw refused
     if (request.caller) rate.count(request.caller.account)
+    if (!operation.hasBody) return
     // A file is not held: its rows go to the database as they arrive.
     if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
     // One over the limit is refused before it is read, and so takes no memory.

@@ -70,9 +70,11 @@ function limitArrival(
 }
 
 /** A body that its operation does not take would be neither read nor validated. */
-function rejectUntakenBody({ headers, routeOptions }: FastifyRequest): void {
+function rejectUntakenBody({ raw, headers, routeOptions }: FastifyRequest): void {
   const { operation } = routeOptions.config
-  if (!operation || operation.hasBody || operation.method === 'GET') return
+  if (!operation || operation.hasBody) return
+  // That of a GET passes, or it would be late in the end, in the middle of a long answer.
+  if (operation.method === 'GET') return void raw.resume()
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
     throw new Problem('invalid-request', 'This operation takes no body.')
   // Many clients always name a type, and Fastify reads a body where one is named.
