@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Handler, type Schemas, Stream } from '../contract/operation.ts'
+import { Problem, problemTypes } from '../contract/problem.ts'
+import { isPassing } from '../database/passing-error.ts'
 import { findJob, jobInfo } from './job-info.ts'
 
 const paces = { pollMs: 500, heartbeatMs: 15_000 }
@@ -38,9 +40,19 @@ export async function* jobEvents(
     }
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
-    current = await look()
+    current = await look().catch((error: unknown) => {
+      if (isForNow(error)) return current
+      throw error
+    })
   }
   yield event('end', current)
+}
+
+/** A look that is refused because there is much to do, or fails while the database is away, is made again like any other. */
+function isForNow(error: unknown): boolean {
+  return error instanceof Problem
+    ? [429, 503].includes(problemTypes[error.type].status)
+    : isPassing(error)
 }
 
 function event(name: string, data: object): string {

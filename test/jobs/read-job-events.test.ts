@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Schemas } from '../../src/contract/operation.ts'
+import { Problem } from '../../src/contract/problem.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { jobEvents } from '../../src/jobs/read-job-events.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
@@ -116,6 +117,33 @@ t.test('a client that goes away ends the looks at its job', async (t) => {
   t.strictSame(await events.next(), { value: undefined, done: true })
   t.equal(looks, 3)
 })
+
+t.test(
+  'a look that cannot be made for now is made again, any other fault is the end',
+  async (t) => {
+    const refusals = [
+      new Problem('too-many-requests', 'Too many requests of this account wait already.'),
+      new Problem('overloaded', 'The database is busy.'),
+      Object.assign(new Error('terminating connection'), { code: '57P01' }),
+    ]
+    const ended: Schemas['Job'] = { ...running, status: 'done' }
+    const follow = (faults: Error[]) => {
+      const look = async () => {
+        const fault = faults.shift()
+        if (fault) throw fault
+        return ended
+      }
+      const signal = new AbortController().signal
+      return jobEvents(running, look, signal, { pollMs: 1, heartbeatMs: 60_000 })
+    }
+    const events = follow(refusals)
+    t.match((await events.next()).value, /^event: progress/)
+    t.match((await events.next()).value, /^event: end/)
+    const broken = follow([new Problem('not-found', 'There is no such job.')])
+    await broken.next()
+    await t.rejects(broken.next(), /no such job/)
+  },
+)
 
 t.test('a connection that breaks leaves the service as it is', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
