@@ -1,3 +1,4 @@
+import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
 import { isInCalendar, lastCalendarDay } from '../price-lists/calendar.ts'
 import type { ListName, PriceList } from '../price-lists/queries.ts'
@@ -22,29 +23,31 @@ export function readListName(body: { price_list_name?: string; name?: string }):
   return { name: price_list_name }
 }
 
-/**
- * The list that a body names by `price_list_name`, by `price_list_id` or by both, as `find` finds it. Neither, or two
- * that do not mean the same list: `invalid-request`.
- */
+/** How a request names its list, by name, by id or by both. */
+export interface ListNames {
+  price_list_name?: string
+  price_list_id?: number
+}
+
+/** Where an error about one of the names points to. */
+export type PlaceOf = (name: keyof ListNames) => Pick<RequestError, 'pointer' | 'field'>
+
+const placeInBody: PlaceOf = (name) => ({ pointer: `/${name}`, field: name })
+
+/** The list that is named, as `find` finds it. Neither name, or two that do not mean the same list: `invalid-request`. */
 export async function findNamedList(
-  {
-    price_list_name: name,
-    price_list_id: id,
-  }: { price_list_name?: string; price_list_id?: number },
+  { price_list_name: name, price_list_id: id }: ListNames,
   find: (by: ListName) => Promise<PriceList>,
+  placeOf = placeInBody,
 ): Promise<PriceList> {
   if (id === undefined && name === undefined) {
     const message = 'price_list_name or price_list_id is required'
-    throw invalidRequest([
-      { pointer: '/price_list_name', field: 'price_list_name', code: 'required', message },
-    ])
+    throw invalidRequest([{ ...placeOf('price_list_name'), code: 'required', message }])
   }
   const list = await find(id === undefined ? { name: name ?? '' } : { id })
   if (name !== undefined && name !== list.name) {
     const message = 'price_list_name and price_list_id must mean the same list'
-    throw invalidRequest([
-      { pointer: '/price_list_id', field: 'price_list_id', code: 'conflicting_keys', message },
-    ])
+    throw invalidRequest([{ ...placeOf('price_list_id'), code: 'conflicting_keys', message }])
   }
   return list
 }

@@ -1,37 +1,33 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column } from '../catalog/columns.ts'
 import type { FeedColumn } from '../contract/feed.ts'
-import { invalidRequest } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBefore } from '../jobs/turn.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import {
   findPriceList,
+  type ListName,
   lockPriceList,
   type PriceList,
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { findNamedList } from './payload.ts'
-
-/** How a file names its list: query parameters. */
-export interface ListQuery {
-  price_list_name?: string
-  price_list_id?: number
-}
+import { findNamedList, type ListNames, type PlaceOf } from './payload.ts'
 
 /** What exports have beside the row and its prices. */
 export const exportedKeys = ['pk', 'extended_catalog_id', 'margin']
 
-/** The list that a file is for. It is not locked while the file arrives. */
+const placeInQuery: PlaceOf = (name) => ({ pointer: `#/query/${name}` })
+
+/** The list that a file is for, named by query parameters. It is not locked while the file arrives. */
 export async function findFeedList(
   trx: Trx,
   account: number,
-  query: ListQuery = {},
+  query: ListNames = {},
 ): Promise<PriceList> {
-  rejectUnnamed(query)
-  const list = await findNamedList(query, (by) => findPriceList(trx, account, by))
+  const find = (by: ListName) => findPriceList(trx, account, by)
+  const list = await findNamedList(query, find, placeInQuery)
   rejectUnmanaged(list)
   return list
 }
@@ -43,20 +39,13 @@ export async function findFeedList(
 export async function findPublishedFeedList(
   trx: Trx,
   account: number,
-  query: ListQuery,
+  query: ListNames,
   job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
   await rejectBefore(trx, account, list.id, job)
   rejectUnpublished(list)
   return list
-}
-
-function rejectUnnamed({ price_list_name, price_list_id }: ListQuery): void {
-  if (price_list_name !== undefined || price_list_id !== undefined) return
-  const message = 'price_list_name or price_list_id is required for a file'
-  const pointer = '#/query/price_list_name'
-  throw invalidRequest([{ pointer, code: 'required', message }])
 }
 
 /** Extensions as columns of a file; every row names all of them. */

@@ -26,6 +26,22 @@ t.test('prices of a file are set like those of JSON; the others stay', async (t)
   })
 })
 
+t.test('what is wrong with the names of the list is said of the query', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'one' })
+  await aList(shop, { name: 'other' })
+  const cases = [
+    ['', 'price_list_name', 'required'],
+    [`price_list_name=other&price_list_id=${list.id}`, 'price_list_id', 'conflicting_keys'],
+    ['price_list_id=0x1', 'price_list_id', 'type'],
+  ]
+  for (const [query = '', name, code] of cases) {
+    const { status, body } = await send(shop, query, 'code,country,price\nA,UK,1\n')
+    t.equal(status, 400, query)
+    t.match(body.errors, [{ pointer: `#/query/${name}`, code }], query)
+  }
+})
+
 const lists: Record<string, object> = {
   'with dimensions': { price_dimensions: ['retail', '=x', 'a,"b"'] },
   'of days': { is_calendar: true, valid_from: '2027-12-30', valid_to: '2028-02-01' },
