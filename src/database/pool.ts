@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { CannotConnect } from './cannot-connect.ts'
 import { guardConnection } from './guard-connection.ts'
+import { leavingReadOnly, noteReadOnly } from './read-only-server.ts'
 import { withSessionSettings } from './session-settings.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
@@ -81,7 +82,10 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
-    onConnect: (client) => guardConnection(client, options.statementTimeoutMs),
+    onConnect: async (client) => {
+      await guardConnection(client, options.statementTimeoutMs)
+      await noteReadOnly(client)
+    },
   })
   pool.on('error', options.onError)
   const db = new Kysely<DB>({
@@ -96,7 +100,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
 function refusing(pool: pg.Pool): PostgresPool {
   const connect = async () => {
     try {
-      return await pool.connect()
+      return leavingReadOnly(await pool.connect())
     } catch (error) {
       throw new CannotConnect(error)
     }

@@ -255,6 +255,8 @@ t.test('bulk_add_products by a job uses an index', async (t) => {
 t.test('whether there are rows is found by an index', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   const account = { account_id: shop.id }
+  // The connection asks its server a question of its own when it is new.
+  await inAccount(db, shop.id, (trx) => hasRows(trx, 'products', account))
   const statements = await statementsOf(() =>
     inAccount(db, shop.id, async (trx) => {
       t.ok(await hasRows(trx, 'products', account))
