@@ -23,14 +23,19 @@ export async function guardConnection(
   client: pg.ClientBase,
   statementTimeoutMs: number,
 ): Promise<void> {
-  client.on('error', () => undefined)
   const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
   const { stream } = inside.connection
   stream.setTimeout(statementTimeoutMs + graceMs, () => {
     if (inside.readyForQuery) return
     stream.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' }))
   })
+  await watchConnection(client)
   await setWherePossible(client, `set client_connection_check_interval = ${serverChecksEveryMs}`)
+}
+
+/** Has a connection that breaks in a transaction fail its statements and not the process; they may take their time. */
+export async function watchConnection(client: pg.ClientBase): Promise<void> {
+  client.on('error', () => undefined)
   await setWherePossible(client, withoutTransactionTimeout)
 }
 

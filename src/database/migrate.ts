@@ -4,13 +4,18 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { CannotStart } from './cannot-start.ts'
+import { watchConnection } from './guard-connection.ts'
 import { connectionTimeoutMillis } from './session-settings.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
 
 /** Brings the database of `url` (its user owns the tables) to the newest migration. Safe to run from several processes. */
 export async function migrate(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis })
+  const pool = new pg.Pool({
+    ...{ connectionString: url, max: 2, connectionTimeoutMillis },
+    onConnect: watchConnection,
+  })
+  pool.on('error', () => undefined)
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
     await rejectOtherEncodings(db)

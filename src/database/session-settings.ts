@@ -15,6 +15,7 @@ const sessionSettings = {
   // Migrations take their time, and pools have limits of their own.
   statement_timeout: 0,
   lock_timeout: 0,
+  idle_in_transaction_session_timeout: 0,
   idle_session_timeout: 0,
 }
 
