@@ -1,27 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Accounts (the tenants), their users, and the role that the service runs as. */
+/** Accounts (the tenants) and their users, for the role that the service runs as. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    do $$ begin
-      if not exists (select from pg_roles where rolname = 'pricewell_app') then
-        create role pricewell_app nologin;
-      end if;
-    exception
-      when duplicate_object or unique_violation then null;
-      when insufficient_privilege then
-        raise exception 'the database user may not create roles: let a superuser run "create role pricewell_app nologin; grant pricewell_app to %"', quote_ident(current_user);
-    end $$`.execute(db)
-  // Whoever creates a role since PostgreSQL 16 administers it, and is no member that may act as it.
-  await sql`
-    do $$ begin
-      if not pg_has_role(current_user, 'pricewell_app',
-        case when current_setting('server_version_num')::integer < 160000 then 'member' else 'set' end) then
-        execute format('grant pricewell_app to %I', current_user);
-      end if;
-    exception when insufficient_privilege then
-      raise exception 'another user created the role pricewell_app: let a superuser run "grant pricewell_app to %"', current_user;
-    end $$`.execute(db)
   await sql`grant usage on schema public to pricewell_app`.execute(db)
   await sql`alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app`.execute(
     db,

@@ -5,6 +5,7 @@ import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { CannotStart } from './cannot-start.ts'
 import { watchConnection } from './guard-connection.ts'
+import { ensureApplicationRole, ensureOwner } from './owner.ts'
 import { connectionTimeoutMillis } from './session-settings.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
@@ -19,9 +20,11 @@ export async function migrate(url: string): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
     await rejectOtherEncodings(db)
+    await ensureApplicationRole(db)
     const provider = new FileMigrationProvider({ fs, path, migrationFolder })
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
     if (error) throw error
+    await ensureOwner(db)
   } finally {
     await db.destroy()
   }
