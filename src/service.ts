@@ -6,6 +6,7 @@ import { buildApp } from './app.ts'
 import { type Backing, closeBacking, finishWork } from './closing.ts'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
+import { rejectLostSettings } from './database/lost-settings.ts'
 import { migrate } from './database/migrate.ts'
 import { poolUse } from './database/pool.ts'
 import { type DatabaseServer, openDatabaseServer } from './database/server.ts'
@@ -48,6 +49,7 @@ export async function startService(config: Config): Promise<Service> {
 }
 
 async function install(url: string): Promise<void> {
+  await rejectLostSettings(url)
   await migrate(url)
   await installQueue(url)
 }

@@ -10,6 +10,7 @@ import { databaseUrl } from '../src/database/server.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/start-fault.ts'
 import { cloneDatabase, query } from './helpers/database.ts'
+import { openPooler } from './helpers/pooler.ts'
 import { freshDataDir, runFile } from './helpers/process.ts'
 
 const server = process.env.TEST_DATABASE_URL ?? ''
@@ -92,6 +93,19 @@ t.test('a database of another encoding than UTF8 is refused', async (t) => {
   t.teardown(() => query(server, `drop database ${name}`))
   await refused(t, onDatabase(databaseUrl(server, name)), /is LATIN1: .*encoding 'UTF8'/)
 })
+
+t.test(
+  'a pooler that refuses the settings of connections, or drops them, is told so',
+  async (t) => {
+    const database = await cloneDatabase()
+    t.teardown(() => database.drop())
+    for (const [pooler, told] of [
+      ['refusing', /unsupported startup parameter: options: .*PostgreSQL itself/],
+      ['dropping', /do not reach the database \(.*search_path.*PostgreSQL itself/],
+    ] as const)
+      await refused(t, onDatabase(await openPooler(t, database.url, pooler)), told)
+  },
+)
 
 t.test('a DATA_DIR that is a file is told so', async (t) => {
   const path = join(freshDataDir(t), 'file')

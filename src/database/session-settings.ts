@@ -2,7 +2,7 @@
  * Set for each connection, because they change what statements read, write or may do, and a server, a database or a role
  * may have others (`alter database ... set`). What only makes statements slower, faster or less durable stays its own.
  */
-const sessionSettings = {
+export const sessionSettings = {
   timezone: 'UTC',
   datestyle: 'ISO, YMD',
   array_nulls: 'on',
