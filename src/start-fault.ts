@@ -7,6 +7,10 @@ const noPostgres = 'no PostgreSQL answers there: start it, or correct DATABASE_U
 const wrongUser = 'correct the user and the password in DATABASE_URL'
 const wrongDataDir = 'set DATA_DIR to a folder'
 
+const ownDatabase = 'let DATABASE_URL lead to a database of its own'
+const wrongCertificate =
+  'name the certificate of who has signed it (sslrootcert=<file>) in DATABASE_URL, and the host that it is for'
+
 const advice: Record<string, string> = {
   EADDRINUSE: 'another program listens there: stop it, or set PORT',
   EADDRNOTAVAIL: 'set HOST to an address of this machine',
@@ -26,7 +30,14 @@ const advice: Record<string, string> = {
   '55000': 'let the database take connections, or correct DATABASE_URL',
   '08P01':
     'let DATABASE_URL lead to PostgreSQL itself: connections carry settings, which a pooler like PgBouncer does not take',
+  '42P07': ownDatabase,
+  '42710': ownDatabase,
+  '3F000': 'run "create schema public" in the database as the user of DATABASE_URL',
 }
+
+/** What is wrong with the certificate of a server, by the codes of OpenSSL and of Node. */
+const certificateFaults =
+  /^(ERR_TLS_CERT|CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT$|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF))/
 
 /** Failures of the driver, which have no code. */
 const driverAdvice: [RegExp, string][] = [
@@ -63,13 +74,13 @@ function told(error: unknown, advice: Record<string, string>): unknown {
   if (error instanceof CannotStart || code === 'P0001') return `Cannot start:\n- ${message}`
   // The file of a Unix socket, or any other.
   const fault = code === 'ENOENT' ? `${syscall} ${code}` : code
-  const known = Object.hasOwn(advice, fault) ? advice[fault] : adviceOfDriver(error)
+  const known = Object.hasOwn(advice, fault) ? advice[fault] : adviceOfOthers(error)
   return known ? `Cannot start:\n- ${message || code}: ${known}` : loggableError(error)
 }
 
-function adviceOfDriver(error: unknown): string | undefined {
+/** By the code of a certificate's fault, or the message of the driver, which has no codes. */
+function adviceOfOthers(error: unknown): string | undefined {
   const { code, message = '' } = error as { code?: string; message?: string }
-  return code === undefined
-    ? driverAdvice.find(([pattern]) => pattern.test(message))?.[1]
-    : undefined
+  if (code !== undefined) return certificateFaults.test(code) ? wrongCertificate : undefined
+  return driverAdvice.find(([pattern]) => pattern.test(message))?.[1]
 }

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
+import { CannotConnect } from '../src/database/cannot-connect.ts'
 import { databaseUrl } from '../src/database/server.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/start-fault.ts'
@@ -53,6 +54,23 @@ t.test('a file of certificates that is missing is named', async (t) => {
   await refused(t, onDatabase(url), /\/nowhere\/ca.pem.*correct sslrootcert in DATABASE_URL/)
 })
 
+t.test('a certificate that cannot be trusted is told so', (t) => {
+  const faults: [code: string, message: string][] = [
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'unable to get local issuer certificate'],
+    ['CERT_HAS_EXPIRED', 'certificate has expired'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', "Hostname/IP does not match certificate's altnames: "],
+  ]
+  for (const [code, message] of faults) {
+    const told = startFault(new CannotConnect(Object.assign(new Error(message), { code })))
+    t.match(told, /^Cannot start:\n- .*\(sslrootcert=<file>\) in DATABASE_URL/, code)
+    t.ok(String(told).includes(message), code)
+  }
+  t.end()
+})
+
 t.test('a host that is none is that of HOST or of DATABASE_URL', async (t) => {
   const database = await cloneDatabase()
   t.teardown(() => database.drop())
@@ -92,6 +110,32 @@ t.test('a database of another encoding than UTF8 is refused', async (t) => {
   await query(server, `create database ${name} ${encoded}`)
   t.teardown(() => query(server, `drop database ${name}`))
   await refused(t, onDatabase(databaseUrl(server, name)), /is LATIN1: .*encoding 'UTF8'/)
+})
+
+/** A database that nobody has migrated. */
+async function emptyDatabase(t: Test, ...statements: string[]): Promise<string> {
+  const url = databaseUrl(server, `${name}_empty`)
+  await query(server, `create database ${name}_empty`)
+  t.teardown(() => query(server, `drop database ${name}_empty`))
+  for (const statement of statements) await query(url, statement)
+  return url
+}
+
+t.test('a database that has such tables already is told so', async (t) => {
+  const url = await emptyDatabase(t, 'create table users (id bigint)')
+  await refused(t, onDatabase(url), /"users" already exists: .*a database of its own/)
+})
+
+t.test('a database without a schema for the tables is told so', async (t) => {
+  const url = await emptyDatabase(t, 'drop schema public')
+  await refused(t, onDatabase(url), /no schema .*: run "create schema public"/)
+})
+
+t.test('a database that a newer version has migrated is told so', async (t) => {
+  const { url, drop } = await cloneDatabase()
+  t.teardown(drop)
+  await query(url, `insert into kysely_migration values ('9999_newer', now()::text)`)
+  await refused(t, onDatabase(url), /migration 9999_newer.*the version that was last used/)
 })
 
 t.test(

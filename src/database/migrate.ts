@@ -23,7 +23,7 @@ export async function migrate(url: string): Promise<void> {
     await ensureApplicationRole(db)
     const provider = new FileMigrationProvider({ fs, path, migrationFolder })
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
-    if (error) throw error
+    if (error) throw unknownMigration(error) ?? error
     await ensureOwner(db)
   } finally {
     await db.destroy()
@@ -38,5 +38,15 @@ async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
   if (encoding === 'UTF8') return
   throw new CannotStart(
     `the encoding of the database is ${encoding}: let DATABASE_URL lead to one that was created with "create database <name> encoding 'UTF8' template template0"`,
+  )
+}
+
+/** A newer version was here, or another program that keeps its migrations in the same way. */
+function unknownMigration(error: unknown): CannotStart | undefined {
+  const { message } = error as Error
+  const [, name] = /^corrupted migrations: .* (\S+) is missing$/.exec(message) ?? []
+  if (name === undefined) return undefined
+  return new CannotStart(
+    `the database has the migration ${name}, which this version does not know: start the version that was last used with it, restore the backup from before the upgrade, or use another database`,
   )
 }
