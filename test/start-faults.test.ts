@@ -10,7 +10,7 @@ import { CannotConnect } from '../src/database/cannot-connect.ts'
 import { databaseUrl } from '../src/database/server.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/start-fault.ts'
-import { cloneDatabase, query } from './helpers/database.ts'
+import { cloneDatabase, emptyDatabase, query } from './helpers/database.ts'
 import { openPooler } from './helpers/pooler.ts'
 import { freshDataDir, runFile } from './helpers/process.ts'
 
@@ -112,22 +112,17 @@ t.test('a database of another encoding than UTF8 is refused', async (t) => {
   await refused(t, onDatabase(databaseUrl(server, name)), /is LATIN1: .*encoding 'UTF8'/)
 })
 
-/** A database that nobody has migrated. */
-async function emptyDatabase(t: Test, ...statements: string[]): Promise<string> {
-  const url = databaseUrl(server, `${name}_empty`)
-  await query(server, `create database ${name}_empty`)
-  t.teardown(() => query(server, `drop database ${name}_empty`))
-  for (const statement of statements) await query(url, statement)
-  return url
-}
-
 t.test('a database that has such tables already is told so', async (t) => {
-  const url = await emptyDatabase(t, 'create table users (id bigint)')
+  const { url, drop } = await emptyDatabase()
+  t.teardown(drop)
+  await query(url, 'create table users (id bigint)')
   await refused(t, onDatabase(url), /"users" already exists: .*a database of its own/)
 })
 
 t.test('a database without a schema for the tables is told so', async (t) => {
-  const url = await emptyDatabase(t, 'drop schema public')
+  const { url, drop } = await emptyDatabase()
+  t.teardown(drop)
+  await query(url, 'drop schema public')
   await refused(t, onDatabase(url), /no schema .*: run "create schema public"/)
 })
 

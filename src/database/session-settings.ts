@@ -6,6 +6,8 @@ export const sessionSettings = {
   timezone: 'UTC',
   datestyle: 'ISO, YMD',
   array_nulls: 'on',
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
   row_security: 'on',
   // Each statement of a job looks at what others have done meanwhile, and does not fail for it.
   default_transaction_isolation: 'read committed',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cloneDatabase, query } from '../helpers/database.ts'
+import { cloneDatabase, emptyDatabase, query } from '../helpers/database.ts'
 import { aDay } from '../helpers/day.ts'
 import { startServiceOn, startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -8,12 +8,16 @@ import { select } from '../helpers/sql.ts'
 const common = {
   timezone: "'Pacific/Kiritimati'",
   array_nulls: 'off',
+  standard_conforming_strings: 'off',
+  transform_null_equals: 'on',
+  bytea_output: 'escape',
   row_security: 'off',
   default_transaction_deferrable: 'on',
   search_path: 'elsewhere',
   statement_timeout: "'1ms'",
   lock_timeout: "'1ms'",
   idle_session_timeout: "'100ms'",
+  idle_in_transaction_session_timeout: "'1ms'",
   transaction_timeout: "'100ms'",
 }
 const settings: Record<string, string>[] = [
@@ -34,3 +38,12 @@ for (const ofServer of settings)
         await query(database.serverUrl, `alter database ${database.name} set ${setting} = ${value}`)
     t.strictSame(await aDay(t, await startServiceOn(t, database)), expected)
   })
+
+t.test('nor do they keep a service from making its tables and its queue', async (t) => {
+  const database = await emptyDatabase()
+  const { standard_conforming_strings, transform_null_equals, search_path } = common
+  const others = { standard_conforming_strings, transform_null_equals, search_path }
+  for (const [setting, value] of Object.entries(others))
+    await query(database.serverUrl, `alter database ${database.name} set ${setting} = ${value}`)
+  t.strictSame(await aDay(t, await startServiceOn(t, database)), expected)
+})

@@ -23,7 +23,12 @@ export interface TestDatabase {
 }
 
 /** A database of this test file's own. */
-export async function cloneDatabase(): Promise<TestDatabase> {
+export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(template)
+
+/** A database that no service has used. */
+export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('template0')
+
+async function createDatabase(template: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL
   if (!server) throw new Error('run the tests with `npm test`')
   const name = `test_${randomBytes(8).toString('hex')}`
