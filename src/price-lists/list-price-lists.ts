@@ -30,9 +30,12 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
     }
   })
 
-/** In the database's own collation: in "C" only the letters of ASCII have a lower case. */
+/**
+ * The letters of ASCII in "C", where they have one lower case: in Turkish, I is not that of i. The others in the database's
+ * own collation: in "C" they have none.
+ */
 function nameContains(text: string): RawBuilder<boolean> {
-  const lower = (value: unknown) => sql`lower(${value} collate "default")`
+  const lower = (value: unknown) => sql`lower(lower(${value} collate "C") collate "default")`
   return sql`strpos(${lower(sql.ref('name'))}, ${lower(sql`${text}::text`)}) > 0`
 }
 

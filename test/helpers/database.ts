@@ -25,8 +25,9 @@ export interface TestDatabase {
 /** A database of this test file's own. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(template)
 
-/** A database that no service has used. */
-export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('template0')
+/** A database that no service has used; `options` are those of `create database`. */
+export const emptyDatabase = (options = ''): Promise<TestDatabase> =>
+  createDatabase(`template0 ${options}`)
 
 async function createDatabase(template: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL

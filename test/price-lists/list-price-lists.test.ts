@@ -1,8 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { listsPath } from '../helpers/catalog.ts'
+import { emptyDatabase } from '../helpers/database.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
-import { startTestService } from '../helpers/service.ts'
+import { startServiceOn, startTestService, type TestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
 const service = await startTestService(t)
@@ -57,7 +58,7 @@ t.test('a name that no list can have is refused', async (t) => {
   }
 })
 
-t.test('search picks the lists whose name contains the text, in any case', async (t) => {
+async function expectSearch(t: Test, service: TestService): Promise<void> {
   const account = await service.newAccount(t)
   const names = ['Retail 2026', 'retail 2027', 'Wholesale', 'ÉTÉ', '100% _off_', "'; drop"]
   await account.post(
@@ -82,10 +83,20 @@ t.test('search picks the lists whose name contains the text, in any case', async
     )
     t.equal(body.count, expected.length, text)
   }
+}
+
+t.test('search picks the lists whose name contains the text, in any case', async (t) => {
+  await expectSearch(t, service)
+  const account = await service.newAccount(t)
   for (const text of ['', 'x'.repeat(256), '%00']) {
     const { status, body } = await account.get(`${path}?search=${text}`)
     t.strictSame([status, body.errors[0].pointer], [400, '#/query/search'], text)
   }
+})
+
+t.test('so it does in a Turkish database', async (t) => {
+  const options = `locale_provider icu icu_locale 'tr-TR' locale 'C' encoding 'UTF8'`
+  await expectSearch(t, await startServiceOn(t, await emptyDatabase(options)))
 })
 
 t.test('row_count is the number of published rows, on request', async (t) => {
