@@ -15,7 +15,7 @@ import { fileLoader } from './http/files/load-file.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
 import { findQueueState } from './jobs/queue-state.ts'
 import { startRetention } from './jobs/retention.ts'
-import { startWorkers, stopWorkers } from './jobs/work.ts'
+import { startWorkers, stopWorkers, type WorkOptions } from './jobs/work.ts'
 import { openPools, type Pools } from './pools.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { runSync } from './price-lists/sync-job.ts'
@@ -120,9 +120,11 @@ function contextOf({ config, boss, stopping }: Parts): Context {
   return { limits: config.limits, boss, stopping: stopping.signal, jwtSecret }
 }
 
-async function startJobs(parts: Parts, { log }: FastifyInstance): Promise<void> {
+async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
   const { pools, boss, stopping, telemetry } = parts
   const { metrics, tracing } = telemetry
+  const log: WorkOptions['log'] = (fields, message) =>
+    app.log['err' in fields ? 'error' : 'info'](fields, message)
   await startWorkers({
     ...{ db: pools.jobs, boss, signal: stopping.signal, pauseMaxSeconds: 60 },
     ...{ undo: undoDraft, tidy: tidyList },
@@ -133,10 +135,10 @@ async function startJobs(parts: Parts, { log }: FastifyInstance): Promise<void> 
         onLoaded: metrics?.loaded,
       }),
     },
-    log: (fields, message) => log['err' in fields ? 'error' : 'info'](fields, message),
+    log,
     watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
   })
-  await startRetention(boss, pools.jobs)
+  await startRetention(boss, { db: pools.jobs, log })
 }
 
 function serviceOf(

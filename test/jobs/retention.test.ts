@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import t from 'tap'
 import { retentionQueue } from '../../src/jobs/queue.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
+import { captureLog } from '../helpers/log.ts'
 import { startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 import { openJobsDatabase } from '../helpers/workers.ts'
@@ -15,6 +17,14 @@ const endedDaysAgo = (job: { id: number }, days: number) =>
     [job.id, days],
   )
 
+/** Has a worker remove what has expired now. */
+async function removeExpired(connectionString: string): Promise<void> {
+  const boss = new PgBoss({ connectionString, supervise: false, schedule: false })
+  await boss.start()
+  await boss.send(retentionQueue, {})
+  await boss.stop({ graceful: false })
+}
+
 t.test('jobs are removed 7 days after they ended, in all accounts', async (t) => {
   const { shop, job } = await aBigJob(t, service)
   const { shop: neighbour, job: neighbours } = await aBigJob(t, service)
@@ -24,12 +34,8 @@ t.test('jobs are removed 7 days after they ended, in all accounts', async (t) =>
   await endedDaysAgo(job, 7.01)
   await endedDaysAgo(neighbours, 30)
   await endedDaysAgo(recent, 6.99)
-  const boss = new PgBoss({ connectionString: service.url, supervise: false, schedule: false })
-  await boss.start()
-  await boss.send(retentionQueue, {})
-  await boss.stop({ graceful: false })
-  while ((await shop.get(`/api/v1/jobs/${job.id}/`)).status === 200)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await removeExpired(service.url)
+  while ((await shop.get(`/api/v1/jobs/${job.id}/`)).status === 200) await sleep(50)
   t.equal((await neighbour.get(`/api/v1/jobs/${neighbours.id}/`)).status, 404)
   const { body } = await shop.get('/api/v1/jobs/')
   t.strictSame(
@@ -64,6 +70,21 @@ t.test('idempotency keys are removed after 24 hours, in all accounts', async (t)
   const removed = await select(idle.url, 'select delete_expired_keys()::int as removed')
   t.strictSame(removed, [{ removed: 1 }])
   t.strictSame(await select(idle.url, 'select key from idempotency_keys'), [{ key: 'recent' }])
+})
+
+t.test('what fails is logged, and keeps nothing else', async (t) => {
+  const log = captureLog(t)
+  const worker = await startTestService(t, { LOG_LEVEL: 'error' })
+  const account = await worker.newAccount(t)
+  const path = '/api/v1/sales_history/bulk_create_or_update'
+  await account.send('POST', path, [], { 'idempotency-key': 'old' })
+  await select(worker.url, `update idempotency_keys set created_at = now() - interval '2 days'`)
+  await select(worker.url, 'revoke execute on function delete_expired_jobs() from pricewell_app')
+  await removeExpired(worker.url)
+  while ((await select(worker.url, 'select key from idempotency_keys')).length > 0) await sleep(20)
+  const isLogged = ({ msg }: { msg?: string }) => msg === 'what has expired was not removed'
+  while (!log.lines().some(isLogged)) await sleep(20)
+  t.match(log.lines().find(isLogged), { level: 50, err: { code: '42501' } })
 })
 
 t.test('it is scheduled every hour', async (t) => {
