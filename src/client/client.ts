@@ -88,9 +88,13 @@ function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitFo
       const fetch: Send = (request) => send(request, signal ? { signal } : {})
       return methods[method](path, { fetch, ...init })
     }
-  return {
-    ...{ GET: call('GET'), POST: call('POST'), PATCH: call('PATCH'), DELETE: call('DELETE') },
-  } as unknown as Omit<PricewellClient, 'waitForJob'>
+  const calls = {
+    GET: call('GET'),
+    POST: call('POST'),
+    PATCH: call('PATCH'),
+    DELETE: call('DELETE'),
+  }
+  return calls as unknown as Omit<PricewellClient, 'waitForJob'>
 }
 
 async function goodAnswer(response: Response): Promise<Response> {

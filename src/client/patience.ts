@@ -30,7 +30,7 @@ export function patiently(send: Send, { retries = 5, waitSecondsMax = 30 }: Pati
         if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
         return noAnswer(request, error)
       })
-      const isRepeated = isRepeatable(request) || !(await isDoneOrNot(answer))
+      const isRepeated = isRepeatable(request) || !(await isOutcomeUnknown(answer))
       const seconds = isRepeated ? secondsToWait(answer, attempt) : undefined
       if (attempt < retries && seconds !== undefined && seconds <= waitSecondsMax) {
         if (answer instanceof Response) await answer.body?.cancel()
@@ -64,7 +64,7 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
 }
 
 /** Whether the answer leaves open what became of the request. */
-async function isDoneOrNot(answer: Response | Unreachable): Promise<boolean> {
+async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
   if (answer instanceof Unreachable || gateway.has(answer.status)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
 }

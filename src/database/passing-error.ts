@@ -10,7 +10,7 @@ const socketCodes = /^(E(CONN|PIPE|TIMEDOUT|HOST|NET|AI_AGAIN)|ENOTFOUND)/
 const driverMessages =
   /^(Connection terminated|timeout e(xceeded when trying to connect|xpired)|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
 
-/** The states of a session that the server ends, and of what it says that it cannot tell. */
+/** A session that the server ended, and a commit of which it cannot tell. */
 const lostStates = /^(08|57P0|40003)/
 
 /** Where Postgres refuses a row by a policy, which is our fault; else the state says that rights are missing. */

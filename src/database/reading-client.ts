@@ -32,7 +32,7 @@ export class ReadingClient extends pg.Client {
     this.#writeTogether()
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local')) return this.#begin(text)
-    if (text === 'rollback') return this.#rollback(text)
+    if (text === 'rollback') return this.#rollback()
     if (typeof text === 'string' && text.startsWith('set transaction ')) return this.#send(text)
     if (text === exportSnapshot) return this.#exportSnapshot(text)
     if (typeof text === 'string') return this.#sendStatement(text, values)
@@ -99,8 +99,8 @@ export class ReadingClient extends pg.Client {
   }
 
   /** Statements that were sent after the one that failed fail, too: before whoever comes next. */
-  async #rollback(text: string): Promise<{ command: string; rows: never[] }> {
-    await super.query(text).catch(() => undefined)
+  async #rollback(): Promise<{ command: string; rows: never[] }> {
+    await super.query('rollback').catch(() => undefined)
     return { command: 'ROLLBACK', rows: [] }
   }
 

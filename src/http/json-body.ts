@@ -14,8 +14,8 @@ const sliceBytes = 256 * 1024
 /**
  * Parses a JSON body without holding up other requests: a long array (the body, or a member of it) is parsed in slices.
  * Refuses, with `malformed-body`, what JSON.parse lets through and a database or a second reader would see differently:
- * invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32, more than 10,000 keys in an object. A number that a double
- * cannot hold as it was written becomes infinite, which no schema accepts.
+ * invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32; and more than 10,000 keys in
+ * an object. A number that a double cannot hold as it was written becomes infinite, which no schema accepts.
  */
 export async function parseJson(body: Buffer): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')

@@ -18,8 +18,8 @@ export interface Slice {
 
 /**
  * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, refuses depth
- * over 32 and more than 10,000 keys in an object, and cuts the first long array, that is the text itself or a member of it, at commas. Whether the text is
- * well-formed is for JSON.parse to say.
+ * over 32 and more than 10,000 keys in an object, and cuts the first long array, that is the text itself or a member of
+ * it, at commas. Whether the text is well-formed is for JSON.parse to say.
  */
 export class JsonScanner {
   /** Members of all objects outside the slices. */

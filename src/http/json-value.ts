@@ -18,7 +18,8 @@ export function parseText(text: string): unknown {
 
 /**
  * The value of a short JSON text, a line or a cell, by the rules of a body: throws `malformed-body` for NUL, lone
- * surrogates, `__proto__`, keys given twice, depth over 32 and more than 10,000 keys in an object; undefined for what is no JSON.
+ * surrogates, `__proto__`, keys given twice, depth over 32 and more than 10,000 keys in an object; undefined for what is no
+ * JSON.
  */
 export function parseShort(text: string): unknown {
   const value = parseText(text)

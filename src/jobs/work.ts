@@ -58,7 +58,7 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
 async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Promise<void> {
   const { account, priceListId } = turn.data
   await endPause(options.db, turn)
-  const job = await inAccount(options.db, account, (trx) => findJob(trx, turn))
+  const job = await inAccount(options.db, account, (trx) => findJobOfTurn(trx, turn))
   if (job !== undefined)
     await runJob(
       { db: options.db, account, job, number: turn.retryCount, signal: options.signal },
@@ -71,7 +71,7 @@ async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Prom
 /**
  * The job whose turn it is. The turn is looked at last: by a worker that was paused, the job of another turn may be found.
  */
-async function findJob(trx: Trx, turn: JobWithMetadata<Turn>): Promise<number | undefined> {
+async function findJobOfTurn(trx: Trx, turn: JobWithMetadata<Turn>): Promise<number | undefined> {
   const { account, priceListId } = turn.data
   const job = await findOldestJob(trx, account, priceListId)
   return (await isHeld(trx, turn)) ? job : undefined

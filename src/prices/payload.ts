@@ -23,20 +23,20 @@ export function readListName(body: { price_list_name?: string; name?: string }):
   return { name: price_list_name }
 }
 
-/** How a request names its list, by name, by id or by both. */
-export interface ListNames {
+/** The keys by which a request names its list: one of them, or both. */
+export interface ListKeys {
   price_list_name?: string
   price_list_id?: number
 }
 
 /** Where an error about one of the names points to. */
-export type PlaceOf = (name: keyof ListNames) => Pick<RequestError, 'pointer' | 'field'>
+export type PlaceOf = (name: keyof ListKeys) => Pick<RequestError, 'pointer' | 'field'>
 
 const placeInBody: PlaceOf = (name) => ({ pointer: `/${name}`, field: name })
 
 /** The list that is named, as `find` finds it. Neither name, or two that do not mean the same list: `invalid-request`. */
 export async function findNamedList(
-  { price_list_name: name, price_list_id: id }: ListNames,
+  { price_list_name: name, price_list_id: id }: ListKeys,
   find: (by: ListName) => Promise<PriceList>,
   placeOf = placeInBody,
 ): Promise<PriceList> {

@@ -13,7 +13,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { findNamedList, type ListNames, type PlaceOf } from './payload.ts'
+import { findNamedList, type ListKeys, type PlaceOf } from './payload.ts'
 
 /** What exports have beside the row and its prices. */
 export const exportedKeys = ['pk', 'extended_catalog_id', 'margin']
@@ -24,7 +24,7 @@ const placeInQuery: PlaceOf = (name) => ({ pointer: `#/query/${name}` })
 export async function findFeedList(
   trx: Trx,
   account: number,
-  query: ListNames = {},
+  query: ListKeys = {},
 ): Promise<PriceList> {
   const find = (by: ListName) => findPriceList(trx, account, by)
   const list = await findNamedList(query, find, placeInQuery)
@@ -39,7 +39,7 @@ export async function findFeedList(
 export async function findPublishedFeedList(
   trx: Trx,
   account: number,
-  query: ListNames,
+  query: ListKeys,
   job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -26,21 +26,20 @@ const breakConnections = (when: 'initially deferred' | 'initially immediate') =>
 
 const mend = () => query(service.url, 'drop trigger break_connection on sales')
 
-t.test('a write whose commit has no answer is said to be written or not', async (t) => {
-  for (const [name, send] of Object.entries(ways)) {
-    await breakConnections('initially deferred')
-    const answer = await send(await service.newAccount(t))
-    await mend()
+for (const [name, send] of Object.entries(ways)) {
+  const sendWhileBreaking = async (t: Test, when: Parameters<typeof breakConnections>[0]) => {
+    await breakConnections(when)
+    return send(await service.newAccount(t)).finally(mend)
+  }
+
+  t.test(`${name} whose commit has no answer is said to be written or not`, async (t) => {
+    const answer = await sendWhileBreaking(t, 'initially deferred')
     expectProblem(t, answer, 503, 'outcome-unknown', name)
     t.equal(answer.headers['retry-after'], '1')
-  }
-})
+  })
 
-t.test('one whose connection breaks before is said not to be', async (t) => {
-  for (const [name, send] of Object.entries(ways)) {
-    await breakConnections('initially immediate')
-    const answer = await send(await service.newAccount(t))
-    await mend()
+  t.test(`${name} whose connection breaks before is said not to be`, async (t) => {
+    const answer = await sendWhileBreaking(t, 'initially immediate')
     expectProblem(t, answer, 503, 'unavailable', name)
-  }
-})
+  })
+}
