@@ -2193,7 +2193,10 @@ export interface components {
         FeedListName: components["schemas"]["Text"];
         /** @description For a file, the id of the price list, instead of its name or beside it. */
         FeedListId: number;
-        /** @description How many results to skip. */
+        /**
+         * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+         *     go, a file (`Accept: text/csv`) has all of one moment.
+         */
         Offset: number;
         /** @description How many results to answer at most. */
         Limit: number;
@@ -2540,7 +2543,10 @@ export interface operations {
     listProducts: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -2661,7 +2667,10 @@ export interface operations {
     listPriceLists: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -2868,7 +2877,10 @@ export interface operations {
     listPriceListRows: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -3555,7 +3567,10 @@ export interface operations {
     listPromotions: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -3768,7 +3783,10 @@ export interface operations {
     listSales: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -4058,7 +4076,10 @@ export interface operations {
     listCompetitorPrices: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -4228,7 +4249,10 @@ export interface operations {
     listAgreements: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];
@@ -4440,7 +4464,10 @@ export interface operations {
     listJobs: {
         parameters: {
             query?: {
-                /** @description How many results to skip. */
+                /**
+                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
+                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer at most. */
                 limit?: components["parameters"]["Limit"];

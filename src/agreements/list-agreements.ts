@@ -1,8 +1,9 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import type { SelectQueryBuilder } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
+import { readPage } from '../database/read-page.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements in the order of their ids. */
@@ -11,16 +12,9 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
     const { offset, limit } = pageOf(query)
     const all = trx.selectFrom('agreements').where('account_id', '=', account)
     const agreements = filter(all, query ?? {})
-    const { count } = await agreements
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow()
-    const page = await agreements
-      .select(agreementColumns)
-      .orderBy('id')
-      .offset(offset)
-      .limit(limit)
-      .execute()
-    return { count, results: page.map(agreementOf) }
+    const page = agreements.select(agreementColumns).orderBy('id').offset(offset).limit(limit)
+    const { count, rows } = await readPage(trx, { all: agreements, page })
+    return { count, results: rows.map(agreementOf) }
   })
 
 /** All agreements that the filters leave, in the order of their ids. */

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
+import { readPage } from '../database/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns } from './columns.ts'
 
@@ -11,17 +12,17 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
     const { offset, limit } = pageOf(query)
     const wanted = wantedProducts(account, query)
     const columns = await findColumns(trx, account)
-    const { rows: counts } = await sql<{ count: number }>`
-      select count(*) from products where ${wanted}`.execute(trx)
-    const { rows } = await sql<StoredProduct>`
+    const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
       from (
         select * from products where ${wanted}
         order by id offset ${offset} limit ${limit}
       ) as page
       left join product_attributes using (account_id, code)
-      order by id`.execute(trx)
-    return { count: counts[0]?.count ?? 0, results: rows.map((row) => productOf(row, columns)) }
+      order by id`
+    const all = sql`select from products where ${wanted}`
+    const { count, rows } = await readPage(trx, { all, page })
+    return { count, results: rows.map((row) => productOf(row, columns)) }
   })
 
 interface Filters {

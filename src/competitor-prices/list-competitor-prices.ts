@@ -4,6 +4,7 @@ import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import type { Trx } from '../database/pool.ts'
+import { readPage } from '../database/read-page.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices in the order of their ids. */
@@ -17,10 +18,7 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const { code, competitor_name: name } = query ?? {}
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
     const entries = filtered(trx, account, { code, competitor_name: name })
-    const { count } = await entries
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow()
-    const page = await entries
+    const page = entries
       .select(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'])
       .select([
         sql<string>`encode(hash, 'hex')`.as('hash'),
@@ -29,8 +27,8 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
       .orderBy('id')
       .offset(offset)
       .limit(limit)
-      .execute()
-    return { count, results: page.map((entry) => entryOf(entry, columns)) }
+    const { count, rows } = await readPage(trx, { all: entries, page })
+    return { count, results: rows.map((entry) => entryOf(entry, columns)) }
   })
 
 /** All competitor prices that the filters leave, in the order of their ids; times to the microsecond. */

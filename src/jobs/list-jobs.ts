@@ -1,23 +1,23 @@
-import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
+import { readPage } from '../database/read-page.ts'
 import { jobSummary, listName, summaryColumns } from './job-info.ts'
 
 /** One page of jobs in the order they were accepted, or the newest first. */
 export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const status = query?.status
+    const { status, order } = query ?? {}
     const jobs = trx
       .selectFrom('jobs')
       .where('account_id', '=', account)
       .$if(status !== undefined, (all) => all.where('status', '=', status ?? ''))
-    const { count } = await jobs.select(sql<number>`count(*)`.as('count')).executeTakeFirstOrThrow()
-    const page = await jobs
+    const direction = order === 'newest' ? 'desc' : 'asc'
+    const page = jobs
       .select([...summaryColumns, listName(account).as('price_list_name')])
-      .orderBy('id', query?.order === 'newest' ? 'desc' : 'asc')
+      .orderBy('id', direction)
       .offset(offset)
       .limit(limit)
-      .execute()
-    return { count, results: page.map(jobSummary) }
+    const { count, rows } = await readPage(trx, { all: jobs, page, order: direction })
+    return { count, results: rows.map(jobSummary) }
   })

@@ -6,6 +6,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
+import { readPage } from '../database/read-page.ts'
 import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
@@ -25,21 +26,16 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const columns = await findColumns(trx, account)
     const isDraft = query?.version === 'draft'
     const isMember = isDraft ? sql<boolean>`r.removed_version is null` : isPublished
-    const rows = await findPage(trx, list, isMember, pricesOf(list, date), { offset, limit })
+    const shown = { isMember, prices: pricesOf(list, date) }
+    const { count, rows } = await findPage(trx, list, shown, { offset, limit })
     const show = isDraft ? () => ({}) : publishedFields(list, columns)
     return {
-      count: rows[0]?.count ?? 0,
-      results: await mapInTurns(
-        rows.filter(({ id }) => id !== null),
-        (row) => ({ ...keyFields(row, columns), ...show(row) }),
-      ),
+      count,
+      results: await mapInTurns(rows, (row) => ({ ...keyFields(row, columns), ...show(row) })),
     }
   })
 
 interface StoredRow {
-  /** Rows on all pages. */
-  count: number
-  /** null in the only row of an empty page. */
   id: number
   product_id: number
   code: string
@@ -49,29 +45,23 @@ interface StoredRow {
   costs: (number | null)[]
 }
 
-/** One statement, so that count and rows are of one publication. */
-async function findPage(
+/** Count and rows are of one publication. */
+function findPage(
   trx: Trx,
   list: PriceList,
-  isMember: RawBuilder<boolean>,
-  prices: RawBuilder<number[]>,
+  { isMember, prices }: { isMember: RawBuilder<boolean>; prices: RawBuilder<number[]> },
   { offset, limit }: { offset: number; limit: number },
-): Promise<StoredRow[]> {
+) {
   const members = sql`
     from price_lists l
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}`
   const isList = sql`l.account_id = ${list.account_id} and l.id = ${list.id}`
-  const { rows } = await sql<StoredRow>`
-    select counted.count, page.*
-    from (select count(*) ${members} where ${isList}) as counted
-    left join (
-      select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
-      ${members}
-      join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-      where ${isList} order by r.id offset ${offset} limit ${limit}
-    ) as page on true
-    order by page.id`.execute(trx)
-  return rows
+  const page = sql<StoredRow>`
+    select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
+    ${members}
+    join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    where ${isList} order by r.id offset ${offset} limit ${limit}`
+  return readPage(trx, { all: sql`select ${members} where ${isList}`, page })
 }
 
 /** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */

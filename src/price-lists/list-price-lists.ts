@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import type { Trx } from '../database/pool.ts'
+import { readPage } from '../database/read-page.ts'
 import { isPublished } from './publication.ts'
 import type { PriceList } from './queries.ts'
 import { priceListOf } from './read-price-list.ts'
@@ -16,14 +17,12 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
       .where('account_id', '=', account)
       .$if(query?.name !== undefined, (lists) => lists.where('name', '=', name))
       .$if(query?.search !== undefined, (lists) => lists.where(nameContains(search)))
-    const { count } = await lists
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow()
-    const page = await lists.selectAll().orderBy('id').offset(offset).limit(limit).execute()
-    const rowCounts = query?.include && (await countRows(trx, account, page))
+    const page = lists.selectAll().orderBy('id').offset(offset).limit(limit)
+    const { count, rows } = await readPage(trx, { all: lists, page })
+    const rowCounts = query?.include && (await countRows(trx, account, rows))
     return {
       count,
-      results: page.map((list) => ({
+      results: rows.map((list) => ({
         ...priceListOf(list),
         ...(rowCounts && { row_count: rowCounts.get(list.id) ?? 0 }),
       })),

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import type { Trx } from '../database/pool.ts'
+import { readPage } from '../database/read-page.ts'
 import { isValidOn } from './queries.ts'
 
 /** One page of promotions in the order of their ids. */
@@ -11,11 +11,9 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
     const { offset, limit } = pageOf(query)
     const { name, valid_on } = query ?? {}
     const promotions = filtered(trx, account, { name, valid_on })
-    const { count } = await promotions
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow()
-    const page = await promotions.select(fields).orderBy('id').offset(offset).limit(limit).execute()
-    return { count, results: page.map(withoutAbsent) as Schemas['Promotion'][] }
+    const page = promotions.select(fields).orderBy('id').offset(offset).limit(limit)
+    const { count, rows } = await readPage(trx, { all: promotions, page })
+    return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
   })
 
 /** All promotions that the filters leave, in the order of their ids. */

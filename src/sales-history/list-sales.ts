@@ -4,22 +4,20 @@ import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
+import { readPage } from '../database/read-page.ts'
 
 /** One page of sales in the order of their ids. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query ?? {})
-    const { count } = await sales
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow()
-    const page = await sales
+    const page = sales
       .select(selected)
       .orderBy(isByDate(query ?? {}) ? sql`id + 0` : sql`id`)
       .offset(offset)
       .limit(limit)
-      .execute()
-    return { count, results: page.map(saleOf) }
+    const { count, rows } = await readPage(trx, { all: sales, page })
+    return { count, results: rows.map(saleOf) }
   })
 
 /** All sales that the filters leave, in the order of their ids. */

@@ -1,0 +1,27 @@
+import { type Expression, sql } from 'kysely'
+import type { Trx } from './pool.ts'
+
+/** What a page is read from. */
+interface Pages<Row> {
+  /** The rows of all pages; they are counted. */
+  all: Expression<unknown>
+  /** Those of one page. */
+  page: Expression<Row>
+  /** By id; ascending when left out. */
+  order?: 'asc' | 'desc'
+}
+
+/** One page of rows and how many rows all pages have, in one statement: both are of one moment. */
+export async function readPage<Row extends { id: number }>(
+  trx: Trx,
+  { all, page, order = 'asc' }: Pages<Row>,
+): Promise<{ count: number; rows: Omit<Row, 'count'>[] }> {
+  const { rows } = await sql<Row & { count: number }>`
+    select counted.count, page.*
+    from (select count(*) from (${all}) as everything) as counted
+    left join (${page}) as page on true
+    order by page.id ${sql.raw(order)}`.execute(trx)
+  // A page that is empty is one row without an id.
+  const found = rows.filter(({ id }) => id !== null)
+  return { count: rows[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
+}

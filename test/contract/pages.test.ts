@@ -1,0 +1,24 @@
+import t from 'tap'
+import { readContract } from '../../src/http/contract.ts'
+import { startTestService } from '../helpers/service.ts'
+import { aList, aShop } from '../helpers/shop.ts'
+import { statementsOf } from '../helpers/statements.ts'
+
+const { paths } = readContract()
+const pages = Object.keys(paths).filter((path) => {
+  const parameters: { $ref?: string }[] = paths[path].get?.parameters ?? []
+  return parameters.some(({ $ref }) => $ref?.endsWith('/Offset'))
+})
+
+t.test('count and results of a page are of one moment: one statement reads both', async (t) => {
+  const service = await startTestService(t)
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  t.equal(pages.length, 8)
+  for (const path of pages) {
+    const statements = await statementsOf(() => shop.get(path.replace('{id}', String(id))))
+    const counting = statements.filter(({ text }) => text.includes('count(*)'))
+    t.equal(counting.length, 1, path)
+    t.match(counting[0]?.text, / limit \$\d/, path)
+  }
+})
