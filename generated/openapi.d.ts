@@ -224,11 +224,14 @@ export interface paths {
          * Look at the rows of a price list
          * @description The published rows carry their prices, dynamic attributes and margins, one price and one margin per price
          *     dimension; a list that is not published has none. The draft says which rows belong to the list and carries no
-         *     prices. For a calendar list `date` picks the day. A file (CSV or NDJSON) has a line for each price of the published
-         *     version, as `bulk_update_prices` takes them, in a calendar list for each day that has one unless `date` picks one;
-         *     of the draft a line for each row. A margin is `null` on division by zero, when a cost of the
+         *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero, when a cost of the
          *     formula is absent, when a step of the formula takes more than 1,000 digits, or when it is beyond what a JSON
          *     number can hold.
+         *
+         *     A file (CSV or NDJSON) has a line for each price of the published version, as `bulk_update_prices` takes them, in a
+         *     calendar list for each day that has one unless `date` picks one (a row without any has the price 0 on the first
+         *     day, so that no row is missing). With `lines=dynamic_attributes` it has a line for each dynamic attribute, as
+         *     `bulk_update_dynamic_attributes` takes them. Of the draft it has a line for each row.
          */
         get: operations["listPriceListRows"];
         put?: never;
@@ -2891,6 +2894,8 @@ export interface operations {
                  *     lists.
                  */
                 date?: string;
+                /** @description What a file of the published version has a line for; pages show both. */
+                lines?: "prices" | "dynamic_attributes";
             };
             header?: never;
             path: {

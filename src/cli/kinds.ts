@@ -12,14 +12,18 @@ export const feeds = {
 
 export type FeedKind = keyof typeof feeds
 
-/** What can be exported, and where it is read. */
+const ofAccount = { ofList: false, query: {} } as const
+const ofRows = { path: '/api/v1/price_list/{id}/rows', ofList: true } as const
+
+/** What can be exported: where it is read, and whether it belongs to one price list. */
 export const collections = {
-  products: '/api/v1/product_catalog/',
-  sales: '/api/v1/sales_history/',
-  'competitor-prices': '/api/v1/competitor_prices/',
-  agreements: '/api/v1/agreement/',
-  promotions: '/api/v1/promotions/',
-  prices: '/api/v1/price_list/{id}/rows',
+  products: { path: '/api/v1/product_catalog/', ...ofAccount },
+  sales: { path: '/api/v1/sales_history/', ...ofAccount },
+  'competitor-prices': { path: '/api/v1/competitor_prices/', ...ofAccount },
+  agreements: { path: '/api/v1/agreement/', ...ofAccount },
+  promotions: { path: '/api/v1/promotions/', ...ofAccount },
+  prices: { ...ofRows, query: {} },
+  'dynamic-attributes': { ...ofRows, query: { lines: 'dynamic_attributes' } },
 } as const
 
 export type CollectionKind = keyof typeof collections

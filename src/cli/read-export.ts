@@ -21,8 +21,8 @@ export async function openExport(
 ): Promise<{ total: number; chunks: AsyncIterable<Uint8Array> }> {
   const id = list === undefined ? undefined : await findList(client, list)
   // Every collection is read alike; the types of one stand for all.
-  const path = collections[kind] as typeof collections.prices
-  const params = { path: { id: id ?? 0 }, query: date === undefined ? {} : { date } }
+  const { path, query } = collections[kind] as typeof collections.prices
+  const params = { path: { id: id ?? 0 }, query: { ...query, ...(date !== undefined && { date }) } }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
   const { count } = (await client.GET(path, { params: counted })).data
   const headers = { accept: `${mediaTypes[format]}, application/problem+json;q=0.5` }

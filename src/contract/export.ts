@@ -7,6 +7,8 @@ import type { OperationId, OperationRequest } from './operation.ts'
 export interface OpenExport<Stored = unknown> {
   /** Keys in the order of the columns of a CSV file. */
   columns: readonly string[]
+  /** The column that holds any JSON value, if there is one. */
+  valueColumn?: string
   /** What is read, in a stable order. */
   query: RawBuilder<Stored> | Compilable<Stored>
   /** The rows of the file for what was read; absent values are left out. */

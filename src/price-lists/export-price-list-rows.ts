@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
-import type { Export } from '../contract/export.ts'
+import type { Export, OpenExport } from '../contract/export.ts'
 import { isInCalendar } from './calendar.ts'
 import { pricesOf, readDate } from './list-price-list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
@@ -9,8 +9,8 @@ import { isPublished } from './publication.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /**
- * The rows of a list in the order of their ids: a line for each price of the published version, as they are loaded by
- * bulk_update_prices, or for each row of the draft. Without a `date` a calendar list gives all days that have a price.
+ * The rows of a list in the order of their ids: a line for each price or dynamic attribute of the published version, as
+ * they are loaded, or for each row of the draft. Without a `date` a calendar list gives all days that have a price.
  */
 export const exportPriceListRows: Export<'listPriceListRows'> = async (
   trx,
@@ -24,6 +24,7 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
     const rows = selectRows(list, sql`r.removed_version is null`, sql`'{}'::numeric[]`)
     return { columns: key, query: rows, rowsOf: (row: Row) => [keyOf(row, columns)] }
   }
+  if (query?.lines === 'dynamic_attributes') return attributeLines(list, columns)
   const isWhole = list.is_calendar && query?.date === undefined
   const date = list.is_calendar ? ['date'] : []
   return {
@@ -48,6 +49,11 @@ interface Month extends Row {
   month: string | null
 }
 
+interface AttributeOfRow extends Row {
+  name: string
+  value: unknown
+}
+
 const fields = sql`r.id, r.product_id, r.code, r.extensions, p.costs`
 
 function selectRows(
@@ -70,16 +76,31 @@ function selectMonths(list: PriceList): RawBuilder<Month> {
     order by r.id, m.dimension, m.month`
 }
 
+function attributeLines(list: PriceList, columns: Columns): OpenExport<AttributeOfRow> {
+  const attributes = sql`cross join lateral jsonb_each(r.dynamic_attributes) a`
+  return {
+    columns: [...keyColumns(columns), 'dynamic_attribute_name', 'dynamic_attribute_value'],
+    valueColumn: 'dynamic_attribute_value',
+    query: sql`
+      select ${fields}, a.key as name, a.value ${membersOf(list, isPublished, attributes)}
+      order by r.id, a.key collate "C"`,
+    rowsOf: ({ name, value, ...row }) => {
+      const attribute = { dynamic_attribute_name: name, dynamic_attribute_value: value }
+      return [{ ...keyOf(row, columns), ...attribute }]
+    },
+  }
+}
+
 function membersOf(
   list: PriceList,
   isMember: RawBuilder<unknown>,
-  months: RawBuilder<unknown> = sql``,
+  joined: RawBuilder<unknown> = sql``,
 ): RawBuilder<unknown> {
   return sql`
     from price_lists l
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-    ${months}
+    ${joined}
     where l.account_id = ${list.account_id} and l.id = ${list.id}`
 }
 

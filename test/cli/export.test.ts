@@ -25,6 +25,10 @@ const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'Fra
 await aList(shop, { name: 'L' })
 await addProducts(shop, 'L', [uk])
 await setPrices(shop, 'L', [{ ...uk, price: 2.5 }])
+await shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+  price_list_name: 'L',
+  payload: [{ ...uk, dynamic_attribute_name: 'side', dynamic_attribute_value: '12' }],
+})
 await shop.post('/api/v1/sales_history/bulk_create_or_update', [
   { transaction_id: 'T1', code: 'A\n"B"', extension: '', quantity: '1', revenue: '2.50' },
 ])
@@ -55,10 +59,11 @@ t.test('every kind is written, in both formats, and can be loaded again', async 
       ['agreements', 1],
       ['promotions', 1],
       ['prices', 1],
+      ['dynamic-attributes', 1],
     ] as [string, number][]),
   ]
   for (const [kind, rows] of kinds) {
-    const list = kind === 'prices' ? ['--list', 'L'] : []
+    const list = ['prices', 'dynamic-attributes'].includes(kind) ? ['--list', 'L'] : []
     for (const format of ['csv', 'ndjson']) {
       const file = `${kind}.${format}`
       const { code, stdout, stderr } = await run('export', kind, ...list, '-o', file)
@@ -133,7 +138,8 @@ t.test('who has seen enough of standard output ends it; one that is full is told
 
 t.test('usage is 2, what is not there 1, a service away 3; no file is begun', async (t) => {
   const away = await nothingThere()
-  const kinds = 'products, sales, competitor-prices, agreements, promotions, prices'
+  const kinds =
+    'products, sales, competitor-prices, agreements, promotions, prices, dynamic-attributes'
   const cases: [string[], number, string][] = [
     [
       ['stock'],
@@ -141,6 +147,12 @@ t.test('usage is 2, what is not there 1, a service away 3; no file is begun', as
       `error: command-argument value 'stock' is invalid for argument 'kind'. Allowed choices are ${kinds}.`,
     ],
     [['prices', '-o', 'x.csv'], 2, 'Say with --list whose prices.'],
+    [['dynamic-attributes', '-o', 'x.csv'], 2, 'Say with --list whose dynamic-attributes.'],
+    [
+      ['dynamic-attributes', '--list', 'L', '--date', '2026-01-01'],
+      2,
+      '--date has no meaning for dynamic-attributes.',
+    ],
     [['sales', '--list', 'L', '-o', 'x.csv'], 2, '--list has no meaning for sales.'],
     [['sales', '--date', '2026-01-01'], 2, '--date has no meaning for sales.'],
     [['sales', '-o', 'none/x.csv'], 2, 'none/x.csv cannot be written (ENOENT).'],

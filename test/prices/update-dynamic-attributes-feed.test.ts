@@ -31,6 +31,44 @@ t.test(
   },
 )
 
+const values = [
+  ...[false, true, 0, -1.5, 1e-7, 123456789012345, '', ' ', 'left', 'a, "b"\n', ' left'],
+  ...['true', 'FALSE', 'null', 'true ', 'Nullable', 'NaN', 'Infinity', '12', '-1', '1e400', '+1'],
+  ...['{}', '[1,2]', '"', '""', '"a"', "'=x", '=1+1', '@x', '\t', 'é', 'Ω=', '١٢', '2026-01-01'],
+  ...[[], [null, 'a', [1]], {}, { a: { b: null, '=c': '=d' } }, 'x'.repeat(4094)],
+]
+
+for (const type of ['text/csv', 'application/x-ndjson']) {
+  t.test(
+    `dynamic attributes, exported as ${type} and loaded into another list, are the same`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['=A', 'B', 'C'], countries: ['UK'] })
+      const from = await aList(shop, { name: 'from' })
+      const to = await aList(shop, { name: 'list', is_calendar: true })
+      const keys = ['=A', 'B'].map((code) => ({ code, country: 'UK' }))
+      for (const name of ['from', 'list'])
+        await addProducts(shop, name, [...keys, { code: 'C', country: 'UK' }])
+      const attributes = values.map((dynamic_attribute_value, index) => ({
+        dynamic_attribute_name: ['=n', 'n,"', 'true', ' '][index] ?? `n${index}`,
+        dynamic_attribute_value,
+      }))
+      const payload = keys.flatMap((key) => attributes.map((one) => ({ ...key, ...one })))
+      const names = { price_list_name: 'from' }
+      await shop.post(path.replace(/\?.*/, ''), { ...names, payload })
+      const rows = `/api/v1/price_list/${from.id}/rows?lines=dynamic_attributes`
+      const file = await shop.send('GET', rows, undefined, { accept: type })
+      const { status, body } = await shop.send('POST', path, file.body, { 'content-type': type })
+      t.match({ status, body }, { status: 201, body: { rows: 2 * values.length, updated: 2 } })
+      const [expected, loaded] = [await rowsOf(shop, from), await rowsOf(shop, to)]
+      t.strictSame(Object.values(expected[0].dynamic_attributes).length, values.length)
+      t.strictSame(
+        loaded.map(({ dynamic_attributes }) => dynamic_attributes),
+        expected.map(({ dynamic_attributes }) => dynamic_attributes),
+      )
+    },
+  )
+}
+
 t.test('bad rows of a file are named, and nothing is set', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, {})

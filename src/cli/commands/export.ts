@@ -22,8 +22,8 @@ export function addExport(program: Program): void {
         'else what the end of the file says, else csv (on standard output with --json: ndjson)',
       ).choices([...(['csv', 'ndjson'] as const)]),
     )
-    .option('--list <name>', 'the price list whose prices')
-    .option('--date <day>', 'the day of a calendar list; its first day when left out')
+    .option('--list <name>', 'the price list of prices and dynamic-attributes')
+    .option('--date <day>', 'one day of the prices of a calendar list; all its days when left out')
     .addHelpText(
       'after',
       "\nExample:\n  pricewell export prices --list 'Retail 2026' -o prices.csv.gz",
@@ -56,9 +56,11 @@ function rejectMisuse(
   kind: CollectionKind,
   { list, date }: { list?: string | undefined; date?: string | undefined },
 ): void {
-  const given = list === undefined ? (date === undefined ? undefined : '--date') : '--list'
-  if (kind === 'prices' && list === undefined) throw new UsageFault('Say with --list whose prices.')
-  if (kind !== 'prices' && given) throw new UsageFault(`${given} has no meaning for ${kind}.`)
+  const { ofList } = collections[kind]
+  if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind}.`)
+  if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
+  if (kind !== 'prices' && date !== undefined)
+    throw new UsageFault(`--date has no meaning for ${kind}.`)
 }
 
 function formatOf({ output, json }: Shared & { output?: string | undefined }): 'csv' | 'ndjson' {

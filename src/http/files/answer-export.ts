@@ -66,11 +66,11 @@ function sendRows(
 
 async function* textOf(
   trx: Trx,
-  { columns, rowsOf }: OpenExport,
+  { columns, valueColumn, rowsOf }: OpenExport,
   mediaType: string,
   sent: (rows: number) => void,
 ): AsyncGenerator<string> {
-  const { header, line } = rowWriter(mediaType, columns)
+  const { header, line } = rowWriter(mediaType, columns, valueColumn)
   yield header
   for (;;) {
     const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)

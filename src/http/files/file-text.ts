@@ -6,13 +6,26 @@ export interface RowWriter {
   line: (row: object) => string
 }
 
-/** A writer of CSV with these columns, or of NDJSON. */
-export function rowWriter(mediaType: string, columns: readonly string[]): RowWriter {
+/** A writer of CSV with these columns, `valueColumn` of any JSON value, or of NDJSON. */
+export function rowWriter(
+  mediaType: string,
+  columns: readonly string[],
+  valueColumn?: string,
+): RowWriter {
   if (mediaType !== 'text/csv') return { header: '', line: (row) => `${JSON.stringify(row)}\n` }
+  const cell = (row: object, name: string) =>
+    (name === valueColumn ? valueCellOf : cellOf)(ownValue(row, name))
   return {
     header: csvLine(columns.map(escapeFormula)),
-    line: (row) => csvLine(columns.map((name) => cellOf(ownValue(row, name)))),
+    line: (row) => csvLine(columns.map((name) => cell(row, name))),
   }
+}
+
+/** A text stands as it is where it can be nothing else, as in `left`; `"12"`, `"true"` and `""` are written as JSON. */
+function valueCellOf(value: unknown): string {
+  const isPlain =
+    typeof value === 'string' && /^\p{L}/u.test(value) && !/^(true|false|null)\b/i.test(value)
+  return isPlain ? value : JSON.stringify(value)
 }
 
 /** A column may be called like what every object inherits, such as `toString`. */
