@@ -12,11 +12,12 @@ import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { protectiveHeaders } from './headers.ts'
+import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
 
 /** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = toProblem(error, request)
+  const problem = isOfGoneClient(error, reply) ? clientGone() : toProblem(error, request)
   const { status } = problemTypes[problem.type]
   request.problem = problem.type
   request.sqlState = sqlStateOf(problem)
@@ -30,6 +31,11 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     .send(
       JSON.stringify({ ...problemBody(problem, request.id), detail: detailOf(problem, request) }),
     )
+}
+
+/** A stream that is ended unread: Fastify takes it for a fault where no header of the answer was sent yet. */
+function isOfGoneClient(error: unknown, { raw }: FastifyReply): boolean {
+  return raw.destroyed && (error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
 /** A write that is refused for its rows is told what became of the others. */

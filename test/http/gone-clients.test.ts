@@ -4,11 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { requestBytes } from '../helpers/exchange.ts'
+import { captureLog } from '../helpers/log.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
-const service = await startTestService(t)
+const log = captureLog(t)
+const service = await startTestService(t, { LOG_LEVEL: 'error' })
 const products = Array.from({ length: 2100 }, (_, index) => ({ code: `P${index}` }))
 const shop = await aShopOf(t, service, {}, products)
 await aList(shop, { name: 'L' })
@@ -25,6 +27,7 @@ const { port } = service.app.server.address() as net.AddressInfo
 const salesPath = '/api/v1/sales_history/'
 const pricesPath = '/api/v1/prices/get_prices/'
 const prices = { price_list_name: 'L', payload: [{}] }
+const [job] = (await shop.get('/api/v1/jobs/')).body.results
 
 const answers = {
   'an export': { request: requestOf('GET', salesPath, 'text/csv'), table: 'sales' },
@@ -32,6 +35,10 @@ const answers = {
   'a large read as a file': {
     request: requestOf('POST', pricesPath, 'text/csv'),
     table: 'price_list_rows',
+  },
+  'the events of a job': {
+    request: requestOf('GET', `/api/v1/jobs/${job.id}/events/`, '*/*'),
+    table: 'jobs',
   },
 }
 
@@ -77,6 +84,7 @@ for (const [name, { request, table }] of Object.entries(answers)) {
     await owner.query('commit')
     await until(isFree)
     t.pass('its session is free')
+    t.strictSame(log.lines(), [], 'and that is no fault of the service')
     t.equal((await shop.post(pricesPath, prices)).body.length, products.length)
   })
 }
