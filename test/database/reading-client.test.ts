@@ -138,3 +138,22 @@ t.test('what a read had sent when it failed is answered before the next one begi
     await db.destroy()
   }
 })
+
+t.test('a session keeps the statements prepared that are asked often, and no others', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+  const { id } = await service.newAccount(t)
+  const ask = (column: string, times: number) =>
+    inAccount(db, id, async (trx) => {
+      for (let time = 0; time < times; time++)
+        await sql`select ${1}::integer as ${sql.ref(column)}`.execute(trx)
+    })
+  for (let rare = 0; rare < 150; rare++) await ask(`rare${rare}`, 2)
+  for (let frequent = 0; frequent < 120; frequent++) await ask(`frequent${frequent}`, 12)
+  const { rows } = await inAccount(db, id, (trx) =>
+    sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(trx),
+  )
+  const prepared = rows.map(({ statement }) => statement)
+  t.ok(prepared.length <= 100, String(prepared.length))
+  t.notMatch(prepared.join(), /rare/)
+  t.match(prepared.join(), /frequent50/)
+})
