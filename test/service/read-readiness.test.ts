@@ -9,6 +9,14 @@ t.test('a service with its database is ready, without a token', async (t) => {
   t.strictSame([status, body], [200, { status: 'ok' }])
 })
 
+t.test('a probe is answered whatever it accepts', async (t) => {
+  const service = await startTestService(t)
+  for (const path of ['/health/ready', '/health/live']) {
+    const request = { method: 'GET', path, headers: { accept: 'text/html' } }
+    t.equal((await send(t, service, request)).status, 200, path)
+  }
+})
+
 t.test('while the database refuses it the service is alive, not ready, and recovers', async (t) => {
   const service = await startTestService(t)
   const { allow } = connectionsOf(t, service)
