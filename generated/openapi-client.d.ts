@@ -4133,10 +4133,10 @@ export interface operations {
                     "application/json": components["schemas"]["CompetitorPricePage"];
                     /**
                      * @example id,hash,code,country,competitor_name,departure_date,competitor_price,latest_update
-                     *     1,179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000000Z
+                     *     1,179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000Z
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"id":1,"hash":"179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000000Z"} */
+                    /** @example {"id":1,"hash":"179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000Z"} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };

@@ -15,56 +15,42 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
 }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const { code, competitor_name: name } = query ?? {}
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
-    const entries = filtered(trx, account, { code, competitor_name: name })
-    const page = entries
-      .select(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'])
-      .select([
-        sql<string>`encode(hash, 'hex')`.as('hash'),
-        sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
-      ])
-      .orderBy('id')
-      .offset(offset)
-      .limit(limit)
+    const entries = filtered(trx, account, query)
+    const page = entries.select(selected).orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPage(trx, { all: entries, page })
     return { count, results: rows.map((entry) => entryOf(entry, columns)) }
   })
 
-/** All competitor prices that the filters leave, in the order of their ids; times to the microsecond. */
+/** All competitor prices that the filters leave, in the order of their ids. */
 export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
   trx,
   { account, query },
 ) => {
   const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
-  const names = columns.map(({ name }) => name)
-  const utc = sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
   return {
     columns: [
-      ...['id', 'hash', ...names, 'competitor_name', 'departure_date', 'competitor_price'],
-      'latest_update',
+      ...['id', 'hash', ...columns.map(({ name }) => name), 'competitor_name', 'departure_date'],
+      ...['competitor_price', 'latest_update'],
     ],
-    query: filtered(trx, account, query ?? {})
-      .select(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'])
-      .select([sql<string>`encode(hash, 'hex')`.as('hash'), utc.as('latest_update')])
-      .orderBy('id'),
-    rowsOf: ({ id, hash, dimensions, ...entry }: ExportedEntry) => {
-      const byName = names.map((name, index) => [name, dimensions[index]])
-      return [withoutAbsent({ ...{ id, hash }, ...Object.fromEntries(byName), ...entry })]
-    },
+    query: filtered(trx, account, query).select(selected).orderBy('id'),
+    rowsOf: (entry: StoredEntry) => [entryOf(entry, columns)],
   }
 }
 
-type ExportedEntry = Omit<StoredEntry, 'latest_update'> & { latest_update: string }
+/** What every read of competitor prices selects. */
+const selected = [
+  ...(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'] as const),
+  sql<string>`encode(hash, 'hex')`.as('hash'),
+  sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
+]
 
-function filtered(
-  trx: Trx,
-  account: number,
-  {
-    code,
-    competitor_name: name,
-  }: { code?: string | undefined; competitor_name?: string | undefined },
-) {
+interface Filters {
+  code?: string
+  competitor_name?: string
+}
+
+function filtered(trx: Trx, account: number, { code, competitor_name: name }: Filters) {
   return trx
     .selectFrom('competitor_prices')
     .where('account_id', '=', account)

@@ -103,6 +103,22 @@ for (const [name, { load, read, rows }] of Object.entries(resources)) {
   }
 }
 
+t.test('each line of a file has the same text as the row of a page', async (t) => {
+  const account = await anAccount(t)
+  for (const [name, { load, read, rows }] of Object.entries(resources)) {
+    await account.post(load, rows)
+    const file = await account.send('GET', read, undefined, { accept: 'application/x-ndjson' })
+    const { results } = (await account.get(`${read}?limit=1000`)).body
+    t.not(results.length, 0, name)
+    const lines: string[] = file.body.trimEnd().split('\n')
+    t.strictSame(
+      lines.map((line) => JSON.parse(line)),
+      results,
+      name,
+    )
+  }
+})
+
 t.test('no cell of an exported CSV file is a formula', async (t) => {
   const account = await anAccount(t)
   for (const { load, read, rows } of Object.values(resources)) {
