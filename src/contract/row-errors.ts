@@ -50,11 +50,6 @@ export class RowErrors {
     return this.#byRow.has(row)
   }
 
-  /** Whether no row has an error so far. */
-  isEmpty(): boolean {
-    return this.#count === 0
-  }
-
   /** The rows without an error so far, with their index in the payload. */
   sound<T>(rows: readonly T[]): { row: T; position: number }[] {
     const indexed = rows.map((row, position) => ({ row, position }))

@@ -27,7 +27,7 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
       const byRow = await groupByRow(list, keyed, errors)
       // At once, when nothing is wrong so far: were a row missing, the transaction would be undone.
-      const isWritten = errors.isEmpty() && !list.is_calendar
+      const isWritten = errors.count === 0 && !list.is_calendar
       const rowIds = await (isWritten
         ? setPrices(trx, list, byRow)
         : findPublishedRows(trx, list, rowsOf(byRow)))

@@ -7,10 +7,6 @@ export class FeedErrors {
   readonly #listed: RequestError[] = []
   #count = 0
 
-  get isEmpty(): boolean {
-    return this.#count === 0
-  }
-
   /** Adds errors in the order of their rows. */
   add(errors: readonly RequestError[]): void {
     this.#count += errors.length
@@ -26,7 +22,7 @@ export class FeedErrors {
 
   /** Throws `invalid-request` if there are any. */
   reject(): void {
-    if (!this.isEmpty) throw invalidRequest(this.#listed, this.#count)
+    if (this.#count > 0) throw invalidRequest(this.#listed, this.#count)
   }
 }
 

@@ -48,7 +48,7 @@ export class RejectedRows {
   }
 
   /** Notes the header record. */
-  async begin(header: readonly string[]): Promise<void> {
+  begin(header: readonly string[]): void {
     this.#header = header
   }
 

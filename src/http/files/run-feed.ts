@@ -69,7 +69,7 @@ async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: O
   const shape = { schema, columns: feed.columns, ignored }
   const blocks = textBlocks(bytes)
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
-  await rejected?.begin(file.header)
+  rejected?.begin(file.header)
   return file
 }
 

@@ -53,7 +53,7 @@ function endOfLines(bytes: Buffer): number {
 }
 
 function rejectUnreadable(bytes: Buffer, line: number): void {
-  if (isUtf8(bytes) && !bytes.includes(0)) return
+  if (isReadable(bytes)) return
   if (line === 1 && isUtf16(bytes))
     throw malformedFile('The file is UTF-16: save it as UTF-8. Nothing was written.', 1)
   const lines = bytes.toString('latin1').split(lineEnd)
