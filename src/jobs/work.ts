@@ -7,7 +7,8 @@ import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
 import { findOldestJob } from './turn.ts'
 
-interface ListTurn {
+/** A list whose turn it is, and the signal to stop. */
+export interface ListTurn {
   db: Database
   account: number
   priceListId: number

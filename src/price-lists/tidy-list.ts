@@ -1,17 +1,9 @@
 import { inAccount } from '../database/in-account.ts'
-import type { Database } from '../database/pool.ts'
+import type { ListTurn } from '../jobs/work.ts'
 import { chunkRows, deleteRemovedRows } from './publication.ts'
 
-/** A list whose turn it is, and the signal to stop. */
-export interface TidyTurn {
-  db: Database
-  account: number
-  priceListId: number
-  signal: AbortSignal
-}
-
 /** Deletes the rows of a list that no reader sees since its last publication, in chunks. */
-export async function tidyList({ db, account, priceListId, signal }: TidyTurn): Promise<void> {
+export async function tidyList({ db, account, priceListId, signal }: ListTurn): Promise<void> {
   let deleted = chunkRows
   while (deleted === chunkRows && !signal.aborted) {
     deleted = await inAccount(db, account, async (trx) => {
