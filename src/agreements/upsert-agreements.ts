@@ -4,7 +4,7 @@ import type { Feed } from '../contract/feed.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
+import { upsertStaged } from '../database/stage.ts'
 import { agreementKey } from './agreement-key.ts'
 
 /** An agreement of the payload with the hash of its key, which is computed once. */
@@ -22,20 +22,18 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
   const agreements = unique.map(({ row }) => row)
   errors.reject()
   return inAccount(async (trx) => {
-    await upsertAgreementRows(trx, account, await inputRows(trx, agreementColumns, agreements))
+    const input = await inputRows(trx, agreementColumns, agreements)
+    await sql`with upserted as (${upsertFrom(account, input)}) select`.execute(trx)
     return {}
   })
 }
 
 /** Agreements from a file. */
-export const feedAgreements: Feed<'upsertAgreements'> = async (trx, { account }) => ({
+export const feedAgreements: Feed<'upsertAgreements'> = async (_trx, { account }) => ({
   ...{ columns: [], ignored: ['id'], input: agreementColumns, key: ['key'] },
   read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
     errors.sound(rows).map(withKey),
-  write: async ({ input, count }) => {
-    const created = await upsertAgreementRows(trx, account, input)
-    return { created, updated: (await count()) - created }
-  },
+  write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
 })
 
 function withKey({
@@ -45,26 +43,15 @@ function withKey({
   return { row: { ...row, key: agreementKey(row) }, position }
 }
 
-/**
- * Upserts rows that are sorted by key, in one statement; answers how many are new. Unchanged rows are not written and
- * keep their version.
- */
-async function upsertAgreementRows(
-  trx: Trx,
-  account: number,
-  input: RawBuilder<unknown>,
-): Promise<number> {
-  const { rows } = await sql<{ created: number }>`
-    with upserted as (
-      insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
-      select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line, prices
-      from ${input}
-      on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
-      where present.prices is distinct from excluded.prices
-      returning xmax = 0 as created
-    )
-    select count(*) filter (where created) as created from upserted`.execute(trx)
-  return rows[0]?.created ?? 0
+/** Rows are sorted by key. Unchanged ones are not written and keep their version. */
+function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
+    select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line, prices
+    from ${input}
+    on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
+    where present.prices is distinct from excluded.prices
+    returning xmax = 0 as created`
 }
 
 const agreementColumns: InputColumn<KeyedAgreement>[] = [

@@ -8,7 +8,7 @@ import { unavailable } from '../contract/problem.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import type { StagedRows } from '../database/stage.ts'
+import { type StagedRows, upsertStaged } from '../database/stage.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import { attributesByCode, findDifferingAttributes, productColumns } from './product-feed.ts'
@@ -50,15 +50,13 @@ export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => 
 async function writeProducts(
   account: number,
   { attributes }: Columns,
-  { trx, input, count }: StagedRows,
+  staged: StagedRows,
 ): Promise<FeedCounts> {
+  const { trx, input } = staged
   if (attributes.length > 0) await mergeAttributes(trx, account, attributesByCode)
-  const { rows } = await sql<{ created: number }>`
-    with upserted as (${upsertFrom(account, input)})
-    select count(*) filter (where created) as created from upserted`.execute(trx)
-  const [total, created] = [await count(), rows[0]?.created ?? 0]
-  await analyzeProducts(trx, account, total)
-  return { created, updated: total - created }
+  const counts = await upsertStaged(staged, upsertFrom(account, input))
+  await analyzeProducts(trx, account, counts.created + counts.updated)
+  return counts
 }
 
 /** Merges the attributes that are given into those of their codes. */

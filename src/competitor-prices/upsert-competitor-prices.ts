@@ -7,6 +7,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
+import { upsertStaged } from '../database/stage.ts'
 import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 
@@ -56,13 +57,9 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, 
     ...{ columns: types, ignored: ['id', 'hash'], input: inputColumns(schema), key: ['hash'] },
     read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
       readEntryRows(rows, schema, errors),
-    write: async ({ input, count }) => {
+    write: async (staged) => {
       await rejectOtherSchema(trx, account, schema)
-      const { rows } = await sql<{ created: number }>`
-        with upserted as (${upsertFrom(account, schema, input)})
-        select count(*) filter (where created) as created from upserted`.execute(trx)
-      const created = rows[0]?.created ?? 0
-      return { created, updated: (await count()) - created }
+      return upsertStaged(staged, upsertFrom(account, schema, staged.input))
     },
   }
 }

@@ -77,6 +77,18 @@ export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
   return { trx, input, count: () => countStaged(trx) }
 }
 
+/** Runs an upsert of staged rows, which returns `created` for each that it writes; the others existed. */
+export async function upsertStaged(
+  { trx, count }: StagedRows,
+  upsert: RawBuilder<unknown>,
+): Promise<{ created: number; updated: number }> {
+  const { rows } = await sql<{ created: number }>`
+    with upserted as (${upsert})
+    select count(*) filter (where created) as created from upserted`.execute(trx)
+  const created = rows[0]?.created ?? 0
+  return { created, updated: (await count()) - created }
+}
+
 async function countStaged(trx: Trx): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from pg_temp.feed`.execute(
     trx,

@@ -10,6 +10,7 @@ import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/st
 import { arrayLiteral } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
+import { upsertStaged } from '../database/stage.ts'
 import { findPriceListNames } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
@@ -57,13 +58,7 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
       return errors.sound(rows)
     },
     findFaults: () => findUnknownLists(trx, account),
-    write: async ({ input, count }) => {
-      const { rows } = await sql<{ created: number }>`
-        with upserted as (${upsertFrom(account, input)})
-        select count(*) filter (where created) as created from upserted`.execute(trx)
-      const created = rows[0]?.created ?? 0
-      return { created, updated: (await count()) - created }
-    },
+    write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
   }
 }
 

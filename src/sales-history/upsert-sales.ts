@@ -6,6 +6,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
+import { upsertStaged } from '../database/stage.ts'
 
 type Sale = Positioned<Schemas['SaleInput']>
 
@@ -21,13 +22,7 @@ export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
   ...{ columns: [], ignored: ['id'], input: saleColumns, key: ['transaction_id'] },
   read: async (rows: readonly Schemas['SaleInput'][], errors) =>
     errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
-  write: async ({ trx, input, count }) => {
-    const { rows } = await sql<{ created: number }>`
-      with upserted as (${upsertFrom(account, input)})
-      select count(*) filter (where created) as created from upserted`.execute(trx)
-    const created = rows[0]?.created ?? 0
-    return { created, updated: (await count()) - created }
-  },
+  write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
 })
 
 /** Upserts rows that are sorted by key, in one statement. */
