@@ -16,7 +16,7 @@ import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/q
 import { positionedKeyColumns } from './key-input.ts'
 import { readListName } from './payload.ts'
 
-/** Up to this many products are added at once; more become a background job. */
+/** Up to this many products are handled at once; more become a background job. */
 export const atOnceMax = 100
 
 export const fixedKeys = new Set(['code', 'extensions'])
@@ -52,7 +52,8 @@ async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promis
   return rowIds.slice(1, -1).split(',').map(Number)
 }
 
-type Fault = 'unknown_product' | 'inactive_product' | 'filtered_out'
+/** What is wrong with a product that cannot be added. */
+export type ProductFault = 'unknown_product' | 'inactive_product' | 'filtered_out'
 
 interface Named {
   columns: Columns
@@ -67,8 +68,7 @@ async function findAllowedProducts(
   list: PriceList,
   { columns, rows, errors }: Named,
 ): Promise<Set<number>> {
-  const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
-  const find = (next: () => Promise<Trx>) => findInSlices(next, list, isWanted, rows)
+  const find = (next: () => Promise<Trx>) => findInSlices(next, list, faultOf(list, columns), rows)
   const isOne = rows.length <= rowsAtOnce
   const slices = await (isOne ? find(async () => trx) : onTwoConnections(trx, openBeside, find))
   const ids = new Set<number>()
@@ -86,14 +86,14 @@ const rowsAtOnce = 10_000
 async function findInSlices(
   next: () => Promise<Trx>,
   list: PriceList,
-  isWanted: RawBuilder<unknown>,
+  fault: RawBuilder<unknown>,
   rows: KeyedRow<unknown>[],
 ): Promise<Found[]> {
   const slices: Promise<Found>[] = []
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
     const trx = await next()
     const input = await inputRows(trx, positionedKeyColumns, rows.slice(from, from + rowsAtOnce))
-    const slice = findProducts(trx, list, isWanted, input)
+    const slice = findProducts(trx, list, fault, input)
     // Its failure is seen when all slices are waited for.
     slice.catch(() => undefined)
     slices.push(slice)
@@ -104,22 +104,18 @@ async function findInSlices(
 interface Found {
   /** Ids of those without a fault, in the order of the input, as the text of a Postgres array. */
   products: string | null
-  faults: [position: number, Fault][]
+  faults: [position: number, ProductFault][]
 }
 
 async function findProducts(
   trx: Trx,
   list: PriceList,
-  isWanted: RawBuilder<unknown>,
+  fault: RawBuilder<unknown>,
   input: RawBuilder<unknown>,
 ): Promise<Found> {
   const { rows } = await sql<Found>`
     with candidates as materialized (
-      select input.position, p.id, case
-          when p.id is null then 'unknown_product'
-          when not coalesce(p.active, true) then 'inactive_product'
-          when (${isWanted}) is not true then 'filtered_out'
-        end as fault
+      select input.position, p.id, ${fault} as fault
       from ${input}
       left join products p on p.account_id = ${list.account_id} and p.code = input.code
         and p.extension_key = input.extension_key
@@ -132,8 +128,18 @@ async function findProducts(
   return rows[0] as Found
 }
 
-/** What is wrong with a product that cannot be added. */
-export const faultMessages: Record<Fault, string> = {
+/** SQL of what is wrong with a product `p`, with its attributes `a`, for the list; null: it can be added. */
+export function faultOf(list: PriceList, columns: Columns): RawBuilder<ProductFault | null> {
+  const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
+  return sql`case
+      when p.id is null then 'unknown_product'
+      when not coalesce(p.active, true) then 'inactive_product'
+      when (${isWanted}) is not true then 'filtered_out'
+    end`
+}
+
+/** The faults in words. */
+export const faultMessages: Record<ProductFault, string> = {
   unknown_product: 'this code with these extensions is not in the catalog',
   inactive_product: 'this product is not active',
   filtered_out: "the list's product_filters exclude this product",

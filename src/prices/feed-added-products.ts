@@ -1,23 +1,17 @@
 import { sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { type Columns, findColumns } from '../catalog/columns.ts'
-import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Feed, FeedCounts } from '../contract/feed.ts'
 import type { Answer, Schemas } from '../contract/operation.ts'
-import {
-  type StagedFault,
-  type StagedFaults,
-  stagedFaults,
-  stagedFaultsMax,
-} from '../contract/staged-faults.ts'
+import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBefore } from '../jobs/turn.ts'
 import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
-import { atOnceMax, faultMessages, fixedKeys } from './add-products.ts'
+import { atOnceMax, faultMessages, faultOf, fixedKeys, type ProductFault } from './add-products.ts'
 import { keyColumns } from './key-input.ts'
 import { extensionColumns, findFeedList } from './staged-rows.ts'
 
@@ -54,18 +48,24 @@ async function findUnaddable(
   columns: Columns,
 ): Promise<StagedFaults> {
   const list = await lockPriceList(trx, account_id, { id })
-  const filters = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
-  const { rows } = await sql<Candidate & { position: number; line: number; total: number }>`
+  const { rows } = await sql<Unaddable>`
     select *, count(*) over () as total from (
-      select f.position, f.line, p.id, coalesce(p.active, true) as active, ${filters} is true as allowed
+      select f.position, f.line, ${faultOf(list, columns)} as fault
       from pg_temp.feed f
       left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
       left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
     ) as candidates
-    where id is null or not active or not allowed order by position limit ${stagedFaultsMax}`.execute(
-    trx,
-  )
-  return stagedFaults(rows, (candidate) => ({ field: 'code', ...faultOf(candidate) }))
+    where fault is not null order by position limit ${stagedFaultsMax}`.execute(trx)
+  return stagedFaults(rows, ({ fault }) => {
+    return { field: 'code', code: fault, message: faultMessages[fault] }
+  })
+}
+
+interface Unaddable {
+  position: number
+  line: number
+  fault: ProductFault
+  total: number
 }
 
 async function addStaged(
@@ -100,16 +100,4 @@ async function addStaged(
     await publish(trx, list)
   }
   return { created, updated: total - created }
-}
-
-interface Candidate {
-  id: number | null
-  active: boolean
-  allowed: boolean
-}
-
-function faultOf({ id, active }: Candidate): Pick<StagedFault, 'code' | 'message'> {
-  if (id === null) return { code: 'unknown_product', message: faultMessages.unknown_product }
-  if (!active) return { code: 'inactive_product', message: faultMessages.inactive_product }
-  return { code: 'filtered_out', message: faultMessages.filtered_out }
 }

@@ -13,9 +13,7 @@ import {
 } from '../price-lists/catalog-difference.ts'
 import { deleteRemovedRows, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-
-/** Up to this many products are handled at once; more become a background job. */
-const atOnceMax = 100
+import { atOnceMax } from './add-products.ts'
 
 /** Makes a list what the catalog and its filters say, and publishes it. Answers the ids of the rows, or the job. */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (
