@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Feed } from '../contract/feed.ts'
@@ -27,6 +27,7 @@ import {
   findPublishedFeedList,
   joinPublished,
 } from './staged-rows.ts'
+import { mergeAttributes } from './update-dynamic-attributes.ts'
 
 /** Dynamic attributes from a file, of the list that the query names. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
@@ -46,7 +47,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
     },
     findFaults: async () =>
       bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list)),
-    write: async () => ({ created: 0, updated: await mergeAttributes(trx, list) }),
+    write: async () => ({ created: 0, updated: await mergeAttributes(trx, list, byRow(list)) }),
   }
 }
 
@@ -72,17 +73,10 @@ async function findNamesTooMany(trx: Trx, list: PriceList): Promise<StagedFaults
   return stagedFaults(rows, () => ({ field: 'dynamic_attribute_name', code: 'length', message }))
 }
 
-/** Sets the attributes; those of a row that are not named stay. Answers how many rows have new ones. */
-async function mergeAttributes(trx: Trx, list: PriceList): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update price_list_rows r
-    set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
-    from (
-      select r.id, jsonb_object_agg(f.name, f.value) as attributes
-      from pg_temp.feed f ${joinPublished(list)} group by r.id
-    ) as input
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
-    trx,
-  )
-  return Number(numAffectedRows)
+/** The staged attributes of each row. */
+function byRow(list: PriceList): RawBuilder<unknown> {
+  return sql`(
+    select r.id, jsonb_object_agg(f.name, f.value) as attributes
+    from pg_temp.feed f ${joinPublished(list)} group by r.id
+  ) as input`
 }

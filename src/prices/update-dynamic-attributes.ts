@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
@@ -50,7 +50,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       const byRow = await groupByRowId(attributes, rowIds)
       await rejectTooManyNames(trx, list, byRow, errors)
       errors.reject()
-      await mergeAttributes(trx, list, byRow)
+      await mergeAttributes(trx, list, await inputRows(trx, mergedColumns, [...byRow]))
       return [...byRow.keys()]
     }),
   )
@@ -86,14 +86,18 @@ const mergedColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[
   },
 ]
 
-/** Sets the attributes; those of a row that are not named stay. */
-async function mergeAttributes(trx: Trx, list: PriceList, byRow: AttributesByRow): Promise<void> {
-  const input = await inputRows(trx, mergedColumns, [...byRow])
-  await sql`
+/** Sets the attributes of `input` (id, attributes); those of a row that are not named stay. Answers how many rows changed. */
+export async function mergeAttributes(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+): Promise<number> {
+  const { numAffectedRows } = await sql`
     update price_list_rows r
     set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
     from ${input}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,
   )
+  return Number(numAffectedRows)
 }
