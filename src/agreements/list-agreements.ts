@@ -11,7 +11,7 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const all = trx.selectFrom('agreements').where('account_id', '=', account)
-    const agreements = filter(all, query ?? {})
+    const agreements = filter(all, query)
     const page = agreements.select(agreementColumns).orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPage(trx, { all: agreements, page })
     return { count, results: rows.map(agreementOf) }
@@ -20,7 +20,7 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
 /** All agreements that the filters leave, in the order of their ids. */
 export const exportAgreements: Export<'listAgreements'> = async (trx, { account, query }) => ({
   columns: ['id', 'name', 'client_code', 'price_list_code', 'price_line', 'prices'],
-  query: filter(trx.selectFrom('agreements').where('account_id', '=', account), query ?? {})
+  query: filter(trx.selectFrom('agreements').where('account_id', '=', account), query)
     .select(agreementColumns)
     .orderBy('id'),
   rowsOf: (agreement: StoredAgreement) => [agreementOf(agreement)],

@@ -30,8 +30,8 @@ interface Filters {
   code_prefix?: string
 }
 
-function wantedProducts(account: number, filters: Filters | undefined): RawBuilder<boolean> {
-  const { code = null, code_prefix: prefix = null } = filters ?? {}
+function wantedProducts(account: number, filters: Filters): RawBuilder<boolean> {
+  const { code = null, code_prefix: prefix = null } = filters
   return sql`account_id = ${account} and (${code}::text is null or code = ${code})
     and (${prefix}::text is null or code ^@ ${prefix})`
 }

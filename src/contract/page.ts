@@ -5,8 +5,8 @@ export interface PageQuery {
 }
 
 /** Offset and limit with the contract's defaults. */
-export function pageOf(query: PageQuery | undefined): { offset: number; limit: number } {
-  return { offset: query?.offset ?? 0, limit: query?.limit ?? 25 }
+export function pageOf({ offset = 0, limit = 25 }: PageQuery): Required<PageQuery> {
+  return { offset, limit }
 }
 
 /** The object without the keys that have no value: an absent value is a left-out key on the wire. */

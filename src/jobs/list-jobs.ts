@@ -7,7 +7,7 @@ import { jobSummary, listName, summaryColumns } from './job-info.ts'
 export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const { status, order } = query ?? {}
+    const { status, order } = query
     const jobs = trx
       .selectFrom('jobs')
       .where('account_id', '=', account)

@@ -17,15 +17,15 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
   { account, params, query },
 ) => {
   const list = await findPriceList(trx, account, { id: params.id })
-  const day = readDate(list, query?.date)
+  const day = readDate(list, query.date)
   const columns = await findColumns(trx, account)
   const key = keyColumns(columns)
-  if (query?.version === 'draft') {
+  if (query.version === 'draft') {
     const rows = selectRows(list, sql`r.removed_version is null`, sql`'{}'::numeric[]`)
     return { columns: key, query: rows, rowsOf: (row: Row) => [keyOf(row, columns)] }
   }
-  if (query?.lines === 'dynamic_attributes') return attributeLines(list, columns)
-  const isWhole = list.is_calendar && query?.date === undefined
+  if (query.lines === 'dynamic_attributes') return attributeLines(list, columns)
+  const isWhole = list.is_calendar && query.date === undefined
   const date = list.is_calendar ? ['date'] : []
   return {
     columns: [...key, 'price_dimension', ...date, 'price', 'margin'],

@@ -22,9 +22,9 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const list = await findPriceList(trx, account, { id: params.id })
-    const date = readDate(list, query?.date)
+    const date = readDate(list, query.date)
     const columns = await findColumns(trx, account)
-    const isDraft = query?.version === 'draft'
+    const isDraft = query.version === 'draft'
     const isMember = isDraft ? sql<boolean>`r.removed_version is null` : isPublished
     const shown = { isMember, prices: pricesOf(list, date) }
     const { count, rows } = await findPage(trx, list, shown, { offset, limit })

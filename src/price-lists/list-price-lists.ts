@@ -11,15 +11,15 @@ import { priceListOf } from './read-price-list.ts'
 export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const { name = '', search = '' } = query ?? {}
+    const { name, search, include } = query
     const lists = trx
       .selectFrom('price_lists')
       .where('account_id', '=', account)
-      .$if(query?.name !== undefined, (lists) => lists.where('name', '=', name))
-      .$if(query?.search !== undefined, (lists) => lists.where(nameContains(search)))
+      .$if(name !== undefined, (lists) => lists.where('name', '=', name ?? ''))
+      .$if(search !== undefined, (lists) => lists.where(nameContains(search ?? '')))
     const page = lists.selectAll().orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPage(trx, { all: lists, page })
-    const rowCounts = query?.include && (await countRows(trx, account, rows))
+    const rowCounts = include && (await countRows(trx, account, rows))
     return {
       count,
       results: rows.map((list) => ({

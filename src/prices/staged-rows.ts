@@ -21,11 +21,7 @@ export const exportedKeys = ['pk', 'extended_catalog_id', 'margin']
 const placeInQuery: PlaceOf = (name) => ({ pointer: `#/query/${name}` })
 
 /** The list that a file is for, named by query parameters. It is not locked while the file arrives. */
-export async function findFeedList(
-  trx: Trx,
-  account: number,
-  query: ListKeys = {},
-): Promise<PriceList> {
+export async function findFeedList(trx: Trx, account: number, query: ListKeys): Promise<PriceList> {
   const find = (by: ListName) => findPriceList(trx, account, by)
   const list = await findNamedList(query, find, placeInQuery)
   rejectUnmanaged(list)

@@ -9,8 +9,7 @@ import { isValidOn } from './queries.ts'
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const { name, valid_on } = query ?? {}
-    const promotions = filtered(trx, account, { name, valid_on })
+    const promotions = filtered(trx, account, query)
     const page = promotions.select(fields).orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPage(trx, { all: promotions, page })
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
@@ -19,9 +18,7 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
 /** All promotions that the filters leave, in the order of their ids. */
 export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => ({
   columns: fields,
-  query: filtered(trx, account, query ?? {})
-    .select(fields)
-    .orderBy('id'),
+  query: filtered(trx, account, query).select(fields).orderBy('id'),
   rowsOf: (promotion: object) => [withoutAbsent(promotion)],
 })
 
@@ -30,11 +27,12 @@ const fields = [
   ...(['price_lists', 'product_filters', 'price_dimensions'] as const),
 ]
 
-function filtered(
-  trx: Trx,
-  account: number,
-  { name, valid_on }: { name?: string | undefined; valid_on?: string | undefined },
-) {
+interface Filters {
+  name?: string
+  valid_on?: string
+}
+
+function filtered(trx: Trx, account: number, { name, valid_on }: Filters) {
   return trx
     .selectFrom('promotions')
     .where('account_id', '=', account)

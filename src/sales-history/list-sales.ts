@@ -10,10 +10,10 @@ import { readPage } from '../database/read-page.ts'
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query ?? {})
+    const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query)
     const page = sales
       .select(selected)
-      .orderBy(isByDate(query ?? {}) ? sql`id + 0` : sql`id`)
+      .orderBy(isByDate(query) ? sql`id + 0` : sql`id`)
       .offset(offset)
       .limit(limit)
     const { count, rows } = await readPage(trx, { all: sales, page })
@@ -27,9 +27,9 @@ export const exportSales: Export<'listSales'> = async (trx, { account, query }) 
     ...['quantity', 'revenue', 'active_price', 'client_code', 'agreement_code'],
     ...['departure_date', 'transaction_date', 'currency'],
   ],
-  query: filter(trx.selectFrom('sales').where('account_id', '=', account), query ?? {})
+  query: filter(trx.selectFrom('sales').where('account_id', '=', account), query)
     .select(selected)
-    .orderBy(isByDate(query ?? {}) ? sql`id + 0` : sql`id`),
+    .orderBy(isByDate(query) ? sql`id + 0` : sql`id`),
   rowsOf: (sale: StoredSale) => [saleOf(sale)],
 })
 
