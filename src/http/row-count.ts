@@ -1,7 +1,13 @@
+/** The rows of a body: itself, or its `payload`; undefined: it has none. */
+export function rowsOf(body: unknown): unknown[] | undefined {
+  const rows = Array.isArray(body)
+    ? body
+    : (body as { payload?: unknown } | undefined | null)?.payload
+  return Array.isArray(rows) ? rows : undefined
+}
+
 /** How many rows a body or an answer has: it is a list, or has one as its `payload` or `results`. */
 export function countRows(body: unknown): number | undefined {
-  if (Array.isArray(body)) return body.length
-  const { payload, results } = (body ?? {}) as { payload?: unknown; results?: unknown }
-  const rows = payload ?? results
-  return Array.isArray(rows) ? rows.length : undefined
+  const { results } = (body ?? {}) as { results?: unknown }
+  return rowsOf(body)?.length ?? rowsOf(results)?.length
 }

@@ -1,14 +1,13 @@
 import type { ErrorObject } from 'ajv'
 import type { RequestError } from '../contract/problem.ts'
-import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
+import { invalidRequest, RowErrors, unescapePointer } from '../contract/row-errors.ts'
+import { rowsOf } from './row-count.ts'
 import { bodyError } from './validation.ts'
 
 /** Where the rows of a body are: the body itself, or its `payload`; undefined: it has none. */
 export function rowsPointer(body: unknown): '' | '/payload' | undefined {
   if (Array.isArray(body)) return ''
-  return Array.isArray((body as { payload?: unknown } | undefined)?.payload)
-    ? '/payload'
-    : undefined
+  return rowsOf(body) && '/payload'
 }
 
 /**
@@ -35,6 +34,6 @@ export function locate(error: RequestError, base: string | undefined): RequestEr
   if (base === undefined) return error
   const match = /^\/(\d+)(?:\/(.*))?$/s.exec(error.pointer.slice(base.length))
   if (!match || !error.pointer.startsWith(base)) return error
-  const field = match[2]?.replaceAll('~1', '/').replaceAll('~0', '~')
-  return { ...error, row: Number(match[1]), ...(field !== undefined && { field }) }
+  const field = match[2] === undefined ? {} : { field: unescapePointer(match[2]) }
+  return { ...error, row: Number(match[1]), ...field }
 }

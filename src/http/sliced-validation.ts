@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { mapInTurns } from '../contract/in-turns.ts'
+import { rowsOf } from './row-count.ts'
 
 /**
  * Rows of one call of the validator. It copies all faults so far for each bad row: 1,000 rows with 400 unknown keys each
@@ -14,10 +15,8 @@ export type FindFaults = (body: unknown) => Promise<ErrorObject[]>
 export function inSlices(validate: ValidateFunction): FindFaults {
   const find = (value: unknown) => (validate(value) ? [] : (validate.errors ?? []))
   return async (body) => {
-    const payload = Array.isArray(body) ? body : (body as { payload?: unknown } | null)?.payload
-    return Array.isArray(payload) && payload.length > sliceRows
-      ? findInRows(find, body, payload)
-      : find(body)
+    const rows = rowsOf(body) ?? []
+    return rows.length > sliceRows ? findInRows(find, body, rows) : find(body)
   }
 }
 
