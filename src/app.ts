@@ -3,7 +3,6 @@ import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { loggableError } from './database/loggable-error.ts'
-import type { Database } from './database/pool.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { refuseEarly } from './http/early-refusal.ts'
@@ -15,20 +14,12 @@ import { replyProblem } from './http/problem-reply.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
 import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
+import type { Pools } from './pools.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface AppServices extends Context {
   config: Config
-  /** For requests that write. */
-  db: Database
-  /** For requests that only read. */
-  readingDb: Database
-  /** For requests that bring or take a file. */
-  filesDb: Database
-  /** For answers that are sent while they are read. */
-  sendingDb: Database
-  /** For the readiness check alone. */
-  healthDb: Database
+  pools: Pools
   isStopping: () => boolean
   /** Aborted when requests that are under way are not waited for any longer. */
   ending: AbortSignal
@@ -41,11 +32,7 @@ const headersMs = 15_000
 /** The HTTP interface of the service, ready to listen. */
 export async function buildApp({
   config,
-  db,
-  readingDb,
-  filesDb,
-  sendingDb,
-  healthDb,
+  pools,
   isStopping,
   ending,
   telemetry,
@@ -89,9 +76,8 @@ export async function buildApp({
   if (config.role !== 'worker') await registerDocumentation(app)
   const { metricsToken } = config
   const { metrics } = telemetry
-  const service = serviceHandlers({ db: healthDb, isStopping, metrics, metricsToken })
-  const databases = { db, readingDb, sendingDb, filesDb }
-  const services = { ...databases, context, service, config }
+  const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
+  const services = { pools, context, service, config }
   const admission = await registerContract(app, services, authenticate)
   refuseEarly(app, { admission, knownTokens, metrics })
   refuseExpectations(app)

@@ -106,9 +106,7 @@ function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
 async function openApp(parts: Parts): Promise<FastifyInstance> {
   const { config, pools, telemetry, failures, stopping, ending } = parts
   const app = await buildApp({
-    ...{ ...contextOf(parts), config, telemetry, ending: ending.signal },
-    ...{ db: pools.writes, readingDb: pools.reads, sendingDb: pools.sending },
-    ...{ filesDb: pools.files, healthDb: pools.health },
+    ...{ ...contextOf(parts), config, pools, telemetry, ending: ending.signal },
     isStopping: () => stopping.signal.aborted,
   })
   failures.on('failure', (err) => app.log.error({ err }, 'database connection failed'))

@@ -2,22 +2,19 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Context, Handler, OperationId } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import type { Database } from '../database/pool.ts'
+import type { Pools } from '../pools.ts'
 import type { Admission } from './admission.ts'
 import type { Operation } from './contract.ts'
 import { handlers } from './handlers.ts'
 import { clientGone } from './overloaded.ts'
+import { rowsOf } from './row-count.ts'
 import { runOperation } from './run-operation.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import type { FindFaults } from './sliced-validation.ts'
 import { compileBody } from './validation.ts'
 
 export interface OperationServices {
-  db: Database
-  readingDb: Database
-  /** For files, which take as long as their client does. */
-  filesDb: Database
-  sendingDb: Database
+  pools: Pools
   context: Context
   service: ServiceHandlers
   config: Config
@@ -53,9 +50,9 @@ export function operationRoute(
 function rejectBody({ body }: FastifyRequest, operation: Operation, rowsMax: number): void {
   if (!operation.hasBody) return
   if (body === undefined) throw new Problem('malformed-body', 'Send a JSON body.')
-  const rows = Array.isArray(body) ? body : (body as { payload?: unknown } | null)?.payload
-  if (Array.isArray(rows) && rows.length > rowsMax) {
-    const detail = `A call takes at most ${rowsMax} rows, this one has ${rows.length}. Send them in several calls.`
+  const rows = rowsOf(body)?.length ?? 0
+  if (rows > rowsMax) {
+    const detail = `A call takes at most ${rowsMax} rows, this one has ${rows}. Send them in several calls.`
     throw new Problem('payload-too-large', detail)
   }
 }

@@ -68,7 +68,9 @@ async function runHandler(
   const inTurn: InAccount = (work) =>
     queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
   const sendingInTurn: InAccount = (work) =>
-    turns.sending.run(account, reply.raw, () => readInAccount(services.sendingDb, account, work))
+    turns.sending.run(account, reply.raw, () =>
+      readInAccount(services.pools.sending, account, work),
+    )
   const handle = () =>
     handler(
       {
@@ -76,7 +78,7 @@ async function runHandler(
         ifMatch: request.headers['if-match'],
         inAccount: storing(inTurn, operation, request, bodyHash),
         inAccountSending: sendingInTurn,
-        openBeside: besideInAccount(services.readingDb, account),
+        openBeside: besideInAccount(services.pools.reads, account),
       },
       services.context,
     )
@@ -97,6 +99,6 @@ function sendResult(result: unknown, status: number, reply: FastifyReply): Fasti
   return reply.type('application/json; charset=utf-8').send(text)
 }
 
-function databaseOf({ scope }: Operation, { db, readingDb }: OperationServices): Database {
-  return scope === 'read' ? readingDb : db
+function databaseOf({ scope }: Operation, { pools }: OperationServices): Database {
+  return scope === 'read' ? pools.reads : pools.writes
 }

@@ -40,13 +40,13 @@ export async function takeFile(
 function feedCall(
   bytes: FeedBytes,
   { operation, findFaults, turns }: Implementation,
-  { filesDb, context }: OperationServices,
+  { pools, context }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FeedCall {
   const account = request.caller?.account ?? 0
   const bound: InAccount = (work) =>
-    turns.files.run(account, reply.raw, () => onceInAccount(filesDb, account, work))
+    turns.files.run(account, reply.raw, () => onceInAccount(pools.files, account, work))
   return {
     ...{ operation, findFaults, bytes, account, context },
     query: request.query as object,
@@ -74,7 +74,7 @@ function sendAnswer(
 export async function giveFile(
   mediaType: string,
   { operation: { id, status }, turns }: Implementation,
-  { filesDb: db }: OperationServices,
+  { pools: { files: db } }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
