@@ -78,19 +78,16 @@ export class JsonText {
 export class Stream {
   readonly contentType: string
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
-  readonly headers: Record<string, string>
   /** How many rows it has, where it is rows; of those that are counted as they are sent, so far. */
   rows: number | undefined
 
   constructor(
     contentType: string,
     open: (gone: AbortSignal) => AsyncIterable<string>,
-    headers: Record<string, string> = {},
     rows?: number,
   ) {
     this.contentType = contentType
     this.open = open
-    this.headers = headers
     this.rows = rows
   }
 }

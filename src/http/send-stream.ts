@@ -4,7 +4,7 @@ import type { Stream } from '../contract/operation.ts'
 
 /** Answers with a stream, which ends when the client has gone. What breaks off is no end, for any client. */
 export function sendStream(
-  { contentType, open, headers }: Stream,
+  { contentType, open }: Stream,
   status: number,
   reply: FastifyReply,
 ): FastifyReply {
@@ -14,7 +14,7 @@ export function sendStream(
   if (reply.raw.destroyed) gone.abort()
   else reply.raw.once('close', () => gone.abort())
   body.once('error', () => resetWhereEndIsClose(reply))
-  return reply.code(status).headers(headers).type(contentType).send(body)
+  return reply.code(status).type(contentType).send(body)
 }
 
 /** HTTP/1.0 has no last chunk to miss: the end of the connection is that of the body, unless it is a reset. */

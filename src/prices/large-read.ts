@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
-import { finished } from 'node:stream/promises'
+import type { Readable } from 'node:stream'
 import { sql } from 'kysely'
-import { type InAccount, type JsonText, Stream } from '../contract/operation.ts'
-import { untilStalled } from '../contract/until-stalled.ts'
+import type { InAccount, JsonText, Stream } from '../contract/operation.ts'
+import { sendPieces } from '../contract/send-pieces.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
 import { linesWriter, type WriteLines } from './copied-lines.ts'
@@ -32,7 +31,7 @@ export class LargeRead {
   }
 }
 
-/** A client that takes nothing for so long is let go: others wait for its connection to the database. */
+/** A client that takes nothing for so long is let go. */
 const stalledMs = 30_000
 
 /** Reads as it was asked for, by what holds in the transaction. */
@@ -73,22 +72,12 @@ async function sendRows(
   answer: (stream: Stream) => void,
 ): Promise<void> {
   const chunks = await copyMatching(trx, read)
-  const sent = (rows: number) => {
-    stream.rows = (stream.rows ?? 0) + rows
-  }
-  const pieces: Readable = Readable.from(
-    untilStalled(writePieces(chunks, linesWriter(read), sent), stalledMs, () =>
-      pieces.destroy(new Error('client stalled')),
-    ),
-  )
-  const open = (gone: AbortSignal) => {
-    gone.addEventListener('abort', () => pieces.destroy())
-    return pieces
-  }
-  const stream = new Stream('application/json; charset=utf-8', open)
-  answer(stream)
+  await sendPieces({
+    ...{ contentType: 'application/json; charset=utf-8', stalledMs, answer },
+    write: (sent) => writePieces(chunks, linesWriter(read), sent),
+  })
   // Pieces that nobody has begun to read leave the rows where they are.
-  await finished(pieces).finally(() => chunks.destroy())
+  chunks.destroy()
 }
 
 async function copyMatching(

@@ -87,5 +87,5 @@ function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
     }
     yield ']'
   }
-  return new Stream('application/json; charset=utf-8', open, {}, rows)
+  return new Stream('application/json; charset=utf-8', open, rows)
 }

@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { sql } from 'kysely'
 import type { Export, OpenExport } from '../../contract/export.ts'
-import { type OperationId, Stream } from '../../contract/operation.ts'
-import { untilStalled } from '../../contract/until-stalled.ts'
+import type { OperationId, Stream } from '../../contract/operation.ts'
+import { sendPieces } from '../../contract/send-pieces.ts'
 import { readInAccount } from '../../database/in-account.ts'
 import type { Database, Trx } from '../../database/pool.ts'
 import { rowWriter } from './file-text.ts'
@@ -45,22 +43,10 @@ function sendRows(
   return readInAccount(db, call.account, async (trx) => {
     const opened = await call.export(trx, call)
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
-    const sent = (rows: number) => {
-      stream.rows = (stream.rows ?? 0) + rows
-    }
-    const pieces: Readable = Readable.from(
-      untilStalled(textOf(trx, opened, mediaType, sent), stalledMs, () =>
-        pieces.destroy(new Error('client stalled')),
-      ),
-    )
-    const open = (gone: AbortSignal) => {
-      gone.addEventListener('abort', () => pieces.destroy())
-      return pieces
-    }
-    const stream = new Stream(`${mediaType}; charset=utf-8`, open, {}, 0)
-    answer(stream)
-    // Who sends the pieces has the error, too.
-    await finished(pieces).catch(() => undefined)
+    await sendPieces({
+      ...{ contentType: `${mediaType}; charset=utf-8`, stalledMs, answer },
+      write: (sent) => textOf(trx, opened, mediaType, sent),
+    })
   })
 }
 
