@@ -257,10 +257,11 @@ export interface paths {
          *     price and its id is returned. Each product must be in the catalog, active, and allowed by the list's
          *     `product_filters`.
          *
-         *     Up to 100 distinct products (those in the list already count too) are added at once and the answer is the ids of the rows in payload order. Above
-         *     100 the whole payload is checked just as fully, then the work runs as a background job: the answer is the job,
-         *     `Location` names where to follow it, and the new rows appear all at one moment. Jobs of one list run in the
-         *     order they were accepted; a call on a list with a job under way waits briefly for it, else answers 503.
+         *     Up to 100 distinct products (those in the list already count too) are added at once and the answer is the ids of
+         *     the rows in payload order. Above 100 the whole payload is checked just as fully, then the work runs as a
+         *     background job: the answer is the job, `Location` names where to follow it, and the new rows appear all at one
+         *     moment. Jobs of one list run in the order they were accepted; a call on a list with a job under way waits briefly
+         *     for it, else answers 503.
          *
          *     A file above 100 products is answered with the job too. Columns of exported prices are skipped, so that one file can
          *     add products and then set their prices.
@@ -363,9 +364,10 @@ export interface paths {
          *     name that does not exist is an error (`unknown_promotion`), one that is not valid that day or does not cover
          *     the row leaves the published price.
          *
-         *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by `price_list_name` or `price_list_id`; a list that
-         *     is not published is a conflict (409 `price-list-not-published`). A read that expands to more than 1,000,000
-         *     rows is refused (400 `result-too-large`, the limit and the size in `detail`); an operator can change that.
+         *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by
+         *     `price_list_name` or `price_list_id`; a list that is not published is a conflict (409
+         *     `price-list-not-published`). A read that expands to more than 1,000,000 rows is refused (400 `result-too-large`,
+         *     the limit and the size in `detail`); an operator can change that.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -764,9 +766,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel a job
-         * @description Ends a job that is waiting or running. A job publishes, or writes, all of its work at its end, so nothing of a cancelled job
-         *     was ever seen by readers; what it had prepared is undone before this call answers. A job that has ended is a
-         *     conflict (409 `job-ended`).
+         * @description Ends a job that is waiting or running. A job publishes, or writes, all of its work at its end, so nothing of a
+         *     cancelled job was ever seen by readers; what it had prepared is undone before this call answers. A job that has
+         *     ended is a conflict (409 `job-ended`).
          */
         post: operations["cancelJob"];
         delete?: never;
@@ -1155,7 +1157,7 @@ export interface components {
             product_filters: components["schemas"]["ProductFilters"];
             /** @description Whether the list has a price for each day. */
             is_calendar: boolean;
-            /** @description Where the list was made: `api` for this interface; products are added to and synced with such lists only. */
+            /** @description Where the list was made: `api` for this interface. Rows, prices and dynamic attributes of such lists only can be written here. */
             origin: string;
             /** @description Whether the list has been published. */
             is_published: boolean;
@@ -2176,10 +2178,10 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-         *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-         *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-         *     another path or body, 409 while the first request runs.
+         * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+         *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+         *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+         *     body: 422 when it comes with another path or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
@@ -2289,10 +2291,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2442,10 +2444,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -2627,10 +2629,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2993,10 +2995,10 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3089,10 +3091,10 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3183,10 +3185,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3370,10 +3372,10 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3467,10 +3469,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3688,10 +3690,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3876,10 +3878,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3988,10 +3990,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4155,10 +4157,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4582,10 +4584,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send the request again with the
-                 *     same key within 24 hours, it is not done again: you get the stored answer, marked `Idempotent-Replayed: true`. A
-                 *     request that failed is not stored. The key is bound to your account, user, path and body: 422 when it comes with
-                 *     another path or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
+                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
+                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
