@@ -34,7 +34,7 @@ export interface PlainRequest {
 /** A request in nobody's name unless its headers say so; the answer is checked against the contract. */
 export async function send(
   t: Test,
-  { app }: TestService,
+  { app }: Pick<TestService, 'app'>,
   { method, path, headers = {}, payload }: PlainRequest,
 ): Promise<TestResponse> {
   const response = await app.inject({

@@ -4,8 +4,9 @@ import type { Test } from 'tap'
 import { signToken } from '../../src/accounts/token.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type Service, startService } from '../../src/service.ts'
-import { expectConformant, type TestResponse } from './conformant.ts'
+import type { TestResponse } from './conformant.ts'
 import { cloneDatabase, type TestDatabase } from './database.ts'
+import { send as sendRequest } from './operations.ts'
 
 /** What the services of the tests sign with. */
 export const jwtSecret = randomBytes(32).toString('base64')
@@ -95,24 +96,10 @@ async function newAccount(t: Test, { app }: Service, url: string): Promise<TestA
       body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
         ? body
         : JSON.stringify(body)
-    const response = await app.inject({
-      method: method as 'GET',
-      url: path,
-      headers: {
-        authorization: `jwt ${token}`,
-        ...(payload !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(payload !== undefined && { payload }),
-    })
-    const isJson = /[/+]json/.test(String(response.headers['content-type']))
-    const answer = {
-      status: response.statusCode,
-      headers: response.headers,
-      body: isJson ? response.json() : response.body,
-    }
-    expectConformant(t, method, path, answer)
-    return answer
+    const type = payload === undefined ? {} : { 'content-type': 'application/json' }
+    const request = { method, path, ...(payload !== undefined && { payload }) }
+    const named = { authorization: `jwt ${token}`, ...type, ...headers }
+    return sendRequest(t, { app }, { ...request, headers: named })
   }
   const get = (path: string) => send('GET', path)
   const finished = async ({ id: job }: { id: number }) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { chance, type Draw, oneOf, someOf } from '../draw.ts'
 import type { Model, PriceList, Product, Row } from '../model.ts'
-import { dayAfter, money, text } from '../values.ts'
+import { dayAfter, money } from '../values.ts'
 import { expectEqual, type FuzzOperation, Mismatch, type Plan, type World } from '../world.ts'
 import { keyOf, spreadKey } from './catalog.ts'
 import { allows } from './filters.ts'
@@ -209,6 +209,3 @@ export const rowOperations: FuzzOperation[] = [
       ),
   },
 ]
-
-/** A name for what a list has beside its prices. */
-export const attributeName = text.filter((name) => name !== '__proto__')
