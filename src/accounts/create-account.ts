@@ -1,4 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { isViolationOf } from '../database/constraint.ts'
+import { onOneConnection } from '../database/one-connection.ts'
 import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {
@@ -20,36 +22,31 @@ export async function createAccount(
 ): Promise<NewUser> {
   const user = { ...wanted, password: wanted.password ?? generatePassword() }
   const passwordHash = await hashPassword(user.password, cost)
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
   try {
-    await client.query('begin')
-    const { rows } = await client.query(
-      'insert into accounts (name) values ($1) on conflict (name) do update set name = excluded.name returning id',
-      [user.account],
-    )
-    const values = [rows[0].id, user.email, passwordHash]
-    await client.query(
-      'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
-      values,
-    )
-    await client.query('commit')
+    await onOneConnection(url, (client) => insertUser(client, user, passwordHash))
     return user
   } catch (error) {
-    if ((error as { constraint?: string }).constraint !== 'users_email_key') throw error
+    if (!isViolationOf('users_email_key', error)) throw error
     throw new EmailTaken(`There is a user with the e-mail ${user.email} already.`)
-  } finally {
-    await client.end()
   }
+}
+
+async function insertUser(client: pg.Client, user: NewUser, passwordHash: string): Promise<void> {
+  await client.query('begin')
+  const { rows } = await client.query(
+    'insert into accounts (name) values ($1) on conflict (name) do update set name = excluded.name returning id',
+    [user.account],
+  )
+  const values = [rows[0].id, user.email, passwordHash]
+  await client.query(
+    'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
+    values,
+  )
+  await client.query('commit')
 }
 
 /** Whether there is any account. */
 export async function hasAccounts(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query('select from accounts limit 1')).rowCount === 1
-  } finally {
-    await client.end()
-  }
+  const find = (client: pg.Client) => client.query('select from accounts limit 1')
+  return (await onOneConnection(url, find)).rowCount === 1
 }

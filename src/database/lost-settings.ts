@@ -1,24 +1,19 @@
-import pg from 'pg'
 import { CannotStart } from './cannot-start.ts'
-import { connectionTimeoutMillis, sessionSettings } from './session-settings.ts'
+import { onOneConnection } from './one-connection.ts'
+import { sessionSettings } from './session-settings.ts'
 
 /**
  * Throws where something between (a pooler) takes connections without the settings that they carry: the role is one of
  * them, and without it statements run as the owner, whom accounts are not kept from.
  */
 export async function rejectLostSettings(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    const { rows } = await client.query(
+  const { rows } = await onOneConnection(url, (client) =>
+    client.query(
       'select key from json_each_text($1) where current_setting(key) <> value order by key',
       [JSON.stringify(sessionSettings)],
-    )
-    if (rows.length > 0) throw lost(rows.map(({ key }) => key).join(', '))
-  } finally {
-    await client.end()
-  }
+    ),
+  )
+  if (rows.length > 0) throw lost(rows.map(({ key }) => key).join(', '))
 }
 
 function lost(names: string): CannotStart {

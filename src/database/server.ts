@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Config } from '../config.ts'
 import { CannotStart } from './cannot-start.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
+import { onOneConnection } from './one-connection.ts'
 import { withOwnSettings } from './session-settings.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
@@ -47,16 +48,13 @@ export function databaseUrl(url: string, database: string): string {
 }
 
 async function createDatabase(url: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+  const create = async (client: pg.Client) => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
     if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
-  } catch (error) {
-    if (!isDuplicate(error)) throw error
-  } finally {
-    await client.end()
   }
+  await onOneConnection(url, create).catch((error) => {
+    if (!isDuplicate(error)) throw error
+  })
 }
 
 /** Two processes that start at once: one of them creates the database. */

@@ -1,5 +1,5 @@
-import pg from 'pg'
 import { PgBoss } from 'pg-boss'
+import { onOneConnection } from '../database/one-connection.ts'
 import { applicationRole } from '../database/pool.ts'
 import { connectionTimeoutMillis } from '../database/session-settings.ts'
 
@@ -64,19 +64,14 @@ export function createBoss(
 
 /** Installs pg-boss and the queue, and lets the application role send jobs. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
+  await onOneConnection(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [installationLock])
     await createQueues(url)
     await client.query(`grant usage on schema pgboss to ${applicationRole}`)
     await client.query(
       `grant select, insert, update, delete on all tables in schema pgboss to ${applicationRole}`,
     )
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 async function createQueues(url: string): Promise<void> {

@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { CannotStart } from '../cannot-start.ts'
+import { onOneConnection } from '../one-connection.ts'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
 import { findServer, type ServerStart, spawnServer } from './server-process.ts'
@@ -85,15 +86,7 @@ async function findRunning(cluster: string): Promise<Running | undefined> {
   const { socketDir, isReady } = findServer(cluster) ?? {}
   if (!socketDir || !isReady) return undefined
   const url = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&user=postgres`
-  const client = new pg.Client({ connectionString: url })
-  try {
-    await client.connect()
-    return { url, socketDir }
-  } catch {
-    return undefined
-  } finally {
-    await client.end().catch(() => undefined)
-  }
+  return onOneConnection(url, async () => ({ url, socketDir })).catch(() => undefined)
 }
 
 async function stopWhenUnused(cluster: string, url: string): Promise<void> {
@@ -108,9 +101,7 @@ async function stopWhenUnused(cluster: string, url: string): Promise<void> {
 
 /** A connection that was just closed may take a moment to disappear on the server. */
 async function isUsed(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url })
-  try {
-    await client.connect()
+  const look = async (client: pg.Client) => {
     for (let attempt = 0; attempt < 20; attempt++) {
       const { rowCount } = await client.query(
         `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
@@ -119,9 +110,6 @@ async function isUsed(url: string): Promise<boolean> {
       await sleep(25)
     }
     return true
-  } catch {
-    return false
-  } finally {
-    await client.end().catch(() => undefined)
   }
+  return onOneConnection(url, look).catch(() => false)
 }
