@@ -2,7 +2,7 @@ import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { findPromotionNames } from '../promotions/queries.ts'
+import { findNames } from '../promotions/queries.ts'
 
 type Row = Schemas['GetPricesRow']
 
@@ -20,7 +20,7 @@ export async function rejectUnknownPromotions(
 ): Promise<void> {
   const names = promotionNames(rows.map(({ row }) => row))
   if (names.length === 0) return
-  const known = await findPromotionNames(trx, account, names)
+  const known = await findNames(trx, account, 'promotions', names)
   for (const { row, position } of rows) {
     if (row.promotion !== undefined && !known.has(row.promotion))
       errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')

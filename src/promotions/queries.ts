@@ -42,27 +42,15 @@ export async function findValidPromotions(
   return rows
 }
 
-/** Which of the names are those of promotions, valid or not. */
-export async function findPromotionNames(
+/** Which of the names are those of promotions, valid or not, or of price lists. */
+export async function findNames(
   trx: Trx,
   account: number,
+  table: 'promotions' | 'price_lists',
   names: string[],
 ): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
-    select name from promotions where account_id = ${account} and name = any(${names}::text[])`.execute(
-    trx,
-  )
-  return new Set(rows.map(({ name }) => name))
-}
-
-/** Which of the names are those of price lists. */
-export async function findPriceListNames(
-  trx: Trx,
-  account: number,
-  names: string[],
-): Promise<Set<string>> {
-  const { rows } = await sql<{ name: string }>`
-    select name from price_lists where account_id = ${account} and name = any(${names}::text[])`.execute(
+    select name from ${sql.table(table)} where account_id = ${account} and name = any(${names}::text[])`.execute(
     trx,
   )
   return new Set(rows.map(({ name }) => name))

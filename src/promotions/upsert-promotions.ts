@@ -11,7 +11,7 @@ import { arrayLiteral } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/stage.ts'
-import { findPriceListNames } from './queries.ts'
+import { findNames } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
@@ -26,7 +26,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     const columns = await findColumns(trx, account)
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
-    const lists = await findPriceListNames(trx, account, [...listNames])
+    const lists = await findNames(trx, account, 'price_lists', [...listNames])
     await mapInTurns(sound, ({ row, position }) => {
       rejectFaultyTerms(row, position, errors)
       rejectUnknownLists(row, position, lists, errors)
