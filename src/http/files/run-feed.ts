@@ -1,23 +1,22 @@
 import type { Feed, OpenFeed } from '../../contract/feed.ts'
 import { Answer, type Context, type OperationId, type Schemas } from '../../contract/operation.ts'
-import { Problem, type RequestError } from '../../contract/problem.ts'
+import { Problem } from '../../contract/problem.ts'
 import {
   bothFaults,
   type StagedFaults,
   stagedFaults,
   stagedFaultsMax,
 } from '../../contract/staged-faults.ts'
-import { copyField } from '../../database/copy.ts'
 import { retryingFromHere } from '../../database/in-account.ts'
 import type { Trx } from '../../database/pool.ts'
 import { deleteRepeated, stagedRows, stageRows } from '../../database/stage.ts'
 import type { RowSchema } from '../contract.ts'
-import { collectRowErrors } from '../shape-errors.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { readCsv } from './csv-rows.ts'
 import { FeedErrors } from './feed-errors.ts'
-import { errorColumn, type FileRow, type FileRows } from './feed-rows.ts'
+import { errorColumn, type FileRows } from './feed-rows.ts'
 import { readNdjson } from './ndjson-rows.ts'
+import { readBatch } from './read-batch.ts'
 import type { RejectedRows } from './rejected-rows.ts'
 import { textBlocks } from './text-blocks.ts'
 
@@ -90,54 +89,6 @@ async function* copyLines(
     await run.rejected?.add(batch, faults, first)
     if (text !== '') yield text
   }
-}
-
-async function readBatch(
-  { findFaults, asBody }: FeedRun,
-  { read, input }: OpenFeed,
-  batch: FileRow[],
-  first: number,
-): Promise<{ text: string; faults: RequestError[] }> {
-  const readable = batch.flatMap((row, index) => (row.fault === undefined ? index : []))
-  const rows = readable.map((index) => batch[index]?.value)
-  const body = asBody(rows)
-  const rowErrors = collectRowErrors(body, await findFaults(body))
-  let text = ''
-  for (const { row, position } of await read(rows, rowErrors)) {
-    const index = readable[position] as number
-    for (const { value } of input) text += `${copyField(value(row))}\t`
-    text += `${first + index}\t${batch[index]?.line}\n`
-  }
-  const faults = [
-    ...rowErrors.all().map((error) => {
-      const index = readable[error.row ?? 0] as number
-      return placed(error, first + index, batch[index]?.line ?? 0)
-    }),
-    ...batch.flatMap(({ fault, line }, index) => unreadable(fault, first + index, line)),
-  ]
-  return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)) }
-}
-
-/** The error at its place in the file; the pointer is that of the same rows in a JSON array. */
-function placed(
-  { pointer, field, code, message }: RequestError,
-  row: number,
-  line: number,
-): RequestError {
-  const inRow = pointer.replace(/^(?:\/payload)?\/\d+/, '')
-  return {
-    pointer: `/${row}${inRow}`,
-    row,
-    line,
-    ...(field !== undefined && { field }),
-    code,
-    message,
-  }
-}
-
-function unreadable(fault: string | undefined, row: number, line: number): RequestError[] {
-  if (fault === undefined) return []
-  return [{ pointer: `/${row}`, row, line, code: 'malformed_row', message: fault }]
 }
 
 async function findLateFaults(
