@@ -10,6 +10,7 @@ export interface Prompt {
   close(): void
 }
 
+/** Begins to read standard input; `close` lets the process end. */
 export function openPrompt(): Prompt {
   let isSecret = false
   const output = new Writable({

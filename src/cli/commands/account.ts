@@ -4,6 +4,7 @@ import { answer, type Program } from '../program.ts'
 import { readLogin } from '../saved-login.ts'
 import { identity, serviceUrl } from '../session.ts'
 
+/** `pricewell account`, and `account create` beside it. */
 export function addAccount(program: Program): void {
   const account = program
     .command('account')

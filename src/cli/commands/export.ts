@@ -8,6 +8,7 @@ import { countingRows, type Export, openExport } from '../read-export.ts'
 import { openClient } from '../session.ts'
 import { writeTo } from '../write-to.ts'
 
+/** `pricewell export`. */
 export function addExport(program: Program): void {
   program
     .command('export')

@@ -6,6 +6,7 @@ import { table } from '../table.ts'
 
 const shown = 25
 
+/** `pricewell jobs`. */
 export function addJobs(program: Program): void {
   program
     .command('jobs')

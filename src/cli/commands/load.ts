@@ -16,6 +16,7 @@ interface LoadOptions extends Shared {
   job?: true | undefined
 }
 
+/** `pricewell load`. */
 export function addLoad(program: Program): void {
   program
     .command('load')

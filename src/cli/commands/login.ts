@@ -5,6 +5,7 @@ import { openPrompt } from '../prompt.ts'
 import { loginFile, saveLogin } from '../saved-login.ts'
 import { serviceUrl } from '../session.ts'
 
+/** `pricewell login`. */
 export function addLogin(program: Program): void {
   program
     .command('login')

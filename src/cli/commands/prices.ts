@@ -8,6 +8,7 @@ import { type TableRow, table } from '../table.ts'
 type Row = Record<string, unknown>
 type PriceRow = Schemas['PriceRow']
 
+/** `pricewell prices`. */
 export function addPrices(program: Program): void {
   program
     .command('prices')

@@ -1,5 +1,6 @@
 import type { Program } from '../program.ts'
 
+/** `pricewell serve`. */
 export function addServe(program: Program): void {
   program
     .command('serve')

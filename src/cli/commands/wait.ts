@@ -3,6 +3,7 @@ import { answer, type Program } from '../program.ts'
 import { startBar } from '../progress-bar.ts'
 import { openClient } from '../session.ts'
 
+/** `pricewell wait`. */
 export function addWait(program: Program): void {
   program
     .command('wait')
