@@ -15,11 +15,11 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
     const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
       from (
-        select * from products where ${wanted}
-        order by id offset ${offset} limit ${limit}
+        select * from products where account_id = ${account} and id in (
+          select id from products where ${wanted} order by id offset ${offset} limit ${limit}
+        )
       ) as page
-      left join product_attributes using (account_id, code)
-      order by id`
+      left join product_attributes using (account_id, code)`
     const all = sql`select from products where ${wanted}`
     const { count, rows } = await readPage(trx, { all, page })
     return { count, results: rows.map((row) => productOf(row, columns)) }
@@ -30,10 +30,23 @@ interface Filters {
   code_prefix?: string
 }
 
+/** Greater than whatever follows a prefix in a code. */
+const last = '\u{10ffff}'.repeat(255)
+
+/**
+ * Statements are planned once for all values: a condition that may hold for all products, because a parameter is null or
+ * a prefix short, would read the whole catalog for one code.
+ */
 function wantedProducts(account: number, filters: Filters): RawBuilder<boolean> {
-  const { code = null, code_prefix: prefix = null } = filters
-  return sql`account_id = ${account} and (${code}::text is null or code = ${code})
-    and (${prefix}::text is null or code ^@ ${prefix})`
+  const { code, code_prefix: prefix } = filters
+  const conditions = [
+    sql`account_id = ${account}`,
+    ...(code === undefined ? [] : [sql`code = ${code}`]),
+    ...(prefix === undefined
+      ? []
+      : [sql`code ^@ ${prefix} and code between ${prefix} and ${prefix + last}`]),
+  ]
+  return sql.join(conditions, sql` and `)
 }
 
 /** All catalog rows that the filters leave, in the order of their ids. */

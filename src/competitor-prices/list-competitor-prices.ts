@@ -17,7 +17,13 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const { offset, limit } = pageOf(query)
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
     const entries = filtered(trx, account, query)
-    const page = entries.select(selected).orderBy('id').offset(offset).limit(limit)
+    // Found by their ids first: what is selected would be computed for each entry that the offset passes over, too.
+    const ids = entries.select('id').orderBy('id').offset(offset).limit(limit)
+    const page = trx
+      .selectFrom('competitor_prices')
+      .where('account_id', '=', account)
+      .where('id', 'in', ids)
+      .select(selected)
     const { count, rows } = await readPage(trx, { all: entries, page })
     return { count, results: rows.map((entry) => entryOf(entry, columns)) }
   })

@@ -11,11 +11,17 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query)
-    const page = sales
-      .select(selected)
+    // Found by their ids first: what is selected would be computed for each sale that the offset passes over, too.
+    const ids = sales
+      .select('id')
       .orderBy(isByDate(query) ? sql`id + 0` : sql`id`)
       .offset(offset)
       .limit(limit)
+    const page = trx
+      .selectFrom('sales')
+      .where('account_id', '=', account)
+      .where('id', 'in', ids)
+      .select(selected)
     const { count, rows } = await readPage(trx, { all: sales, page })
     return { count, results: rows.map(saleOf) }
   })

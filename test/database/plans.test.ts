@@ -5,6 +5,7 @@ import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
 import {
+  lastingPlanOf,
   openPlanner,
   type PlanNode,
   planOf,
@@ -84,10 +85,13 @@ function fillStatements(account: number): string[] {
 }
 
 /** What the plans of some statements do that takes longer with every row of the account. */
-async function faultsOf(statements: Statement[]): Promise<string[]> {
+async function faultsOf(
+  statements: Statement[],
+  nodesOf = (statement: Statement) => planOf(planner, shop.id, statement),
+): Promise<string[]> {
   const faults: string[] = []
   for (const statement of statements) {
-    for (const node of await planOf(planner, shop.id, statement)) {
+    for (const node of await nodesOf(statement)) {
       const fault = faultOf(node)
       if (fault) faults.push(`${fault}: ${statement.text.replace(/\s+/g, ' ')}`)
     }
@@ -117,8 +121,11 @@ function columnsOf(condition = ''): string[] {
 const list = { price_list_name: 'L3' }
 const calendar = { price_list_name: 'C' }
 const sale = { code: 'P7', extension: 'X1', quantity: '1', revenue: '1' }
+const lasting = (statement: Statement) => lastingPlanOf(planner, statement)
 const reads = [
-  ...['', '&code=P77'].map((filter) => `/api/v1/product_catalog/?limit=5${filter}`),
+  ...['', '&code=P77', '&code_prefix=P77'].map(
+    (filter) => `/api/v1/product_catalog/?limit=5${filter}`,
+  ),
   ...['', '&name=L3'].map((filter) => `/api/v1/price_list/?limit=5${filter}`),
   `/api/v1/price_list/${listId}`,
   ...['', '&version=draft', '&offset=1000'].map(
@@ -147,6 +154,30 @@ for (const path of reads) {
     })
     t.not(statements.length, 0)
     t.strictSame(await faultsOf(statements), [])
+    t.strictSame(await faultsOf(statements, lasting), [], 'also after many other requests')
+  })
+}
+
+const pages = [
+  '/api/v1/product_catalog/?offset=9000',
+  `/api/v1/price_list/${listId}/rows?offset=1000`,
+  `/api/v1/price_list/${calendarId}/rows?offset=1000&date=2026-05-05`,
+  '/api/v1/sales_history/?offset=9000',
+  '/api/v1/sales_history/?offset=9000&from=2020-02-01&to=2022-02-01',
+  '/api/v1/competitor_prices/?offset=9000',
+]
+
+for (const path of pages) {
+  t.test(`GET ${path} reads no more than the ids of what it passes over`, async (t) => {
+    const statements = await statementsOf(async () => {
+      t.equal((await shop.get(path)).status, 200)
+    })
+    const plans = statements.map((statement) => planOf(planner, shop.id, statement))
+    const nodes = (await Promise.all(plans)).flat()
+    const passedOver = nodes.filter((node) => node['Node Type'] === 'Limit')
+    t.equal(passedOver.length, 1)
+    for (const column of passedOver[0]?.Output ?? ['none'])
+      t.match(column, /^\(*(\w+\.)?id( \+ 0)?\)*$/, 'an id')
   })
 }
 

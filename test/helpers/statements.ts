@@ -56,6 +56,7 @@ export interface PlanNode {
   'Index Name'?: string
   'Index Cond'?: string
   Filter?: string
+  Output?: string[]
   'Plan Rows': number
   'Parent Relationship'?: string
   'Subplan Name'?: string
@@ -82,9 +83,19 @@ export async function planOf(
   return nodesOf(plan)
 }
 
+/** All nodes of the plan that a connection keeps for a statement once it has run it often, whatever its values. */
+export async function lastingPlanOf(planner: pg.Client, { text }: Statement): Promise<PlanNode[]> {
+  const { rows } = await planner.query(`explain (generic_plan, format json) ${text}`)
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+}
+
 async function explain(client: pg.Client, { text, values }: Statement): Promise<PlanNode> {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
-  const { rows } = await (query as any).call(client, `explain (format json) ${text}`, values)
+  const { rows } = await (query as any).call(
+    client,
+    `explain (verbose, format json) ${text}`,
+    values,
+  )
   return rows[0]['QUERY PLAN'][0].Plan
 }
 
