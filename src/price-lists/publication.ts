@@ -28,19 +28,31 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /** Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many. */
-export async function deleteRemovedRows(
+export function deleteRemovedRows(
   trx: Trx,
   { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
   version: number,
 ): Promise<number> {
-  const removed = sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`
-  // By ctid: right after a publication the statistics say that nothing is removed, and the planner would compare every
-  // row with every id. The condition stands twice: a row that is added again meanwhile is not deleted.
-  const { numAffectedRows } = await sql`
-    delete from price_list_rows
-    where ${removed} and ctid = any(array(select ctid from price_list_rows where ${removed} limit ${chunkRows}))`.execute(
+  return deleteChunk(
+    trx,
+    sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`,
+  )
+}
+
+/**
+ * Right after a publication the statistics say that nothing is removed. Whichever way the planner then takes, it looks ids
+ * up that it is given, and compares every row with every id that it has to find first: for minutes. The condition stands
+ * twice: a row that is added again meanwhile is not deleted.
+ */
+async function deleteChunk(trx: Trx, condition: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ ids: IdsText | null }>`
+    select array_agg(id)::text as ids
+    from (select id from price_list_rows where ${condition} order by id limit ${chunkRows}) as r`.execute(
     trx,
   )
+  const ids = rows[0]?.ids ?? '{}'
+  const { numAffectedRows } = await sql`
+    delete from price_list_rows where ${condition} and id = any(${ids}::bigint[])`.execute(trx)
   return Number(numAffectedRows)
 }
 

@@ -1,6 +1,9 @@
 import t from 'tap'
+import { CopyingClient } from '../../src/database/copy.ts'
 import { hasRows } from '../../src/database/has-rows.ts'
 import { inAccount } from '../../src/database/in-account.ts'
+import { openDatabase } from '../../src/database/pool.ts'
+import { deleteRemovedRows } from '../../src/price-lists/publication.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -298,4 +301,22 @@ t.test('whether there are rows is found by an index', async (t) => {
   )
   t.equal(statements.length, 4)
   t.strictSame(await faultsOf(statements), [])
+})
+
+t.test('rows that were removed are deleted without comparing each with all', async (t) => {
+  const db = openDatabase(service.url, {
+    ...{ name: 'test', connectionsMax: 1, client: CopyingClient, onError: () => undefined },
+    ...{ acquireTimeoutMs: 2000, statementTimeoutMs: 20_000, lockTimeoutMs: 1000 },
+  })
+  t.teardown(() => db.destroy())
+  const remove = 'update price_list_rows set removed_version = 1 where price_list_id'
+  await select(service.url, `${remove} = ${listId}`)
+  const list = { account_id: shop.id, id: listId }
+  const statements = await statementsOf(() =>
+    inAccount(db, shop.id, async (trx) => t.equal(await deleteRemovedRows(trx, list, 1), 2000)),
+  )
+  const deletion = statements.filter(({ text }) => /^\s*delete/.test(text))
+  t.equal(deletion.length, 1)
+  for (const node of await planOf(planner, shop.id, deletion[0] as Statement))
+    t.notMatch(node.Filter ?? '', 'InitPlan')
 })
