@@ -39,6 +39,14 @@ export function deleteRemovedRows(
   )
 }
 
+/** Deletes rows, at most one chunk of them, of a list that is deleted. Answers how many. */
+export function deleteRowsOfDeleted(
+  trx: Trx,
+  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+): Promise<number> {
+  return deleteChunk(trx, sql`account_id = ${account_id} and price_list_id = ${id}`)
+}
+
 /**
  * Right after a publication the statistics say that nothing is removed. Whichever way the planner then takes, it looks ids
  * up that it is given, and compares every row with every id that it has to find first: for minutes. The condition stands
