@@ -32,8 +32,8 @@ export async function inTurn<T>(email: string, attempt: () => Promise<T>): Promi
 /** Throws `too-many-requests` after 10 failed logins for one e-mail within a minute. */
 function rejectTooMany(email: string): void {
   const entry = failures.get(email)
-  if (!entry || entry.until <= Date.now() || entry.count < failuresMax) return
-  const seconds = Math.ceil((entry.until - Date.now()) / 1000)
+  if (!entry || entry.until <= performance.now() || entry.count < failuresMax) return
+  const seconds = Math.ceil((entry.until - performance.now()) / 1000)
   throw new Problem(
     'too-many-requests',
     `Too many failed logins for this e-mail; try again in ${seconds} s.`,
@@ -45,7 +45,7 @@ function rejectTooMany(email: string): void {
 
 /** Notes a failed login. */
 export function countFailure(email: string): void {
-  const now = Date.now()
+  const now = performance.now()
   const entry = failures.get(email)
   if (entry && entry.until > now) entry.count++
   else {

@@ -28,10 +28,10 @@ export async function onceInAccount<T>(
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
-  const began = Date.now()
+  const began = performance.now()
   let isWorkDone = false
   const committed = db.transaction().execute(async (trx) => {
-    const waitedMs = Date.now() - began
+    const waitedMs = Math.round(performance.now() - began)
     await setAccount(trx, account)
     if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
     const result = await work(trx)

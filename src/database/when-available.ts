@@ -11,12 +11,12 @@ export async function whenAvailable<T>(
   work: () => Promise<T>,
   { seconds, onWait }: { seconds: number; onWait: (error: Error) => void },
 ): Promise<T> {
-  const deadline = Date.now() + seconds * 1000
+  const deadline = performance.now() + seconds * 1000
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!passesByItself(error) || Date.now() >= deadline) throw error
+      if (!passesByItself(error) || performance.now() >= deadline) throw error
       if (attempt === 1) onWait(error as Error)
       await sleep(pauseMs)
     }

@@ -38,7 +38,7 @@ export class Arrivals {
   /** Watches until the body is there or its client is gone. */
   watch(request: IncomingMessage, body?: HeldBody, length?: number): void {
     const bytesBefore = request.socket.bytesRead
-    const arrival = { request, body, length, lookedAt: Date.now(), waitedMs: 0, bytesBefore }
+    const arrival = { request, body, length, lookedAt: performance.now(), waitedMs: 0, bytesBefore }
     this.#arrivals.add(arrival)
     const leave = () => this.#arrivals.delete(arrival)
     request.once('close', leave).once('end', () => {
@@ -58,8 +58,9 @@ function lookAt(
   { lookMs, steadyBytesPerSecond, graceMs, fileGraceMs, bytesPerSecondMin }: typeof paces,
 ): void {
   const { request, body, length } = arrival
-  const now = Date.now()
-  const ms = now - arrival.lookedAt
+  const now = performance.now()
+  // A look that comes late was held up by our own pause: what the client sent meanwhile was not read yet.
+  const ms = Math.min(now - arrival.lookedAt, 2 * lookMs)
   arrival.lookedAt = now
   // What has arrived and was not read yet is not the client's delay.
   if (request.complete || request.readableLength > 0) return

@@ -48,7 +48,7 @@ export class FairQueue {
     const { length } = lane.waiting
     if (length >= this.#limits.waitingOfAccountMax) return this.#tooMany(length)
     const { waitMs: othersMs, waitOwnMs } = this.#limits
-    const waitMs = hasTurns(lane, Date.now() - othersMs) ? waitOwnMs : othersMs
+    const waitMs = hasTurns(lane, performance.now() - othersMs) ? waitOwnMs : othersMs
     // Some may always wait: what came before says little about a few.
     const isLong = this.#waiting > this.#limits.turnsMax * 4 && this.#waitMs(this.#waiting) > waitMs
     if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
@@ -79,7 +79,7 @@ export class FairQueue {
     this.#waiting++
     try {
       await new Promise<void>((start, refuse) => {
-        const since = Date.now()
+        const since = performance.now()
         const waiter = { since, lookedAt: since, start, refuse }
         this.#lanes.wait(account, lane, waiter)
         onClose = () => this.#lanes.leave(account, lane, waiter, clientGone())
@@ -96,7 +96,7 @@ export class FairQueue {
   /** Ends a wait that is too long. */
   #lookAt(account: number, lane: Lane, waiter: Waiter): void {
     const isOwnDoing = hasTurns(lane, waiter.lookedAt)
-    waiter.lookedAt = Date.now()
+    waiter.lookedAt = performance.now()
     // The look may be a millisecond early; the next is as long away as the first was.
     if (isOwnDoing && waiter.lookedAt - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing

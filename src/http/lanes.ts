@@ -32,7 +32,9 @@ export class Lanes {
   }
 
   of(account: number): Lane {
-    return this.#lanes.get(account) ?? { running: 0, startedAt: 0, waiting: [] }
+    return (
+      this.#lanes.get(account) ?? { running: 0, startedAt: Number.NEGATIVE_INFINITY, waiting: [] }
+    )
   }
 
   hasTurnFor({ running }: Lane): boolean {
@@ -42,7 +44,7 @@ export class Lanes {
   start(account: number, lane: Lane): void {
     this.#running++
     lane.running++
-    lane.startedAt = Date.now()
+    lane.startedAt = performance.now()
     this.#lanes.set(account, lane)
   }
 

@@ -19,21 +19,21 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     ...{ timeoutDuration: fetchTimeoutMs, cacheMaxAge: Number.POSITIVE_INFINITY },
     [customFetch]: (address, options) =>
-      Date.now() - failedAt < pauseMs
+      performance.now() - failedAt < pauseMs
         ? Promise.reject(new TypeError('the last fetch failed a moment ago'))
         : fetch(address, options),
   })
   return async (header, token) => {
-    if (!remote.jwks()) refreshAt = Date.now() + refreshMs
-    else if (Date.now() >= refreshAt) {
-      refreshAt = Date.now() + retryMs
+    if (!remote.jwks()) refreshAt = performance.now() + refreshMs
+    else if (performance.now() >= refreshAt) {
+      refreshAt = performance.now() + retryMs
       await remote.reload().then(
-        () => (refreshAt = Date.now() + refreshMs),
+        () => (refreshAt = performance.now() + refreshMs),
         () => undefined,
       )
     }
     return remote(header, token).catch((cause) => {
-      if (isOutage(cause) && Date.now() - failedAt >= pauseMs) failedAt = Date.now()
+      if (isOutage(cause) && performance.now() - failedAt >= pauseMs) failedAt = performance.now()
       throw cause
     })
   }

@@ -33,10 +33,10 @@ export async function* jobEvents(
   let sentAt = 0
   while (current.status === 'progress') {
     const progress = event('progress', jobInfo({ ...current, ...current.progress }))
-    if (progress !== sent || Date.now() - sentAt >= heartbeatMs) {
+    if (progress !== sent || performance.now() - sentAt >= heartbeatMs) {
       yield progress === sent ? ': the job goes on\n\n' : progress
       sent = progress
-      sentAt = Date.now()
+      sentAt = performance.now()
     }
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return

@@ -57,13 +57,13 @@ export async function rejectBefore(
 
 /** Runs `work` again while it finds its list busy; after 2.5 seconds throws `unavailable`. */
 export async function takingTurns<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + waitMs
+  const deadline = performance.now() + waitMs
   for (;;) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof ListBusy)) throw error
-      if (Date.now() > deadline) throw busy()
+      if (performance.now() > deadline) throw busy()
       await sleep(pauseMs)
     }
   }

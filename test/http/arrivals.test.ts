@@ -57,7 +57,7 @@ async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: 
     client.destroy()
     server.close()
   })
-  return { request, refused }
+  return { client, request, refused }
 }
 
 const kinds: Record<string, (arrivals: Arrivals, raw: Raw) => void> = {
@@ -82,3 +82,13 @@ for (const [name, watch] of Object.entries(kinds)) {
     t.strictSame(refused, [])
   })
 }
+
+t.test('a pause of the process is no delay of the client', async (t) => {
+  const { client, request, refused } = await watched(t, '01234', kinds['a body'] as never)
+  request.resume()
+  client.write('56789')
+  // As long as two looks may wait for one that is slow.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+  await once(request, 'end')
+  t.strictSame(refused, [])
+})

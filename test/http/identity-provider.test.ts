@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import t from 'tap'
+import { letPass, setClock } from '../helpers/clocks.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aToken, claims } from '../helpers/tokens.ts'
@@ -96,7 +98,7 @@ t.test(
     }
     t.equal(await status(first), 200)
     publish(second)
-    later(t, 61)
+    letPass(t, 61_000)
     t.equal(await status(second), 200, 'the new key')
     t.equal(await status(first), 401, 'the old key')
   },
@@ -113,7 +115,7 @@ t.test(
       return send(t, service, { method: 'GET', path, headers })
     }
     t.equal((await ask(known)).status, 200)
-    later(t, 61)
+    letPass(t, 61_000)
     const outages: Record<string, (response: ServerResponse) => void> = {
       'an error': (response) => response.writeHead(500).end('secret of the provider'),
       'not found': (response) => response.writeHead(404).end(),
@@ -131,7 +133,7 @@ t.test(
     }
     for (const [name, outage] of Object.entries(outages)) {
       answer = outage
-      later(t, 2)
+      letPass(t, 2_000)
       const refused = await ask(next)
       expectProblem(t, refused, 503, 'unavailable', name)
       t.match(refused.headers['retry-after'], /^\d+$/, name)
@@ -139,7 +141,7 @@ t.test(
       t.equal((await ask(known)).status, 200, `${name}: a known key`)
     }
     publish(next)
-    later(t, 2)
+    letPass(t, 2_000)
     t.equal((await ask(next)).status, 200, 'it recovers')
   },
 )
@@ -155,8 +157,20 @@ t.test('a service that starts while the provider is away answers 503 and recover
   const health = await send(t, service, { method: 'GET', path: '/health/live' })
   t.equal(health.status, 200)
   publish(...keys)
-  later(t, 2)
+  letPass(t, 2_000)
   t.equal((await ask()).status, 200)
+})
+
+t.test('a clock that is set back holds up no fetch of keys', async (t) => {
+  answer = (response) => response.destroy()
+  const service = await startTestService(t, settings)
+  const headers = { authorization: `jwt ${await signWith(keys[0] as Key)}` }
+  const ask = async () => (await send(t, service, { method: 'GET', path, headers })).status
+  t.equal(await ask(), 503)
+  setClock(t, -3_600_000)
+  publish(...keys)
+  await sleep(1000)
+  t.equal(await ask(), 200)
 })
 
 t.test('keys that are held serve on through an outage of hours', async (t) => {
@@ -170,16 +184,16 @@ t.test('keys that are held serve on through an outage of hours', async (t) => {
   t.equal(await ask(known), 200)
   answer = (response) => response.writeHead(500).end()
   for (const seconds of [601, 3600, 36_000]) {
-    later(t, seconds)
+    letPass(t, seconds * 1000)
     t.equal(await ask(known), 200, `after ${seconds} more seconds`)
     t.equal(await ask(next), 503)
   }
   publish(next)
-  later(t, 31)
+  letPass(t, 31_000)
   t.equal(await ask(known), 401, 'a key that the provider has dropped goes as soon as it answers')
   t.equal(await ask(next), 200)
   publish(known)
-  later(t, 601)
+  letPass(t, 601_000)
   t.equal(await ask(next), 401, 'and when the keys are 10 minutes old')
 })
 
@@ -202,21 +216,12 @@ t.test('many requests ask the provider once', async (t) => {
   }
   t.strictSame(await crowd(known), [[200], 1], 'at the start')
   t.strictSame(await crowd(next), [[401], 0], 'with an unknown key, the keys just fetched')
-  later(t, 31)
+  letPass(t, 31_000)
   t.strictSame(await crowd(next), [[401], 1], 'with an unknown key, the keys older')
-  later(t, 601)
+  letPass(t, 601_000)
   t.strictSame(await crowd(known), [[200], 1], 'when the keys are 10 minutes old')
   answer = (response) => response.destroy()
-  later(t, 31)
+  letPass(t, 31_000)
   t.strictSame(await crowd(next), [[503], 1], 'while the provider is away')
   t.strictSame(await crowd(next), [[503], 0], 'and again at once')
 })
-
-/** The keys are fetched again at most every so many seconds: lets them pass. */
-function later(t: { teardown: (restore: () => void) => void }, seconds: number): void {
-  const { now } = Date
-  Date.now = () => now() + seconds * 1000
-  t.teardown(() => {
-    Date.now = now
-  })
-}

@@ -47,9 +47,9 @@ export async function startEmbeddedPostgres(
   const native = locateBinaries(user)
   const cluster = prepareCluster(dataDir, native, user)
   const start = { cluster, native, user, settings: [...settings, ...extraSettings] }
-  const deadline = Date.now() + startTimeoutSeconds * 1000
+  const deadline = performance.now() + startTimeoutSeconds * 1000
   let spawned = false
-  while (Date.now() < deadline) {
+  while (performance.now() < deadline) {
     const running = await findRunning(cluster)
     if (running) return keepRunning(start, running)
     if (!spawned && !findServer(cluster)) {
@@ -94,8 +94,9 @@ async function stopWhenUnused(cluster: string, url: string): Promise<void> {
   const server = findServer(cluster)
   if (!server) return
   process.kill(server.pid, 'SIGINT')
-  const deadline = Date.now() + stopTimeoutSeconds * 1000
-  while (existsSync(join(cluster, 'postmaster.pid')) && Date.now() < deadline) await sleep(20)
+  const deadline = performance.now() + stopTimeoutSeconds * 1000
+  while (existsSync(join(cluster, 'postmaster.pid')) && performance.now() < deadline)
+    await sleep(20)
   if (server.socketDir) rmSync(server.socketDir, { recursive: true, force: true })
 }
 
