@@ -24,7 +24,12 @@ export async function endLoaded(
 export async function endDone(trx: Trx, job: CurrentJob): Promise<void> {
   await trx
     .updateTable('jobs')
-    .set({ status: 'done', finished: sql`total`, finished_at: new Date(), product_ids: null })
+    .set({
+      status: 'done',
+      finished: sql`total`,
+      finished_at: sql`clock_timestamp()`,
+      product_ids: null,
+    })
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)
     .execute()
@@ -41,7 +46,7 @@ export async function endUndone(
   await trx
     .updateTable('jobs')
     .set({
-      ...{ status, errors: JSON.stringify(errors), finished_at: new Date() },
+      ...{ status, errors: JSON.stringify(errors), finished_at: sql`clock_timestamp()` },
       ...{ result: null, row_ids: null, product_ids: null, error: errorCount },
     })
     .where('account_id', '=', job.account_id)

@@ -68,7 +68,7 @@ async function deleteChunk(trx: Trx, condition: RawBuilder<unknown>): Promise<nu
 export async function publish(trx: Trx, list: PriceList): Promise<void> {
   await trx
     .updateTable('price_lists')
-    .set({ version: list.version + 1, published_at: new Date() })
+    .set({ version: list.version + 1, published_at: sql`clock_timestamp()` })
     .where('account_id', '=', list.account_id)
     .where('id', '=', list.id)
     .execute()

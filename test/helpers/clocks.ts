@@ -12,9 +12,15 @@ export function letPass(t: Test, ms: number): void {
 
 /** Sets the clock of the machine forward or back, until the test ends: no time passes. */
 export function setClock(t: Test, ms: number): void {
-  const { now } = Date
-  Date.now = () => now() + ms
+  const Clock = Date
+  globalThis.Date = class extends Clock {
+    static override now = () => Clock.now() + ms
+
+    constructor(...given: [] | [number]) {
+      super(...((given.length > 0 ? given : [Clock.now() + ms]) as [number]))
+    }
+  } as DateConstructor
   t.teardown(() => {
-    Date.now = now
+    globalThis.Date = Clock
   })
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import t from 'tap'
 import { retentionQueue } from '../../src/jobs/queue.ts'
+import { setClock } from '../helpers/clocks.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { captureLog } from '../helpers/log.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -43,6 +44,19 @@ t.test('jobs are removed 7 days after they ended, in all accounts', async (t) =>
     [recent.id],
   )
 })
+
+t.test(
+  'a job is kept for 7 days by the clock of the database, whatever that of its worker says',
+  async (t) => {
+    const { shop, job } = await aBigJob(t, service)
+    setClock(t, -8 * 24 * 3_600_000)
+    await shop.finished(job)
+    await select(service.url, 'select delete_expired_jobs()')
+    const { status, body } = await shop.get(`/api/v1/jobs/${job.id}/`)
+    t.equal(status, 200)
+    t.ok(body.finished_at > body.created_at, 'it ended after it was accepted')
+  },
+)
 
 t.test('a job that has not ended stays, however old it is', async (t) => {
   const idle = await startTestService(t, { ROLE: 'api' })
