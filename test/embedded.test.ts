@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -12,6 +12,7 @@ import {
   logInFirst,
   postmasterPid,
   runFile,
+  startCommand,
   startProcess,
 } from './helpers/process.ts'
 
@@ -105,6 +106,25 @@ t.test('PostgreSQL is started again when it is killed, and nothing is lost', asy
   t.equal(await service.stop(), 0)
   t.notOk(isAlive(last), 'the last one is stopped')
 })
+
+t.test(
+  'a process that has run out of file descriptors goes on when there are some again',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const command = ['bash', '-c', `ulimit -n 128; exec ${startCommand.join(' ')}`] as const
+    const service = await startProcess(t, settings, { command })
+    await firstOf(service)
+    const { hostname, port } = new URL(service.url)
+    const sockets = Array.from({ length: 200 }, () =>
+      connect(Number(port), hostname).on('error', () => undefined),
+    )
+    await sleep(3000)
+    for (const socket of sockets) socket.destroy()
+    t.ok(isAlive(service.pid))
+    t.equal((await caller(() => service.url)('GET', '/health/ready')).status, 200)
+    t.equal(await service.stop(), 0)
+  },
+)
 
 t.test('a second process attaches, and the last one that leaves stops PostgreSQL', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }

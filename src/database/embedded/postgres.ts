@@ -72,7 +72,11 @@ interface Running {
 function keepRunning(start: ServerStart, { url, socketDir }: Running): EmbeddedPostgres {
   const { cluster } = start
   const revive = () => {
-    if (existsSync(cluster) && !findServer(cluster)) spawnServer(start, socketDir)
+    try {
+      if (existsSync(cluster) && !findServer(cluster)) spawnServer(start, socketDir)
+    } catch {
+      // The machine has no memory, file descriptors or room for it; the next look may find some.
+    }
   }
   const watch = setInterval(revive, reviveMs).unref()
   const stop = () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { chownSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SystemUser } from './system-user.ts'
 
@@ -21,12 +21,14 @@ export function spawnServer(
   if (user) chownSync(socketDir, user.uid, user.gid)
   const log = openSync(join(cluster, 'server.log'), 'a')
   const options = ['listen_addresses=', `unix_socket_directories=${socketDir}`, ...settings]
-  spawn(
+  const server = spawn(
     join(native, 'bin', 'postgres'),
     ['-D', cluster, ...options.flatMap((option) => ['-c', option])],
     { ...user, cwd: cluster, env: {}, detached: true, stdio: ['ignore', log, log] },
-  ).unref()
+  )
   closeSync(log)
+  // One that could not be spawned is looked for like one that ends at once.
+  server.on('error', () => undefined).unref()
 }
 
 /** What a running server says of itself. */
@@ -38,12 +40,20 @@ export interface ServerState {
 
 /** The server on this data that is starting, running or stopping. */
 export function findServer(cluster: string): ServerState | undefined {
-  const path = join(cluster, 'postmaster.pid')
-  if (!existsSync(path)) return undefined
   // Line 1 is the process id, line 5 the socket's folder, line 8 the state.
-  const [pid, , , , socketDir, , , state] = readFileSync(path, 'utf8').split('\n')
+  const [pid, , , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
   if (!isAlive(Number(pid))) return undefined
   return { pid: Number(pid), socketDir: socketDir || undefined, isReady: state?.trim() === 'ready' }
+}
+
+/** None of a file that is not there: it may go at any moment. */
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
 
 function isAlive(pid: number): boolean {
