@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -106,6 +106,22 @@ t.test('PostgreSQL is started again when it is killed, and nothing is lost', asy
   t.equal(await service.stop(), 0)
   t.notOk(isAlive(last), 'the last one is stopped')
 })
+
+t.test(
+  'a server that a power failure has ended is started, whoever has its process id now',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const service = await startProcess(t, settings)
+    const user = await firstOf(service)
+    await service.kill()
+    process.kill(postmasterPid(settings.DATA_DIR) as number, 'SIGKILL')
+    const file = join(settings.DATA_DIR, 'postgres', 'postmaster.pid')
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, '1'))
+    const again = await startProcess(t, settings)
+    t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
+    t.equal(await again.stop(), 0)
+  },
+)
 
 t.test(
   'a process that has run out of file descriptors goes on when there are some again',

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +21,11 @@ export interface EmbeddedPostgres {
 
 const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
+/**
+ * A server that nobody reaches for so long may be none: after a power failure its id may be that of another process.
+ * PostgreSQL knows, and does not start beside another one.
+ */
+const doubtMs = 5000
 /** How often is looked whether the server is there. */
 const reviveMs = 1000
 /** What a container may take is less than what its machine has. */
@@ -48,19 +54,25 @@ export async function startEmbeddedPostgres(
   const cluster = prepareCluster(dataDir, native, user)
   const start = { cluster, native, user, settings: [...settings, ...extraSettings] }
   const deadline = performance.now() + startTimeoutSeconds * 1000
-  let spawned = false
+  let doubtAt = performance.now() + doubtMs
+  let spawned: ChildProcess | undefined
   while (performance.now() < deadline) {
     const running = await findRunning(cluster)
     if (running) return keepRunning(start, running)
-    if (!spawned && !findServer(cluster)) {
-      spawnServer(start, mkdtempSync(join(tmpdir(), 'pricewell-')))
-      spawned = true
+    const isDoubtful = performance.now() > doubtAt && !isStarting(spawned)
+    if (isDoubtful || (!spawned && !findServer(cluster))) {
+      spawned = spawnServer(start, mkdtempSync(join(tmpdir(), 'pricewell-')))
+      doubtAt = performance.now() + doubtMs
     }
     await sleep(20)
   }
   throw new CannotStart(
     `PostgreSQL did not start within ${startTimeoutSeconds} s; its log is ${join(cluster, 'server.log')}`,
   )
+}
+
+function isStarting(server: ChildProcess | undefined): boolean {
+  return server !== undefined && server.exitCode === null && server.signalCode === null
 }
 
 interface Running {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SystemUser } from './system-user.ts'
@@ -16,7 +16,7 @@ export interface ServerStart {
 export function spawnServer(
   { cluster, native, user, settings }: ServerStart,
   socketDir: string,
-): void {
+): ChildProcess {
   mkdirSync(socketDir, { recursive: true, mode: 0o700 })
   if (user) chownSync(socketDir, user.uid, user.gid)
   const log = openSync(join(cluster, 'server.log'), 'a')
@@ -27,8 +27,9 @@ export function spawnServer(
     { ...user, cwd: cluster, env: {}, detached: true, stdio: ['ignore', log, log] },
   )
   closeSync(log)
+  server.unref()
   // One that could not be spawned is looked for like one that ends at once.
-  server.on('error', () => undefined).unref()
+  return server.on('error', () => undefined)
 }
 
 /** What a running server says of itself. */
