@@ -36,6 +36,25 @@ t.test('date picks the day of a calendar list, valid_from when left out', async 
   }
 })
 
+t.test('a day has a price and a margin per price dimension', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+    { ...key, purchase: 1, freight: 1 },
+  ])
+  const list = await aList(shop, {
+    ...{ name: 'L', is_calendar: true, price_dimensions: ['retail', 'trade', 'staff'] },
+  })
+  await addProducts(shop, 'L', [key])
+  const cell = { ...key, date: '2026-03-31' }
+  await setPrices(shop, 'L', [
+    { ...cell, price_dimension: 'trade', price: 4 },
+    { ...cell, price_dimension: 'retail', price: 8 },
+  ])
+  const [row] = (await shop.get(`${rowsPath(list)}?date=${cell.date}`)).body.results
+  t.strictSame(row.prices, { retail: 8, trade: 4, staff: 0 })
+  t.strictSame(row.margin, { retail: 75, trade: 50, staff: null })
+})
+
 t.test('a date that is none, a date of another list, another version: 400', async (t) => {
   const shop = await service.newAccount(t)
   const [plain, calendar] = [
