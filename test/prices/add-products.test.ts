@@ -178,7 +178,7 @@ t.test('products that cannot be added are row errors, and no row is added', asyn
 
 t.test('filters hold for code, attributes and extensions together', async (t) => {
   const schema = {
-    attributes: [{ name: 'color', type: 'string' }],
+    attributes: ['color', 'brand'].map((name) => ({ name, type: 'string' })),
     extensions: [{ name: 'size', type: 'integer' }],
   }
   const products = [
@@ -187,17 +187,18 @@ t.test('filters hold for code, attributes and extensions together', async (t) =>
     { code: 'B', color: 'blue', size: 1 },
     { code: 'C', size: 1 },
     { code: 'D', color: 'red', size: 1 },
+    { code: 'E', brand: 'of no color', size: 1 },
   ]
   const shop = await aShopOf(t, service, schema, products)
   await aList(shop, {
     name: 'L',
-    product_filters: { code: ['A', 'B', 'C'], color: ['red', 'green'], size: [1, 3] },
+    product_filters: { code: ['A', 'B', 'C', 'E'], color: ['red', 'green'], size: [1, 3] },
   })
   const payload = products.map(({ code, size }) => ({ code, size }))
   expectFaults(
     t,
     await shop.post(path, { name: 'L', payload }),
-    [1, 2, 3, 4].map((row) => `/payload/${row}/code filtered_out`),
+    [1, 2, 3, 4, 5].map((row) => `/payload/${row}/code filtered_out`),
   )
   t.equal((await shop.post(path, { name: 'L', payload: payload.slice(0, 1) })).body.length, 1)
 })
