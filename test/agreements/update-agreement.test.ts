@@ -110,7 +110,7 @@ t.test('If-Match lets a change through only in a state that it names', async (t)
   const first = await patch({ name: 'Yes 1' }, { 'if-match': String(etag) })
   t.equal(first.status, 200)
   t.equal((await patch({ name: 'Late' }, { 'if-match': String(etag) })).status, 412)
-  const list = `"a,b" ,W/"1",${first.headers.etag}`
+  const list = `"a,b" ,W/"1", ${first.headers.etag}`
   t.equal((await patch({ name: 'Yes 2' }, { 'if-match': list })).body.name, 'Yes 2')
   t.equal((await patch({ name: 'Yes 3' }, { 'if-match': '*' })).body.name, 'Yes 3')
 })
