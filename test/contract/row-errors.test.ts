@@ -14,6 +14,9 @@ t.test('all errors are counted, the first 1,000 in the order of the rows are lis
     Array.from({ length: count }, (_, key) => `/payload/${row}/k${key}`)
   t.strictSame(named, [...pointers(2, 600), ...pointers(5, 400)])
   t.equal(errors.all().length, 1200)
+  const full = new RowErrors('')
+  for (let row = 0; row < 1000; row++) full.add(row, undefined, 'type', 'must be object')
+  t.equal(full.problem().message, '1000 errors.', 'all of them are listed')
 })
 
 t.test('an error that is named again counts once, by its row, field and code', async (t) => {
