@@ -20,6 +20,7 @@ const faults: [formula: string, message: RegExp][] = [
   ['=(1', /"\)" at the end/],
   ['=()', /character 3/],
   ['=1)', /character 3/],
+  ['=(1")"', /expected "\)" at character 4/],
   ['=1 2', /character 4/],
   ['=1.2.3', /character 5/],
   ['=1e5', /character 3/],
