@@ -105,6 +105,7 @@ t.test('a key given twice is refused with its place and its row', async (t) => {
     ['[{"x":{"y~/z":1,"y~/z":1}}]', '/0/x/y~0~1z', 0, 'x/y~/z'],
     ['[{"a":"\\"x\\":","b":"}]","a":1}]', '/0/a', 0, 'a'],
     ['[[1,2],[3,{"":1,"":1}]]', '/1/1/', 1, '1/'],
+    ['{"a":"\\",\\"b\\":1","b":2,"c":1,"c":2}', '/c'],
   ]
   for (const [text, pointer, row, field] of cases) {
     const { type, message, options } = await faultOf(text)
@@ -254,6 +255,7 @@ t.test('faults of a long array are found where they are', async (t) => {
     `${array.slice(0, -1)},]`,
     payload.slice(0, -1),
     array.replace('},{"id":7000', '},,{"id":7000'),
+    `["${'x'.repeat(300_000)}",]`,
   ]
   for (const body of bodies) t.match(await faultOf(body), { type: 'malformed-body' })
 })
