@@ -7,7 +7,7 @@ import t from 'tap'
 import { signToken } from '../../src/accounts/token.ts'
 import { query } from '../helpers/database.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { aShop } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const service = await startTestService(t)
@@ -40,6 +40,20 @@ t.test(
     t.strictSame(again.body, first.body)
   },
 )
+
+t.test('what is no POST that writes takes no key: a read reads again', async (t) => {
+  const account = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(account, { name: 'L' })
+  await addProducts(account, 'L', [{ code: 'A', country: 'UK' }])
+  const read = () =>
+    send(account, 'k1', { price_list_id: list.id, payload: [{}] }, '/api/v1/prices/get_prices/')
+  for (const price of [1, 2]) {
+    await setPrices(account, 'L', [{ code: 'A', country: 'UK', price }])
+    const { status, headers, body } = await read()
+    t.strictSame([status, headers['idempotent-replayed']], [201, undefined])
+    t.equal(body[0].active_price, price)
+  }
+})
 
 t.test('replay of an accepted job answers the same job and its Location', async (t) => {
   const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
@@ -89,7 +103,9 @@ t.test('other body or other path: 422 and no change', async (t) => {
     status: 422,
     body: { type: 'idempotency-key-reused' },
   })
-  t.match(await send(account, 'k1', [], '/api/v1/price_list/bulk_create/'), { status: 422 })
+  const other = '/api/v1/price_list/bulk_create/'
+  for (const body of [[], [sale('1')]])
+    t.match(await send(account, 'k1', body, other), { status: 422 })
   t.equal(await salesOf(account), 1)
 })
 
