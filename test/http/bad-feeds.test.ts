@@ -25,6 +25,7 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       [5, '/3/about', 'duplicate_row'],
       [7, '/5/about', 'duplicate_row'],
     ],
+    [catalog, ['code,size,about', 'A,1,', 'A,2,x', 'A,3,y'], [4, '/2/about', 'duplicate_row']],
     [catalog, ['code,size,cost', 'A,1,1', 'A,1,2'], [3, '/1', 'duplicate_row']],
   ],
   'competitor prices are checked against their schema': [
