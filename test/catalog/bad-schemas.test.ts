@@ -8,6 +8,7 @@ const service = await startTestService(t)
 const readPath = '/api/v1/product_catalog/schema/'
 const string = (name: string) => ({ name, type: 'string' })
 const limited = (type: string, values: unknown) => ({ extensions: [{ name: 'e', type, values }] })
+const many = (length: number) => Array.from({ length }, (_, index) => string(`c${index}`))
 const value = '/extensions/0/values/0'
 
 const cases: BadPayload[] = [
@@ -63,10 +64,16 @@ const cases: BadPayload[] = [
     ['/extensions/0/name', 'duplicate_row'],
     ['/costs/0/name', 'duplicate_row'],
   ],
+  ['101 attributes', { attributes: many(101) }, ['/attributes', 'length']],
+  ['31 extensions', { extensions: many(31) }, ['/extensions', 'length']],
+  ['101 costs', { costs: many(101).map(({ name }) => ({ name })) }, ['/costs', 'length']],
   [
-    'too many columns',
-    { extensions: Array.from({ length: 31 }, (_, index) => string(`e${index}`)) },
-    ['/extensions', 'length'],
+    '10,001 values',
+    limited(
+      'integer',
+      Array.from({ length: 10_001 }, (_, index) => index),
+    ),
+    ['/extensions/0/values', 'length'],
   ],
 ]
 

@@ -44,6 +44,19 @@ t.test('letters go on after Z as in a spreadsheet', async (t) => {
   t.equal(letters[99], 'CX')
 })
 
+t.test('100 attributes, 30 extensions and 100 costs are taken', async (t) => {
+  const account = await service.newAccount(t)
+  const names = (kind: string, length: number) => Array.from({ length }, (_, i) => `${kind}${i}`)
+  const { status, body } = await account.post(schemaPath, {
+    attributes: names('a', 100).map(string),
+    extensions: names('e', 30).map(string),
+    costs: names('c', 100).map((name) => ({ name })),
+  })
+  t.equal(status, 201)
+  const { attributes, extensions, costs } = body
+  t.strictSame([attributes.length, extensions.length, costs.length], [100, 30, 100])
+})
+
 t.test('a catalog of codes alone has an empty schema', async (t) => {
   const account = await service.newAccount(t)
   const { status, body } = await account.post(schemaPath, {})

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
   aCatalog,
   catalogPath,
   products,
   productsPath,
+  renameColumn,
   schemaPath,
   smallSchema,
 } from '../helpers/catalog.ts'
@@ -112,6 +114,21 @@ t.test('accounts have catalogs of their own', async (t) => {
   t.equal(body.created.length, 1)
   t.strictSame(await products(account), [{ ...row, active: true }])
 })
+
+t.test(
+  'a load waits for a change of the columns and is checked against the new ones',
+  async (t) => {
+    const account = await aCatalog(t, service, smallSchema)
+    const commit = await renameColumn(service.url, account.id, 'color')
+    const loading = account.post(productsPath, [{ code: 'A', country: 'UK', color: 'red' }])
+    await sleep(100)
+    await commit()
+    t.match(await loading, {
+      status: 400,
+      body: { errors: [{ field: 'color', code: 'unknown_key' }] },
+    })
+  },
+)
 
 t.test('loads and schema changes at one moment never break a row', async (t) => {
   const account = await aCatalog(t, service, smallSchema)

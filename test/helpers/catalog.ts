@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Test } from 'tap'
 import type { TestAccount, TestService } from './service.ts'
 
@@ -42,4 +43,22 @@ export async function products({ get }: TestAccount): Promise<object[]> {
   return body.results.map(
     ({ extended_catalog_id: _, ...product }: Record<string, unknown>) => product,
   )
+}
+
+/** Renames a column as a declaration does, up to its commit, which is what it answers. */
+export async function renameColumn(
+  url: string,
+  account: number,
+  name: string,
+): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from accounts where id = $1 for update', [account])
+  const text = "update catalog_columns set name = name || '!' where account_id = $1 and name = $2"
+  await client.query(text, [account, name])
+  return async () => {
+    await client.query('commit')
+    await client.end()
+  }
 }
