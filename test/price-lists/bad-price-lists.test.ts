@@ -50,6 +50,10 @@ const shapes: BadPayload[] = [
   fields('dimensions in a string', { price_dimensions: 'price' }, ['price_dimensions', 'type']),
   fields('dimensions that are null', { price_dimensions: null }, ['price_dimensions', 'type']),
   fields('no dimension', { price_dimensions: [] }, ['price_dimensions', 'length']),
+  fields('101 dimensions', { price_dimensions: Array.from({ length: 101 }, (_, i) => `${i}`) }, [
+    'price_dimensions',
+    'length',
+  ]),
   fields('a dimension twice', { price_dimensions: ['a', 'b', 'a'] }, [
     'price_dimensions',
     'not_allowed',

@@ -1,5 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { aCatalog, listsPath, schemaPath, smallSchema, typedColumns } from '../helpers/catalog.ts'
+import {
+  aCatalog,
+  listsPath,
+  renameColumn,
+  schemaPath,
+  smallSchema,
+  typedColumns,
+} from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -150,6 +158,25 @@ t.test('the default formula has the cost columns of the moment, by letter', asyn
   t.equal(await two(), '= (Price - (B + D)) / Price * 100', 'appended: after the attribute')
   t.equal(await one(), '= (Price - (B)) / Price * 100', 'a list keeps its formula')
 })
+
+t.test('100 price dimensions are taken', async (t) => {
+  const account = await service.newAccount(t)
+  const price_dimensions = Array.from({ length: 100 }, (_, index) => `d${index}`)
+  t.equal((await account.post(listsPath, [{ name: 'L', ...year, price_dimensions }])).status, 201)
+})
+
+t.test(
+  'a list waits for a change of the columns and is checked against the new ones',
+  async (t) => {
+    const account = await aCatalog(t, service, smallSchema)
+    const commit = await renameColumn(service.url, account.id, 'color')
+    const list = { name: 'L', ...year, product_filters: { color: ['red'] } }
+    const creating = account.post(listsPath, [list])
+    await sleep(100)
+    await commit()
+    t.match(await creating, { status: 400, body: { errors: [{ code: 'unknown_column' }] } })
+  },
+)
 
 t.test('a formula of 1,000 characters is taken', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
