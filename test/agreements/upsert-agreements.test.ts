@@ -60,6 +60,7 @@ t.test('each field of the key tells agreements apart, and so do the types of val
   ]
   const agreements = [
     ...lines.map((price_line) => anAgreement({ price_line })),
+    anAgreement(),
     anAgreement({ name: 'Other' }),
     anAgreement({ client_code: 'Other' }),
     anAgreement({ price_list_code: 'Other' }),
