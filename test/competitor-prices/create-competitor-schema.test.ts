@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { renameColumn } from '../helpers/catalog.ts'
 import { query } from '../helpers/database.ts'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
 import { aMarket, anEntry, catalog, listPath, loadPath, schemaPath } from '../helpers/market.ts'
@@ -28,6 +30,25 @@ t.test('a schema that replaces another was made on its own day', async (t) => {
   const { body } = await market.post(schemaPath, { attributes_config: ['size'] })
   t.ok([before, today()].includes(body.output.latest_update))
 })
+
+t.test('the same schema sent again was made when it was made first', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  await query(service.url, `update competitor_schemas set created_at = '2020-02-29T23:59:59Z'`)
+  const { body } = await market.post(schemaPath, { attributes_config: ['code'] })
+  t.equal(body.output.latest_update, '2020-02-29')
+})
+
+t.test(
+  'a schema waits for a change of the columns and is checked against the new ones',
+  async (t) => {
+    const market = await aMarket(t, service, { attributes_config: ['code'] })
+    const commit = await renameColumn(service.url, market.id, 'brand')
+    const making = market.post(schemaPath, { attributes_config: ['brand'] })
+    await sleep(100)
+    await commit()
+    expectAllFaults(t, await making, [['/attributes_config/0', 'unknown_column']])
+  },
+)
 
 t.test('code alone needs no catalog', async (t) => {
   const account = await service.newAccount(t)
@@ -129,6 +150,10 @@ t.test('bad schemas are refused with every fault, and the present one stays', as
     [{ attributes_config: ['code', null] }, [['/attributes_config/1', 'type']]],
     [{ attributes_config: [''] }, [['/attributes_config/0', 'length']]],
     [{ attributes_config: ['x'.repeat(256)] }, [['/attributes_config/0', 'length']]],
+    [
+      { attributes_config: Array.from({ length: 132 }, (_, index) => `c${index}`) },
+      [['/attributes_config', 'length']],
+    ],
     [{ attributes_config: ['freight'] }, [['/attributes_config/0', 'unknown_column']]],
     [{ attributes_config: ['competitor_name'] }, [['/attributes_config/0', 'unknown_column']]],
     [

@@ -106,6 +106,14 @@ t.test('an update replaces the entry: what is left out gets its default', async 
   t.ok(time >= before - 60_000 && time <= Date.now() + 60_000, 'latest_update is now')
 })
 
+t.test('an update replaces the price, also when latest_update is the same', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const latest_update = '2026-01-01'
+  await market.post(loadPath, [anEntry({ latest_update })])
+  await market.post(loadPath, [anEntry({ latest_update, competitor_price: 3 })])
+  t.equal((await market.get(listPath)).body.results[0].competitor_price, 3)
+})
+
 t.test('latest_update takes every moment of the years 0001 to 9999', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['code'] })
   const moments: [sent: string, read: string][] = [
@@ -298,6 +306,8 @@ t.test('hostile texts and column names are read back as they were written', asyn
   t.equal(status, 201)
   t.strictSame(body.created, [hashOf(...texts, '{},"\\', null)])
   t.match((await account.get(listPath)).body.results[0], entry)
+  const { constructor: _, ...lacking } = entry as Record<string, unknown>
+  expectAllFaults(t, await account.post(loadPath, [lacking]), [['/0/constructor', 'required']])
 })
 
 t.test('names are compared code point by code point', async (t) => {
