@@ -42,6 +42,7 @@ t.test('letters go on after Z as in a spreadsheet', async (t) => {
   t.equal(letters[49], 'AZ')
   t.equal(letters[50], 'BA')
   t.equal(letters[99], 'CX')
+  t.strictSame((await account.get(readPath)).body, body, 'and are read in this order')
 })
 
 t.test('100 attributes, 30 extensions and 100 costs are taken', async (t) => {
