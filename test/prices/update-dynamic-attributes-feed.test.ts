@@ -69,6 +69,22 @@ for (const type of ['text/csv', 'application/x-ndjson']) {
   )
 }
 
+t.test('each row of a list takes 100 names of a file', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
+  const list = await aList(shop, {})
+  const keys = ['UK', 'FR'].map((country) => ({ code: 'A', country }))
+  await addProducts(shop, 'list', keys)
+  const lines = keys.flatMap(({ country }) =>
+    Array.from({ length: 100 }, (_, index) => `A,${country},n${index},1`),
+  )
+  const answer = await shop.send('POST', path, [head, ...lines].join('\n'), {
+    'content-type': 'text/csv',
+  })
+  t.match(answer, { status: 201, body: { rows: 200, updated: 2 } })
+  for (const { dynamic_attributes } of await rowsOf(shop, list))
+    t.equal(Object.keys(dynamic_attributes).length, 100)
+})
+
 t.test('bad rows of a file are named, and nothing is set', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, {})
