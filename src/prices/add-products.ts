@@ -122,7 +122,7 @@ async function findProducts(
       left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
     )
     select array_agg(id order by position) filter (where fault is null)::text as products,
-      coalesce(json_agg(json_build_array(position, fault) order by position)
+      coalesce(json_agg(json_build_array(position, fault))
         filter (where fault is not null), '[]') as faults
     from candidates`.execute(trx)
   return rows[0] as Found
