@@ -33,7 +33,7 @@ function takePercentage(value: number): Reprice {
 function takeAmount(value: number): Reprice {
   const amount = fraction(value)
   return (price) => {
-    if (price <= fastPriceMax && value <= fastPriceMax)
+    if (price <= fastPriceMax)
       return Math.max(Math.round(price * 1e6) - Math.round(value * 1e6), 0) / 1e6
     const rest = subtract(fraction(price), amount)
     return roundHalfUp(rest.n < 0n ? zero : rest)
