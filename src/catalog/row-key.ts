@@ -98,7 +98,7 @@ export function readPlainExtensions(
 ): string[] | undefined {
   let others = 0
   for (const key in row) if (!fixedKeys.has(key)) others++
-  if (others !== extensions.length || 'extensions' in row || 'attributes' in row) return undefined
+  if (others !== extensions.length || 'extensions' in row) return undefined
   const texts: string[] = []
   for (const column of extensions) {
     const value = row[column.name]
