@@ -67,5 +67,5 @@ function isExactDecimal(text: string): boolean {
   const withoutZeros = digits.replace(/0+$/, '')
   const lastDecimal = decimals.length - Number(exponent) - (digits.length - withoutZeros.length)
   const significant = withoutZeros.replace(/^0+/, '')
-  return significant === '' || (lastDecimal <= 6 && significant.length <= 15)
+  return lastDecimal <= 6 && significant.length <= 15
 }
