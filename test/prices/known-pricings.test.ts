@@ -1,4 +1,5 @@
 import t from 'tap'
+import { KnownPricings, type Pricing } from '../../src/prices/known-pricings.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -111,6 +112,30 @@ t.test('so does every way to read', async (t) => {
   }
   await shop.send('DELETE', `/api/v1/price_list/${id}`)
   for (const way of ways.toReversed()) t.equal(await way(), 404)
+})
+
+t.test('a promotion that does not exist is an error in every read', async (t) => {
+  const shop = await aPricedShop(t)
+  await promote(shop, 1)
+  t.equal(await price(shop), 9)
+  const { status, body } = await send(shop, { ...a, promotion: 'none' })
+  t.match({ status, body }, { status: 400, body: { errors: [{ code: 'unknown_promotion' }] } })
+})
+
+t.test('more promotions than are kept make room, and what comes then is kept again', async (t) => {
+  const known = new KnownPricings()
+  const pricing = (count: number) => {
+    const names = new Set(Array.from({ length: count }, (_, index) => `${index}`))
+    return { promotions: { names } } as unknown as Pricing
+  }
+  known.add('a', pricing(60_000))
+  known.add('b', pricing(60_000))
+  t.strictSame([known.find('a') !== undefined, known.find('b') !== undefined], [false, true])
+  known.add('c', pricing(30_000))
+  known.add('c', pricing(30_000))
+  t.ok(known.find('b') && known.find('c'))
+  known.add('d', pricing(30_000))
+  t.notOk(known.find('b') ?? known.find('c'), 'all of them count')
 })
 
 t.test('a read takes columns as soon as they are declared', async (t) => {
