@@ -63,7 +63,7 @@ t.test('a call waits while a job of the list is under way, else answers 503', as
   t.equal((await waiting).body.added.length, 100, 'it goes on when the job has ended')
 })
 
-t.test('what sets something of a row waits for the jobs that may remove it', async (t) => {
+t.test('what adds a row or sets something of one waits for the jobs of the list', async (t) => {
   const shop = await aShop(t, idle, { codes: codes(0, 101), countries: ['UK'] })
   await aList(shop, { name: 'L' })
   const keys = codes(0, 101).map((code) => ({ code, country: 'UK' }))
@@ -74,13 +74,21 @@ t.test('what sets something of a row waits for the jobs that may remove it', asy
       payload: [{ ...keys[0], ...row }],
     })
   const attribute = { dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
+  const addFile = () =>
+    shop.send(
+      'POST',
+      '/api/v1/prices/bulk_add_products/?price_list_name=L',
+      'code,country\nP0001,UK',
+      { 'content-type': 'text/csv' },
+    )
   const calls = () => [
     set('bulk_update_prices', { price: 9 }),
     set('bulk_update_dynamic_attributes', attribute),
+    set('bulk_add_products', { code: 'P0001' }),
   ]
   await shop.post(upsertPath, [{ ...keys[0], active: false }])
   const { body: job } = await sync(shop)
-  for (const answer of await Promise.all(calls())) {
+  for (const answer of await Promise.all([...calls(), addFile()])) {
     t.match(answer, { status: 503, body: { type: 'unavailable' } })
     t.equal(answer.headers['retry-after'], '2')
   }
