@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
@@ -112,6 +113,16 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
     )
   }
   t.strictSame(await rowsOf(shop, list), before)
+})
+
+t.test('a row that was removed and is not deleted yet is not in the list', async (t) => {
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, {})
+  await addProducts(shop, 'list', keys)
+  const text = 'update price_list_rows set removed_version = added_version where price_list_id = '
+  await query(service.url, text + list.id)
+  const { status, body } = await send(shop, 'price_list_name=list', 'country,code,price\nUK,A,1\n')
+  t.match({ status, body }, { status: 400, body: { errors: [{ code: 'row_not_in_list' }] } })
 })
 
 t.test('the query names the list', async (t) => {
