@@ -112,6 +112,7 @@ t.test('the limits themselves are allowed', async (t) => {
   )
 })
 
+const numbered = (length: number) => Array.from({ length }, (_, index) => `${index}`)
 const bad: [string, Record<string, unknown>, { field: string; code: string }[]][] = [
   ['no name', { name: undefined }, [{ field: 'name', code: 'required' }]],
   ['an empty name', { name: '' }, [{ field: 'name', code: 'length' }]],
@@ -135,6 +136,17 @@ const bad: [string, Record<string, unknown>, { field: string; code: string }[]][
   ['an end before the start', { valid_to: '2026-11-26' }, [{ field: 'valid_to', code: 'range' }]],
   ['no lists at all', { price_lists: [] }, [{ field: 'price_lists', code: 'length' }]],
   ['a list twice', { price_lists: ['L', 'L'] }, [{ field: 'price_lists', code: 'not_allowed' }]],
+  ['1,001 lists', { price_lists: numbered(1001) }, [{ field: 'price_lists', code: 'length' }]],
+  [
+    '101 dimensions',
+    { price_dimensions: numbered(101) },
+    [{ field: 'price_dimensions', code: 'length' }],
+  ],
+  [
+    'a dimension twice',
+    { price_dimensions: ['a', 'a'] },
+    [{ field: 'price_dimensions', code: 'not_allowed' }],
+  ],
   ['one name for lists', { price_lists: 'L' }, [{ field: 'price_lists', code: 'type' }]],
   ['null for lists', { price_lists: null }, [{ field: 'price_lists', code: 'type' }]],
   [
