@@ -119,6 +119,14 @@ t.test('each line of a file has the same text as the row of a page', async (t) =
   }
 })
 
+t.test('a client that takes anything gets JSON', async (t) => {
+  const account = await anAccount(t)
+  for (const accept of ['*/*', 'text/csv;q=0.9, */*', 'text/csv;q=0.9, application/*']) {
+    const { headers } = await account.send('GET', '/api/v1/agreement/', undefined, { accept })
+    t.match(headers['content-type'], 'application/json;', accept)
+  }
+})
+
 t.test('no cell of an exported CSV file is a formula', async (t) => {
   const account = await anAccount(t)
   for (const { load, read, rows } of Object.values(resources)) {

@@ -34,10 +34,12 @@ t.test(
   async (t) => {
     const account = await service.newAccount(t)
     const first = await send(account, 'k1', [sale('1')])
-    const again = await send(account, 'k1', [sale('1')], `${path}/`)
-    t.equal(again.status, 201)
-    t.equal(again.headers['idempotent-replayed'], 'true')
-    t.strictSame(again.body, first.body)
+    for (const end of ['', '/', '/?']) {
+      const again = await send(account, 'k1', [sale('1')], path + end)
+      t.equal(again.status, 201)
+      t.equal(again.headers['idempotent-replayed'], 'true')
+      t.strictSame(again.body, first.body)
+    }
   },
 )
 
