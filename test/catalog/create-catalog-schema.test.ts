@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
@@ -122,6 +124,7 @@ const changes: [string, object][] = [
   ['a type changed', { ...smallSchema, attributes: [{ name: 'color', type: 'integer' }] }],
   ['values limited', { ...smallSchema, attributes: [{ ...string('color'), values: ['red'] }] }],
   ['a column of another kind', { attributes: [...attributes, ...extensions], costs }],
+  ["two columns of each other's kind", { attributes: extensions, extensions: attributes, costs }],
   ['a column put first', { ...smallSchema, costs: [{ name: 'freight' }, ...costs] }],
 ]
 
@@ -134,6 +137,22 @@ t.test('once products exist, changing or leaving out a column is 409 schema-in-u
     t.strictSame([status, body.type], [409, 'schema-in-use'], rule)
   }
   t.strictSame((await account.get(readPath)).body, before)
+})
+
+t.test('a declaration waits for a load that relies on the columns', async (t) => {
+  const account = await aCatalog(t, service, smallSchema)
+  const client = new pg.Client({ connectionString: service.url })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from accounts where id = $1 for key share', [account.id])
+  const columns = 'account_id, code, extensions, extension_key, costs'
+  const text = `insert into products (${columns}) values ($1, 'A', '{UK}', '["UK"]', '{}')`
+  await client.query(text, [account.id])
+  const declaring = account.post(schemaPath, {})
+  await sleep(100)
+  await client.query('commit')
+  await client.end()
+  t.match(await declaring, { status: 409, body: { type: 'schema-in-use' } })
 })
 
 t.test('price lists hold the letters and columns that they name; appending goes on', async (t) => {

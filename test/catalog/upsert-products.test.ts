@@ -97,6 +97,26 @@ t.test(
   },
 )
 
+t.test('attributes of one code may stand in different rows of a payload', async (t) => {
+  const attributes = ['color', 'brand'].map((name) => ({ name, type: 'string' }))
+  const account = await aCatalog(t, service, { ...smallSchema, attributes })
+  const rows = [{ country: 'UK', color: 'red' }, { country: 'FR', brand: 'x' }, { country: 'DE' }]
+  await account.post(
+    productsPath,
+    rows.map((row) => ({ code: 'A', ...row })),
+  )
+  for (const product of await products(account)) t.match(product, { color: 'red', brand: 'x' })
+})
+
+t.test('rows whose code and extensions are alike when joined are different rows', async (t) => {
+  const account = await aCatalog(t, service, smallSchema)
+  const rows = [
+    { code: 'A', country: 'BC', purchase: 1 },
+    { code: 'AB', country: 'C', purchase: 2 },
+  ]
+  t.equal((await account.post(productsPath, rows)).body.created.length, 2)
+})
+
 t.test('equal rows of one payload count once', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
   const body =
