@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { listsPath } from '../helpers/catalog.ts'
-import { emptyDatabase } from '../helpers/database.ts'
+import { emptyDatabase, query } from '../helpers/database.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
 import { startServiceOn, startTestService, type TestService } from '../helpers/service.ts'
@@ -113,6 +113,10 @@ t.test('row_count is the number of published rows, on request', async (t) => {
     ['empty', 0],
     ['filled', 2],
   ])
+  const text = `update price_list_rows set removed_version = added_version where account_id = `
+  await query(service.url, `${text}${shop.id} and code = 'A'`)
+  const { results } = (await shop.get(`${path}?include=row_count`)).body
+  t.equal(results[1].row_count, 1, 'a row that was removed and is not deleted yet is none')
   const plain = (await shop.get(path)).body.results
   t.notOk(
     plain.some((list: object) => 'row_count' in list),
