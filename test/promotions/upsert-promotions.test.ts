@@ -127,6 +127,7 @@ const bad: [string, Record<string, unknown>, { field: string; code: string }[]][
   ['a value of 7 decimals', { value: 0.1234567 }, [{ field: 'value', code: 'format' }]],
   ['a percentage over 100', { value: 100.000001 }, [{ field: 'value', code: 'range' }]],
   ['no valid_from', { valid_from: undefined }, [{ field: 'valid_from', code: 'required' }]],
+  ['no valid_to', { valid_to: undefined }, [{ field: 'valid_to', code: 'required' }]],
   ['a day that is none', { valid_to: '2026-02-29' }, [{ field: 'valid_to', code: 'format' }]],
   [
     'a timestamp',
