@@ -34,7 +34,7 @@ t.test(
   async (t) => {
     const account = await service.newAccount(t)
     const first = await send(account, 'k1', [sale('1')])
-    for (const end of ['', '/', '/?']) {
+    for (const end of ['', '/', '/?x=1']) {
       const again = await send(account, 'k1', [sale('1')], path + end)
       t.equal(again.status, 201)
       t.equal(again.headers['idempotent-replayed'], 'true')
