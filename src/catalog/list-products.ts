@@ -15,9 +15,8 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
     const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
       from (
-        select * from products where account_id = ${account} and id in (
-          select id from products where ${wanted} order by id offset ${offset} limit ${limit}
-        )
+        select * from products where account_id = ${account}
+          and id = any(array(select id from products where ${wanted} order by id offset ${offset} limit ${limit}))
       ) as page
       left join product_attributes using (account_id, code)`
     const all = sql`select from products where ${wanted}`

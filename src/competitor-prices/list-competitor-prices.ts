@@ -22,7 +22,7 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const page = trx
       .selectFrom('competitor_prices')
       .where('account_id', '=', account)
-      .where('id', 'in', ids)
+      .where(sql<boolean>`id = any(array(${ids}))`)
       .select(selected)
     const { count, rows } = await readPage(trx, { all: entries, page })
     return { count, results: rows.map((entry) => entryOf(entry, columns)) }

@@ -60,9 +60,8 @@ function findPage(
     select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
     from price_list_rows r
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id in (
-      select r.id ${members} where ${isList} order by r.id offset ${offset} limit ${limit}
-    )`
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.id = any(array(select r.id ${members} where ${isList} order by r.id offset ${offset} limit ${limit}))`
   return readPage(trx, { all: sql`select ${members} where ${isList}`, page })
 }
 

@@ -20,7 +20,7 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
     const page = trx
       .selectFrom('sales')
       .where('account_id', '=', account)
-      .where('id', 'in', ids)
+      .where(sql<boolean>`id = any(array(${ids}))`)
       .select(selected)
     const { count, rows } = await readPage(trx, { all: sales, page })
     return { count, results: rows.map(saleOf) }
