@@ -19,6 +19,7 @@ const advice: Record<string, string> = {
   ENOTDIR: wrongDataDir,
   ECONNREFUSED: noPostgres,
   'connect ENOENT': noPostgres,
+  'mkdtemp ENOENT': 'set TMPDIR to a folder that is there',
   ENOTFOUND: 'correct the host in DATABASE_URL',
   EAI_AGAIN: 'correct the host in DATABASE_URL, or the name servers',
   ETIMEDOUT: 'no PostgreSQL answers there: correct DATABASE_URL, or the network',

@@ -152,3 +152,14 @@ t.test('a DATA_DIR that is a file is told so', async (t) => {
   for (const dataDir of [path, join(path, 'below')])
     await refused(t, { DATA_DIR: dataDir, PORT: '0' }, /set DATA_DIR to a folder/)
 })
+
+t.test('a folder for temporary files that is not there is told so', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t), PORT: '0' }
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  process.env.TMPDIR = '/nowhere'
+  await refused(t, settings, /\/nowhere\/.*set TMPDIR to a folder/)
+})

@@ -47,6 +47,15 @@ t.test('while one account writes slowly', async (t) => {
     t.equal((await account.get(sales)).body.count, 3)
   })
 
+  await t.test('a write that waits too long for a lock is told what it waits for', async (t) => {
+    const account = await service.newAccount(t)
+    await owner.query('begin; lock table sales in share mode')
+    const answer = await post(account, 'A')
+    await owner.query('commit')
+    expectRefused(t, answer, 503, 'unavailable')
+    t.match(answer.body.detail, /^Other work on the same rows /)
+  })
+
   await t.test('it reads, and others read and write', async (t) => {
     const account = await service.newAccount(t)
     const other = await service.newAccount(t)
