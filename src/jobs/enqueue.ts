@@ -47,18 +47,10 @@ export async function enqueueJob(
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
-  await enqueueTurn(trx, boss, job)
-  return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
-}
-
-/** Has a worker take a turn when the transaction commits: for the oldest job that there is, then to tidy the list. */
-export async function enqueueTurn(
-  trx: Trx,
-  boss: PgBoss,
-  { account, priceListId }: Turn,
-): Promise<void> {
+  const { account, priceListId } = job
   const turn: Turn = { account, priceListId }
   const [queue, singletonKey] =
     priceListId === null ? [fileQueue, String(account)] : [listQueue, `${account}:${priceListId}`]
   await boss.send(queue, turn, { singletonKey, db: fromKysely(trx) })
+  return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 }

@@ -28,23 +28,13 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /** Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many. */
-export function deleteRemovedRows(
+export async function deleteRemovedRows(
   trx: Trx,
   { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
   version: number,
 ): Promise<number> {
-  return deleteChunk(
-    trx,
-    sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`,
-  )
-}
-
-/** Deletes rows, at most one chunk of them, of a list that is deleted. Answers how many. */
-export function deleteRowsOfDeleted(
-  trx: Trx,
-  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
-): Promise<number> {
-  return deleteChunk(trx, sql`account_id = ${account_id} and price_list_id = ${id}`)
+  const removed = sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`
+  return (await deleteChunk(trx, removed)).deleted
 }
 
 /**
@@ -52,16 +42,38 @@ export function deleteRowsOfDeleted(
  * up that it is given, and compares every row with every id that it has to find first: for minutes. The condition stands
  * twice: a row that is added again meanwhile is not deleted.
  */
-async function deleteChunk(trx: Trx, condition: RawBuilder<unknown>): Promise<number> {
-  const { rows } = await sql<{ ids: IdsText | null }>`
-    select array_agg(id)::text as ids
-    from (select id from price_list_rows where ${condition} order by id limit ${chunkRows}) as r`.execute(
+async function deleteChunk(trx: Trx, condition: RawBuilder<unknown>, after = 0): Promise<Chunk> {
+  const { rows } = await sql<{ ids: IdsText | null; last: number | null }>`
+    select array_agg(id)::text as ids, max(id) as last
+    from (
+      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${chunkRows}
+    ) as r`.execute(trx)
+  const { ids, last } = rows[0] ?? {}
+  const { numAffectedRows } = await sql`
+    delete from price_list_rows where ${condition} and id = any(${ids ?? '{}'}::bigint[])`.execute(
     trx,
   )
-  const ids = rows[0]?.ids ?? '{}'
-  const { numAffectedRows } = await sql`
-    delete from price_list_rows where ${condition} and id = any(${ids}::bigint[])`.execute(trx)
-  return Number(numAffectedRows)
+  return { deleted: Number(numAffectedRows), last: last ?? undefined }
+}
+
+interface Chunk {
+  deleted: number
+  /** The last row that was looked at; undefined: there was none. */
+  last: number | undefined
+}
+
+/** In chunks: one statement that deletes a million rows takes longer than a statement of a request may. */
+async function deleteAll(trx: Trx, condition: RawBuilder<unknown>): Promise<void> {
+  let last: number | undefined = 0
+  while (last !== undefined) last = (await deleteChunk(trx, condition, last)).last
+}
+
+/** Deletes all rows of a list. */
+export function deleteRows(
+  trx: Trx,
+  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+): Promise<void> {
+  return deleteAll(trx, sql`account_id = ${account_id} and price_list_id = ${id}`)
 }
 
 /** Makes the draft the published version: one row changes, and readers see all of it at once. */
@@ -76,10 +88,9 @@ export async function publish(trx: Trx, list: PriceList): Promise<void> {
 
 /** Takes back what the draft has and the published version has not. */
 export async function resetDraft(trx: Trx, list: PriceList): Promise<void> {
-  await sql`
-    delete from price_list_rows
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and added_version > ${list.version}`.execute(
+  await deleteAll(
     trx,
+    sql`account_id = ${list.account_id} and price_list_id = ${list.id} and added_version > ${list.version}`,
   )
   await sql`
     update price_list_rows set removed_version = null
