@@ -8,6 +8,7 @@ import { closeMaxMs } from '../closing.ts'
 import { readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startService } from '../service.ts'
+import { CannotListen, startFault } from '../start-fault.ts'
 import { loadDemo } from './load-demo.ts'
 import { demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
@@ -21,11 +22,14 @@ const config = readConfig({
 })
 console.log('Starting a service on a database that is thrown away at the end ...')
 const { app, server, close } = await startService(config)
-closeOnce(closeMaxMs, async () => {
+closeOnce(closeMaxMs, async ({ err }) => {
+  if (err) console.error(startFault(err))
   await close()
   removeDataDir(dataDir)
 })
-const url = await app.listen({ port: config.port, host: config.host })
+const url = await app.listen({ port: config.port, host: config.host }).catch((error) => {
+  throw new CannotListen(error)
+})
 await createAccount(server.url, { account: 'demo', ...demoUser })
 const { data: login } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
 const { token } = login

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { type Operation, operations } from '../../src/http/contract.ts'
 import { expectConformant, type TestResponse } from '../helpers/conformant.ts'
@@ -46,6 +47,17 @@ t.test('only a running job can be cancelled, so one is started for that example'
     jobs.push((await send(t, 'POST', '/api/v1/prices/sync_with_catalog/', sync)).body.id)
   const answer = await send(t, method, path.replace('{id}', String(jobs.at(-1))))
   t.equal(answer.status, status)
+})
+
+t.test('a port that is taken is told, and leaves nothing behind', async (t) => {
+  const env = { ...process.env, PORT: new URL(url).port }
+  const second = spawn(process.execPath, [demo], { env })
+  const [told] = await Promise.all([text(second.stderr), once(second, 'exit')])
+  t.equal(second.exitCode, 1)
+  t.match(
+    told,
+    /^Cannot start:\n- listen EADDRINUSE.*: another program listens there: .* set PORT\n$/,
+  )
 })
 
 t.test('Ctrl-C under npm, which passes it on a second time, leaves nothing behind', async (t) => {
