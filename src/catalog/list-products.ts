@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { readPage } from '../database/read-page.ts'
+import { anyOf, readPage } from '../database/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns } from './columns.ts'
 
@@ -12,12 +12,10 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
     const { offset, limit } = pageOf(query)
     const wanted = wantedProducts(account, query)
     const columns = await findColumns(trx, account)
+    const ids = sql`select id from products where ${wanted} order by id offset ${offset} limit ${limit}`
     const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
-      from (
-        select * from products where account_id = ${account}
-          and id = any(array(select id from products where ${wanted} order by id offset ${offset} limit ${limit}))
-      ) as page
+      from (select * from products where account_id = ${account} and id = ${anyOf(ids)}) as page
       left join product_attributes using (account_id, code)`
     const all = sql`select from products where ${wanted}`
     const { count, rows } = await readPage(trx, { all, page })

@@ -4,7 +4,7 @@ import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import type { Trx } from '../database/pool.ts'
-import { readPage } from '../database/read-page.ts'
+import { anyOf, readPage } from '../database/read-page.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices in the order of their ids. */
@@ -17,12 +17,11 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const { offset, limit } = pageOf(query)
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
     const entries = filtered(trx, account, query)
-    // Found by their ids first: what is selected would be computed for each entry that the offset passes over, too.
     const ids = entries.select('id').orderBy('id').offset(offset).limit(limit)
     const page = trx
       .selectFrom('competitor_prices')
       .where('account_id', '=', account)
-      .where(sql<boolean>`id = any(array(${ids}))`)
+      .where('id', '=', anyOf(ids))
       .select(selected)
     const { count, rows } = await readPage(trx, { all: entries, page })
     return { count, results: rows.map((entry) => entryOf(entry, columns)) }

@@ -102,15 +102,18 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     return unauthorized('The account of the token does not exist.', error)
   const type = clientFaults[statusCode ?? 500]
   if (type) return new Problem(type, 'The request cannot be read.', { cause: error })
-  const detail = passingDetails[sqlStateOf(error) ?? ''] ?? 'The database is not available now.'
-  return isPassing(error) ? unavailable(detail, 1, error) : internalError(error)
+  if (sqlStateOf(error) === lockNotAvailable)
+    return unavailable(
+      'Other work on the same rows takes longer than this call may wait.',
+      1,
+      error,
+    )
+  return isPassing(error)
+    ? unavailable('The database is not available now.', 1, error)
+    : internalError(error)
 }
 
-/** Of a database that is there. */
-const passingDetails: Record<string, string> = {
-  '55P03': 'Other work on the same rows takes longer than this call may wait.',
-  '57014': 'This takes longer than a call may: try again later, or ask for less at once.',
-}
+const lockNotAvailable = '55P03'
 
 const clientFaults: Record<number, ProblemType> = {
   400: 'malformed-body',

@@ -6,7 +6,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { readPage } from '../database/read-page.ts'
+import { anyOf, readPage } from '../database/read-page.ts'
 import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
@@ -56,12 +56,13 @@ function findPage(
     from price_lists l
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}`
   const isList = sql`l.account_id = ${list.account_id} and l.id = ${list.id}`
+  const ids = sql`select r.id ${members} where ${isList} order by r.id offset ${offset} limit ${limit}`
   const page = sql<StoredRow>`
     select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
     from price_list_rows r
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.id = any(array(select r.id ${members} where ${isList} order by r.id offset ${offset} limit ${limit}))`
+      and r.id = ${anyOf(ids)}`
   return readPage(trx, { all: sql`select ${members} where ${isList}`, page })
 }
 

@@ -4,14 +4,13 @@ import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { readPage } from '../database/read-page.ts'
+import { anyOf, readPage } from '../database/read-page.ts'
 
 /** One page of sales in the order of their ids. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query)
-    // Found by their ids first: what is selected would be computed for each sale that the offset passes over, too.
     const ids = sales
       .select('id')
       .orderBy(isByDate(query) ? sql`id + 0` : sql`id`)
@@ -20,7 +19,7 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
     const page = trx
       .selectFrom('sales')
       .where('account_id', '=', account)
-      .where(sql<boolean>`id = any(array(${ids}))`)
+      .where('id', '=', anyOf(ids))
       .select(selected)
     const { count, rows } = await readPage(trx, { all: sales, page })
     return { count, results: rows.map(saleOf) }
