@@ -10,7 +10,7 @@ export function requestBytes(method: string, path: string, token: string, body =
 
 /**
  * Sends a request on a keep-alive connection that nothing else uses, and answers the status when the last byte of the
- * answer is there; 0 when the connection broke. Nothing else of the answer is looked at: a client library takes 0.2 ms,
+ * answer is there; 0 when the connection broke. Of the answer nothing is looked at but whether it ends the connection: a client library takes 0.2 ms,
  * as much as a read of one price.
  */
 export function exchange(socket: net.Socket, request: Buffer): Promise<number> {
@@ -29,6 +29,7 @@ export function exchange(socket: net.Socket, request: Buffer): Promise<number> {
     const onClose = () => done(0)
     const done = (status: number) => {
       socket.off('data', onData).off('close', onClose)
+      if (/\r\nconnection: close/i.test(head)) socket.destroy()
       resolve(status)
     }
     socket.on('data', onData).once('close', onClose)

@@ -5,6 +5,7 @@ import pg from 'pg'
 import t from 'tap'
 import { RefusalPace } from '../../src/http/refusal-pace.ts'
 import { expectConformant } from '../helpers/conformant.ts'
+import { waitForSalesLock } from '../helpers/database.ts'
 import { captureLog } from '../helpers/log.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'
@@ -51,8 +52,7 @@ async function whileFull(account: TestAccount, work: () => Promise<void>): Promi
   await owner.connect()
   await owner.query('begin; lock table sales in share mode')
   const writes = ['A', 'B'].map((id) => account.send('POST', path, sale(id)))
-  const waits = `select from pg_locks where not granted and relation = 'sales'::regclass`
-  while ((await owner.query(waits)).rows.length === 0);
+  await waitForSalesLock(owner)
   await work()
   await owner.query('commit')
   await owner.end()

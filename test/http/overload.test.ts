@@ -2,6 +2,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { expectConformant } from '../helpers/conformant.ts'
+import { waitForSalesLock } from '../helpers/database.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { type OpenRequest, openRequest } from '../helpers/socket.ts'
 
@@ -31,7 +32,7 @@ t.test('while one account writes slowly', async (t) => {
   const holdUp = async (account: TestAccount) => {
     await owner.query('begin; lock table sales in share mode')
     const writes = [post(account, 'A'), post(account, 'B')]
-    await waitForLock(owner)
+    await waitForSalesLock(owner)
     return async () => {
       await owner.query('commit')
       return (await Promise.all(writes)).map(({ status }) => status)
@@ -93,7 +94,7 @@ t.test('while one account writes slowly', async (t) => {
       ]
       const release = await holdUp(first)
       const others = [post(second, 'A'), post(second, 'B')]
-      await waitForLock(owner, 2)
+      await waitForSalesLock(owner, 2)
       expectRefused(t, await post(third, 'A'), 503, 'overloaded')
       expectRefused(t, await third.send('POST', path, '{'), 503, 'overloaded')
       t.strictSame(await release(), [201, 201])
@@ -115,7 +116,7 @@ t.test('while one account writes slowly', async (t) => {
     await everythingNow()
     const release = await holdUp(second)
     const others = post(first, 'A')
-    await waitForLock(owner, 2)
+    await waitForSalesLock(owner, 2)
     const waiting = post(first, 'B')
     await everythingNow()
     arriving.write('no JSON {')
@@ -128,7 +129,7 @@ t.test('while one account writes slowly', async (t) => {
     const account = await service.newAccount(t)
     await owner.query('begin; lock table sales in share mode')
     const first = post(account, 'A')
-    await waitForLock(owner)
+    await waitForSalesLock(owner)
     const headers = {
       authorization: `jwt ${account.token}`,
       'content-length': String(sale('B').length),
@@ -150,16 +151,6 @@ t.test('while one account writes slowly', async (t) => {
     )
   })
 })
-
-/** Waits until so many statements wait for a lock. */
-async function waitForLock(owner: pg.Client, count = 1): Promise<void> {
-  for (;;) {
-    const { rows } = await owner.query(
-      "select from pg_locks where not granted and relation = 'sales'::regclass",
-    )
-    if (rows.length >= count) return
-  }
-}
 
 /** Lets everything happen that can happen without waiting for others. */
 async function everythingNow(): Promise<void> {

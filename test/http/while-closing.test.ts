@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { expectConformant } from '../helpers/conformant.ts'
+import { waitForSalesLock } from '../helpers/database.ts'
 import { requestBytes } from '../helpers/exchange.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -21,8 +22,7 @@ t.test('a request on a connection that is under way is told to come again', asyn
   await owner.query('begin; lock table sales in share mode')
   const socket = net.connect(port, '127.0.0.1')
   socket.write(requestBytes('POST', path, token, sale))
-  const waits = `select from pg_locks where not granted and relation = 'sales'::regclass`
-  while ((await owner.query(waits)).rows.length === 0) await sleep(20)
+  await waitForSalesLock(owner)
   const closed = service.close()
   while (service.app.server.listening) await sleep(20)
   const arrived = once(service.app.server, 'request')

@@ -139,6 +139,18 @@ t.test(
   },
 )
 
+t.test(
+  'a body that is refused when it is whole leaves its connection to the next request',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const request = (body: string, more = '') =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: jwt ${account.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`
+    const last = request(sale('L'), 'Connection: close\r\n')
+    const answer = await exchange([request('[{') + request('[{"code":1e400}]') + last], 5000)
+    t.strictSame(statuses(answer), [400, 400, 201])
+  },
+)
+
 t.test('without a valid token the body is not waited for', async (t) => {
   const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`
   for (const credentials of ['', 'Authorization: jwt a.b.c\r\n', 'Authorization: Bearer x\r\n']) {
