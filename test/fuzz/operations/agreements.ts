@@ -204,7 +204,7 @@ export const agreementOperations: FuzzOperation[] = [
   },
   {
     id: 'updateAgreement',
-    weight: 3,
+    weight: 6,
     isReady: ({ agreements }) => agreements.length > 0,
     valid: patchPlan,
     faulty: faultyPatch,

@@ -106,7 +106,7 @@ export const promotionOperations: FuzzOperation[] = [
   },
   {
     id: 'deletePromotion',
-    weight: 1,
+    weight: 2,
     isReady: ({ promotions }) => promotions.size > 0,
     valid: ({ draw, model }) => {
       const { id, name } = oneOf(draw, [...model.promotions.values()])
