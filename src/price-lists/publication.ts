@@ -34,38 +34,10 @@ export async function deleteRemovedRows(
   version: number,
 ): Promise<number> {
   const removed = sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`
-  return (await deleteChunk(trx, removed)).deleted
-}
-
-/**
- * Right after a publication the statistics say that nothing is removed. Whichever way the planner then takes, it looks ids
- * up that it is given, and compares every row with every id that it has to find first: for minutes. The condition stands
- * twice: a row that is added again meanwhile is not deleted.
- */
-async function deleteChunk(trx: Trx, condition: RawBuilder<unknown>, after = 0): Promise<Chunk> {
-  const { rows } = await sql<{ ids: IdsText | null; last: number | null }>`
-    select array_agg(id)::text as ids, max(id) as last
-    from (
-      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${chunkRows}
-    ) as r`.execute(trx)
-  const { ids, last } = rows[0] ?? {}
-  const { numAffectedRows } = await sql`
-    delete from price_list_rows where ${condition} and id = any(${ids ?? '{}'}::bigint[])`.execute(
-    trx,
-  )
-  return { deleted: Number(numAffectedRows), last: last ?? undefined }
-}
-
-interface Chunk {
-  deleted: number
-  /** The last row that was looked at; undefined: there was none. */
-  last: number | undefined
-}
-
-/** In chunks: one statement that deletes a million rows takes longer than a statement of a request may. */
-async function deleteAll(trx: Trx, condition: RawBuilder<unknown>): Promise<void> {
-  let last: number | undefined = 0
-  while (last !== undefined) last = (await deleteChunk(trx, condition, last)).last
+  const chunk = await findChunk(trx, removed)
+  if (!chunk) return 0
+  const { numAffectedRows } = await deleteChunk(removed, chunk).execute(trx)
+  return Number(numAffectedRows)
 }
 
 /** Deletes all rows of a list. */
@@ -74,6 +46,51 @@ export function deleteRows(
   { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
 ): Promise<void> {
   return deleteAll(trx, sql`account_id = ${account_id} and price_list_id = ${id}`)
+}
+
+function deleteAll(trx: Trx, condition: RawBuilder<unknown>): Promise<void> {
+  return inChunks(trx, condition, (chunk) => deleteChunk(condition, chunk))
+}
+
+/** The condition stands there again: a row that is added again meanwhile is not deleted. */
+function deleteChunk(condition: RawBuilder<unknown>, { ids }: Chunk): RawBuilder<unknown> {
+  return sql`delete from price_list_rows where ${condition} and id = any(${ids}::bigint[])`
+}
+
+/** Changes the rows that meet a condition: one statement for a million rows takes longer than one of a request may. */
+async function inChunks(
+  trx: Trx,
+  condition: RawBuilder<unknown>,
+  change: (chunk: Chunk) => RawBuilder<unknown>,
+): Promise<void> {
+  let chunk = await findChunk(trx, condition)
+  while (chunk) {
+    await change(chunk).execute(trx)
+    chunk = await findChunk(trx, condition, chunk.last)
+  }
+}
+
+interface Chunk {
+  ids: IdsText
+  last: number
+}
+
+/**
+ * Right after a publication the statistics say that nothing is removed. Whichever way the planner then takes, it looks ids
+ * up that it is given, and compares every row with every id that it has to find first: for minutes.
+ */
+async function findChunk(
+  trx: Trx,
+  condition: RawBuilder<unknown>,
+  after = 0,
+): Promise<Chunk | undefined> {
+  const { rows } = await sql<Chunk>`
+    select array_agg(id)::text as ids, max(id) as last
+    from (
+      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${chunkRows}
+    ) as r
+    having count(*) > 0`.execute(trx)
+  return rows[0]
 }
 
 /** Makes the draft the published version: one row changes, and readers see all of it at once. */
@@ -88,13 +105,12 @@ export async function publish(trx: Trx, list: PriceList): Promise<void> {
 
 /** Takes back what the draft has and the published version has not. */
 export async function resetDraft(trx: Trx, list: PriceList): Promise<void> {
-  await deleteAll(
+  const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`
+  await deleteAll(trx, sql`${ofList} and added_version > ${list.version}`)
+  await inChunks(
     trx,
-    sql`account_id = ${list.account_id} and price_list_id = ${list.id} and added_version > ${list.version}`,
-  )
-  await sql`
-    update price_list_rows set removed_version = null
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and removed_version > ${list.version}`.execute(
-    trx,
+    sql`${ofList} and removed_version > ${list.version}`,
+    ({ ids }) => sql`
+      update price_list_rows set removed_version = null where ${ofList} and id = any(${ids}::bigint[])`,
   )
 }

@@ -5,6 +5,7 @@ import { runSync } from '../../src/price-lists/sync-job.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
 /** Accepts jobs and runs none: what is under way is under the tests' control. */
@@ -70,6 +71,41 @@ t.test(
     t.strictSame((await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000`)).body, rows)
   },
 )
+
+t.test('a large draft is undone in chunks, each within the time of a statement', async (t) => {
+  const { shop, list, job } = await aBigJob(t, service)
+  const other = await aList(shop, { name: 'other' })
+  const attempt = anAttempt(db, shop, job, 0, stopAfter(2))
+  await t.rejects(runAddProducts(attempt, await startAttempt(attempt)), { message: 'stopped' })
+  // Of three in five lines the list's draft: new, removed, as published; of two another list's, which stay.
+  await select(
+    service.url,
+    `insert into price_list_rows
+       (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version, removed_version)
+     select account_id, case when i % 5 < 3 then price_list_id else ${other.id} end, product_id, 'Q' || i, extensions,
+       extension_key, prices, case i % 5 when 0 then 1 when 3 then 1 else 0 end, case i % 5 when 1 then 1 when 4 then 1 end
+     from (select * from price_list_rows where price_list_id = ${list.id} limit 1) as one, generate_series(1, 150000) as i`,
+  )
+  await refuseMany('delete')
+  await refuseMany('update')
+  t.equal((await cancel(shop, job.id)).body.status, 'cancelled')
+  for (const version of ['draft', 'published']) t.equal(await countOf(shop, list, version), 60_000)
+  t.equal(await countOf(shop, other, 'draft'), 30_000, 'of the other list: added')
+  t.equal(await countOf(shop, other, 'published'), 30_000, 'of the other list: not removed yet')
+})
+
+/** Statements that change more rows of lists than a chunk has fail. */
+async function refuseMany(change: string): Promise<void> {
+  await select(
+    service.url,
+    `create function refuse_${change}() returns trigger language plpgsql as $$ begin
+       if (select count(*) from changed) > 25000 then raise 'too many rows'; end if;
+       return null;
+     end $$;
+     create trigger few_${change} after ${change} on price_list_rows referencing old table as changed
+     for each statement execute function refuse_${change}()`,
+  )
+}
 
 t.test('cancelling a job that waits leaves the draft of the running one alone', async (t) => {
   const { shop, list, job } = await aBigJob(t, service)
