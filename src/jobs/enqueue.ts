@@ -5,6 +5,7 @@ import { Answer, type OperationId, type Schemas } from '../contract/operation.ts
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
 import { fileQueue, listQueue, type Turn } from './queue.ts'
+import { lockTurns } from './turn.ts'
 
 export type JobKind = Schemas['JobKind']
 
@@ -33,11 +34,13 @@ export async function enqueueJob(
   boss: PgBoss,
   job: NewJob,
 ): Promise<Answer<Schemas['JobInfo']>> {
+  const { account, priceListId } = job
+  await lockTurns(trx, account, priceListId)
   const row = await trx
     .insertInto('jobs')
     .values({
-      account_id: job.account,
-      price_list_id: job.priceListId,
+      account_id: account,
+      price_list_id: priceListId,
       kind: job.kind,
       total: job.total,
       product_ids: sql`${job.productIds ?? null}::bigint[]`,
@@ -47,7 +50,6 @@ export async function enqueueJob(
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
-  const { account, priceListId } = job
   const turn: Turn = { account, priceListId }
   const [queue, singletonKey] =
     priceListId === null ? [fileQueue, String(account)] : [listQueue, `${account}:${priceListId}`]

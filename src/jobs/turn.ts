@@ -35,9 +35,16 @@ export async function findOldestJob(
   return row?.id
 }
 
-/** Has the account's files that are for no list get their turns in the order of their ids, until the transaction ends. */
-export async function lockFileTurns(trx: Trx, account: number): Promise<void> {
-  const name = JSON.stringify(['file turns', account])
+/**
+ * Has the jobs of a list, or the account's files that are for none, get their turns in the order of their ids: until the
+ * transaction ends nobody else takes an id. Those who write the list meanwhile are not waited for.
+ */
+export async function lockTurns(
+  trx: Trx,
+  account: number,
+  priceListId: number | null,
+): Promise<void> {
+  const name = JSON.stringify(['turns', account, priceListId])
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
 }
 

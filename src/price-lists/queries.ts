@@ -21,6 +21,11 @@ export async function lockPriceList(trx: Trx, account: number, by: ListName): Pr
   return list ?? rejectMissing()
 }
 
+/** Keeps a list from being deleted until the transaction ends; its writers go on. */
+export async function keepPriceList(trx: Trx, account: number, by: ListName): Promise<void> {
+  if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing()
+}
+
 /** The list that a job works on, locked. */
 export function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
   return lockPriceList(trx, job.account_id, { id: listIdOf(job) })

@@ -2,8 +2,7 @@ import { Answer, type Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectManyFiles, storeFile } from '../../jobs/file-pieces.ts'
-import { lockFileTurns } from '../../jobs/turn.ts'
-import { lockPriceList } from '../../price-lists/queries.ts'
+import { keepPriceList } from '../../price-lists/queries.ts'
 import { findFeedList } from '../../prices/staged-rows.ts'
 import { feedsOfLists } from '../feeds.ts'
 import { asText, type FeedCall, wantsFile } from './answer-feed.ts'
@@ -36,8 +35,8 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   const list = isOfList ? await findFeedList(trx, account, query) : undefined
   await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
   const { id, lines } = await storeFile(trx, account, bytes)
-  // Turns go in the order of ids: nobody may take a later one and be there before.
-  await (list ? lockPriceList(trx, account, list) : lockFileTurns(trx, account))
+  // Not locked: another file of the list may be written for minutes, and this one was sent already.
+  if (list) await keepPriceList(trx, account, list)
   const { body, headers } = await enqueueJob(trx, context.boss, {
     ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
     file: { id, operation: operation.id, mediaType: bytes.mediaType },

@@ -1,0 +1,93 @@
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { inAccount } from '../../src/database/in-account.ts'
+import { startAttempt } from '../../src/jobs/attempt.ts'
+import { enqueueJob } from '../../src/jobs/enqueue.ts'
+import { createBoss } from '../../src/jobs/queue.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
+import { anAttempt, openJobsDatabase, testFileLoader } from '../helpers/workers.ts'
+
+/** Accepts jobs and runs none. */
+const service = await startTestService(t, { ROLE: 'api' })
+const db = openJobsDatabase(t, service)
+const boss = createBoss(service.url, { supervise: false, onError: () => undefined })
+await boss.start()
+t.teardown(() => boss.stop({ graceful: false }))
+
+async function aPublishedList(t: Test) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  return { shop, list }
+}
+
+const sendPrices = (shop: TestAccount) =>
+  shop.send(
+    'POST',
+    '/api/v1/prices/bulk_update_prices/?price_list_name=L',
+    'code,country,price\nA,UK,2',
+    {
+      ...{ 'content-type': 'text/csv', prefer: 'respond-async' },
+    },
+  )
+
+t.test('a file for a list is accepted while another writer has the list', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  const writer = new pg.Client({ connectionString: service.url })
+  await writer.connect()
+  t.teardown(() => writer.end())
+  await writer.query(`begin; select from price_lists where id = ${list.id} for no key update`)
+  t.equal((await sendPrices(shop)).status, 202)
+  await writer.query('commit')
+})
+
+t.test('the job of a file whose list is deleted meanwhile fails for that', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  const { body: job } = await sendPrices(shop)
+  await select(service.url, `delete from price_lists where id = ${list.id}`)
+  const attempt = anAttempt(db, shop, job, 0)
+  await t.rejects(testFileLoader(db, boss)(attempt, await startAttempt(attempt)))
+  const { status, errors } = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
+  t.match({ status, errors }, { status: 'failed', errors: [{ code: 'price-list-not-found' }] })
+})
+
+t.test('a job is there before a later one of its turns has an id', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  for (const priceListId of [list.id, null]) {
+    const begun = Promise.withResolvers<void>()
+    const mayCommit = Promise.withResolvers<void>()
+    const first = enqueue(shop, priceListId, async () => {
+      begun.resolve()
+      await mayCommit.promise
+    })
+    await begun.promise
+    let isLaterThere = false
+    const second = enqueue(shop, priceListId, async () => {
+      isLaterThere = true
+    })
+    while (!isLaterThere && (await select(service.url, waitForTurns)).length === 0);
+    t.notOk(isLaterThere)
+    mayCommit.resolve()
+    t.ok((await first) < (await second))
+  }
+})
+
+const waitForTurns = `select from pg_locks where locktype = 'advisory' and not granted
+  and database = (select oid from pg_database where datname = current_database())`
+
+/** Answers the id of a new job. */
+function enqueue(
+  { id: account }: TestAccount,
+  priceListId: number | null,
+  beforeCommit: () => Promise<void>,
+): Promise<number> {
+  return inAccount(db, account, async (trx) => {
+    const { body } = await enqueueJob(trx, boss, {
+      ...{ account, priceListId, kind: 'load-file', total: 1 },
+    })
+    await beforeCommit()
+    return body.id
+  })
+}
