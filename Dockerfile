@@ -12,6 +12,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json openapi.yaml LICENSE ./
+COPY generated/openapi.json ./generated/
 COPY migrations ./migrations
 COPY src ./src
 # Of nobody but root, so that the service cannot change itself.

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../database/embedded/postgres.ts'
 import { migrate } from '../database/migrate.ts'
@@ -12,6 +13,7 @@ const generated: Record<string, (output: string) => Promise<void>> = {
   // What a caller sends: keys with a default may be left out.
   'openapi-client.d.ts': async (output) =>
     generateContractTypes(output, '--default-non-nullable=false'),
+  'openapi.json': async (output) => generateContractJson(output),
   'database.d.ts': generateDatabaseTypes,
 }
 
@@ -35,6 +37,11 @@ if (stale.length > 0) {
 function generateContractTypes(output: string, ...options: string[]): void {
   const contract = ['openapi.yaml', '--redocly', '.redocly.yaml']
   run('openapi-typescript', [...contract, '--output', output, ...options])
+}
+
+function generateContractJson(output: string): void {
+  const contract = parse(readFileSync(join(root, 'openapi.yaml'), 'utf8'))
+  writeFileSync(output, `${JSON.stringify(contract)}\n`)
 }
 
 async function generateDatabaseTypes(output: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse } from 'yaml'
 import type { OperationId } from '../contract/operation.ts'
 
 /** One operation of the contract, as the server needs it. */
@@ -46,12 +45,15 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 /** The contract byte for byte. */
 export const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
 
-const contract: Document = parse(contractYaml.toString('utf8'))
+/** The contract as JSON: to read the YAML took a fifth of every start. */
+export const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
 
 /** The contract as data. Each reader gets its own: plugins resolve references in place. */
 export function readContract(): Document {
-  return structuredClone(contract)
+  return JSON.parse(contractJson.toString('utf8'))
 }
+
+const contract = readContract()
 
 /** All operations of the contract in its order. */
 export const operations: Operation[] = Object.entries<Document>(contract.paths).flatMap(

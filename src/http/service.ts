@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { Problem, unavailable } from '../contract/problem.ts'
 import type { Database } from '../database/pool.ts'
 import type { Metrics } from '../telemetry/telemetry.ts'
-import { contractYaml, readContract } from './contract.ts'
+import { contractJson, contractYaml } from './contract.ts'
 
 /** Operations about the service itself, of no account: they answer with what the other handlers do not know. */
 export type ServiceOperation =
@@ -28,7 +28,6 @@ export interface ServiceState {
 
 /** Handlers of the operations about the service. */
 export function serviceHandlers(state: ServiceState): ServiceHandlers {
-  const contractJson = JSON.stringify(readContract())
   return {
     readLiveness: async () => ({ status: 'ok' }),
     readReadiness: async () => {
