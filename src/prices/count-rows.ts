@@ -6,20 +6,45 @@ import { isExact } from './exact-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** At most how many rows match: those of the list for each row with a wildcard; counted no further than `most`. */
+/**
+ * At most how many rows match: those with the code for each row that names one, those of the list for each that does not.
+ * Counted no further than `most`.
+ */
 export async function boundMatchingRows(
   trx: Trx,
-  { account_id, id }: PriceList,
+  list: PriceList,
   wanted: WantedRow[],
   most: number,
 ): Promise<number> {
-  const exact = wanted.filter(isExact).length
-  if (exact === wanted.length) return exact
+  const open = wanted.filter((row) => !isExact(row))
+  const codes = open.flatMap(({ code }) => code ?? [])
+  const exact = wanted.length - open.length
+  const named = codes.length > 0 ? await countCodes(trx, list, codes, most + 1) : 0
+  const unnamed = open.length - codes.length
+  return exact + named + (unnamed > 0 ? unnamed * (await countRows(trx, list, most + 1)) : 0)
+}
+
+async function countCodes(
+  trx: Trx,
+  { account_id, id }: PriceList,
+  codes: string[],
+  most: number,
+): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
-      select from price_list_rows where account_id = ${account_id} and price_list_id = ${id} limit ${most + 1}
+      select from unnest(${codes}::text[]) as input (code)
+      join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and r.code = input.code
+      limit ${most}
     ) as bounded`.execute(trx)
-  return exact + (rows[0]?.count ?? 0) * (wanted.length - exact)
+  return rows[0]?.count ?? 0
+}
+
+async function countRows(trx: Trx, { account_id, id }: PriceList, most: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from price_list_rows where account_id = ${account_id} and price_list_id = ${id} limit ${most}
+    ) as bounded`.execute(trx)
+  return rows[0]?.count ?? 0
 }
 
 /** How many rows match, without reading them. Input rows that name the same are matched once and counted as often. */

@@ -8,7 +8,13 @@ import { isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { isExact } from './exact-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
-import { matchesAttributes, matchesExtensions, orderBy } from './wildcards.ts'
+import {
+  groupByNames,
+  matchesAttributes,
+  matchesExtensions,
+  namesAttribute,
+  orderBy,
+} from './wildcards.ts'
 
 /** What the published list has for a wanted row. */
 export interface MatchingRow {
@@ -52,7 +58,10 @@ export async function findMatchingRows(
 
 type PlacedRow = WantedRow & { at: number }
 
-/** Fully named rows are looked up by key, rows with a code by its index, the others by a scan of the list. */
+/**
+ * Fully named rows are looked up by key, rows with a code by its index, rows with attributes by the codes that have them;
+ * the others are matched by a scan of the list.
+ */
 export function selectAllMatching(
   list: PriceList,
   columns: Columns,
@@ -62,23 +71,37 @@ export function selectAllMatching(
   const rows = wanted.map((row, at) => ({ ...row, at }))
   const byKey = rows.filter(isExact)
   const byCode = rows.filter((row) => row.code !== null && !isExact(row))
-  const byAnything = rows.filter((row) => row.code === null)
+  const others = rows.filter((row) => row.code === null)
   const parts = [
     { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
     { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}` },
-    {
-      rows: byAnything,
-      on: sql`${matchesExtensions(columns, byAnything)} and ${matchesAttributes(list, columns, byAnything)}`,
-    },
+    ...groupByNames(others.filter(namesAttribute)).map((group) => ({
+      // Attributes are kept by code.
+      ...{
+        rows: group,
+        codes: sql`join product_attributes a on a.account_id = ${list.account_id}`,
+      },
+      on: matchesAttributes(columns, group),
+    })),
+    ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => ({
+      ...{ rows: group, on: matchesExtensions(columns, group) },
+    })),
   ].filter(({ rows }) => rows.length > 0)
-  const selects = parts.map(({ rows, on }) => selectMatching(list, rows, on, extras))
+  const selects = parts.map((part) => selectMatching(list, part, extras))
   return sql.join(selects, sql` union all `)
+}
+
+/** Input rows that are matched alike. */
+interface Part {
+  rows: PlacedRow[]
+  /** What is joined to the input before the rows of the list. */
+  codes?: RawBuilder<unknown>
+  on: RawBuilder<unknown>
 }
 
 function selectMatching(
   list: PriceList,
-  rows: PlacedRow[],
-  on: RawBuilder<unknown>,
+  { rows, codes = sql``, on }: Part,
   extras: Extras,
 ): RawBuilder<unknown> {
   return sql`
@@ -86,7 +109,7 @@ function selectMatching(
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? sql`, pa.attributes` : sql``}
-    from ${inputRows(rows)}
+    from ${inputRows(rows)} ${codes}
     join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and ${on} and ${isPublishedNow(list)}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}

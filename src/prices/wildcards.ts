@@ -1,47 +1,63 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Columns } from '../catalog/columns.ts'
-import type { PriceList } from '../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** SQL that is true where each column equals the text of the input row, or that is null. */
+/** SQL that is true where the columns that rows name are equal; of those that only some rows name, null equals any. */
 function matches(
   columns: Column[],
-  texts: RawBuilder<unknown>,
+  named: (string | null)[][],
+  textAt: (place: RawBuilder<unknown>) => RawBuilder<unknown>,
   wanted: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
-  const each = columns.map(({ ordinal }) => {
+  const each = columns.flatMap(({ ordinal }, index) => {
     const place = sql`[${ordinal}::integer]`
-    return sql`(${wanted}${place} is null or ${texts}${place} = ${wanted}${place})`
+    const isEqual = sql`${textAt(place)} = ${wanted}${place}`
+    const unnamed = named.filter((values) => values[index] === null).length
+    if (unnamed === named.length) return []
+    // Without an `or` Postgres hashes the rows, and does not compare each with each.
+    return unnamed === 0 ? isEqual : sql`(${wanted}${place} is null or ${isEqual})`
   })
   return each.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(each, sql` and `)})`
 }
 
-/** SQL that is true where the extensions are those that the input row names. Only those that some row names are compared. */
+/** SQL that is true where the extensions of row `r` are those that the input row names. */
 export function matchesExtensions({ extensions }: Columns, rows: WantedRow[]): RawBuilder<boolean> {
-  const named = extensions.filter((_, index) => rows.some((row) => row.extensions[index] !== null))
-  return matches(named, sql`r.extensions`, sql`input.extensions`)
+  const named = rows.map((row) => row.extensions)
+  return matches(extensions, named, (place) => sql`r.extensions${place}`, sql`input.extensions`)
 }
 
 /**
- * SQL that is true where the attributes of the row's code are those that the input row names. Attributes are kept by
- * code; only those that some row names are compared.
+ * SQL that is true where row `r` has a code `a`, and its attributes and extensions are those that the input row names. An
+ * extension is never null, and refers to `a` all the same: Postgres takes it for one of 200, would join the input to half
+ * of the list by it, and look for the codes then.
  */
-export function matchesAttributes(
-  list: PriceList,
-  columns: Columns,
-  rows: WantedRow[],
-): RawBuilder<boolean> {
-  const named = columns.attributes.filter((_, index) =>
-    rows.some(({ attributes }) => attributes[index] !== null),
-  )
-  if (named.length === 0) return sql<boolean>`true`
-  const isUnnamed = sql`input.attributes = array_fill(null::text, array[cardinality(input.attributes)])`
-  return sql<boolean>`(${isUnnamed} or exists (
-    select from product_attributes a
-    where a.account_id = ${list.account_id} and a.code = r.code
-      and ${matches(named, sql`a.attributes`, sql`input.attributes`)}
-  ))`
+export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuilder<boolean> {
+  const [attributes, extensions] = [
+    rows.map((row) => row.attributes),
+    rows.map((row) => row.extensions),
+  ]
+  const attributeAt = (place: RawBuilder<unknown>) => sql`a.attributes${place}`
+  const extensionAt = (place: RawBuilder<unknown>) => sql`coalesce(r.extensions${place}, a.code)`
+  return sql<boolean>`r.code = a.code
+    and ${matches(columns.attributes, attributes, attributeAt, sql`input.attributes`)}
+    and ${matches(columns.extensions, extensions, extensionAt, sql`input.extensions`)}`
 }
+
+/** Each group is matched by a statement of its own, in one. */
+const groupsMax = 8
+
+/** Rows that name the same columns together, unless that makes too many groups: then all of them. */
+export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
+  const isNamed = (values: (string | null)[]) => values.map((value) => value !== null)
+  const namesOf = ({ extensions, attributes }: WantedRow) =>
+    String([...isNamed(extensions), ...isNamed(attributes)])
+  const groups = [...Map.groupBy(rows, namesOf).values()]
+  return groups.length > groupsMax ? [rows] : groups
+}
+
+/** Whether a row names an attribute. */
+export const namesAttribute = ({ attributes }: WantedRow): boolean =>
+  attributes.some((value) => value !== null)
 
 /** Payload order, then code and extensions: numbers order as numbers, everything else as text in code point order. */
 export function orderBy(columns: Columns, wanted: WantedRow[]): RawBuilder<unknown> {

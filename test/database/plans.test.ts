@@ -286,6 +286,24 @@ t.test('bulk_add_products by a job uses an index', async (t) => {
   t.strictSame(await faultsOf(statements), [])
 })
 
+t.test('many rows of get_prices are not compared with each row of the list', async (t) => {
+  const brands = Array.from({ length: 50 }, (_, index) => ({ brand: `B${index}` }))
+  const kinds = [
+    brands,
+    brands.map((row) => ({ ...row, country: 'X1' })),
+    listKeys.map(({ country }) => ({ country })),
+  ]
+  for (const payload of [...kinds, kinds.flat()]) {
+    const statements = await statementsOf(async () => {
+      const response = await shop.post('/api/v1/prices/get_prices/', { ...list, payload })
+      t.equal(response.status, 201)
+    })
+    const plans = statements.map((statement) => planOf(planner, shop.id, statement))
+    for (const node of (await Promise.all(plans)).flat())
+      t.notMatch(node['Join Filter'] ?? '', /IS NULL|SubPlan/)
+  }
+})
+
 t.test('whether there are rows is found by an index', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   const account = { account_id: shop.id }

@@ -56,6 +56,7 @@ export interface PlanNode {
   'Index Name'?: string
   'Index Cond'?: string
   Filter?: string
+  'Join Filter'?: string
   Output?: string[]
   'Plan Rows': number
   'Parent Relationship'?: string

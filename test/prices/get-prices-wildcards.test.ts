@@ -32,14 +32,15 @@ const inList: Key[] = [
   ['É', 'UK', 9, true],
 ]
 
+const attributes: Record<string, object> = {
+  A: { color: 'red', year: 2024 },
+  B: { color: 'red', year: 2025 },
+  a: { color: 'blue' },
+  C: { color: 'red', year: 2024 },
+}
+
 /** A shop with three extensions and two attributes, and a published list L of the rows above; more is in the catalog. */
 async function aWideShop(t: Parameters<typeof aShopOf>[0]): Promise<TestAccount> {
-  const attributes: Record<string, object> = {
-    A: { color: 'red', year: 2024 },
-    B: { color: 'red', year: 2025 },
-    a: { color: 'blue' },
-    C: { color: 'red', year: 2024 },
-  }
   const product = ([code, country, size, isNew]: Key) => ({ code, country, size, new: isNew })
   const outside: Key[] = [
     ['A', 'UK', 7, false],
@@ -148,18 +149,44 @@ t.test('any rows read what a plain search of the list finds', async (t) => {
       country: fc.constantFrom('FR', 'UK', 'DE'),
       size: fc.constantFrom(-1, 7, 9, 10, 100),
       new: fc.boolean(),
+      color: fc.constantFrom('red', 'blue', 'green'),
+      year: fc.constantFrom(2024, 2025),
     },
     { requiredKeys: [] },
   )
-  const find = (row: Record<string, unknown>) =>
-    inList.flatMap(([code, country, size, isNew], index) => {
-      const present: Record<string, unknown> = { code, country, size, new: isNew }
-      return Object.entries(row).every(([key, value]) => present[key] === value) ? index : []
+  const find = ({ color, year, ...row }: Record<string, unknown>) => {
+    const wanted = Object.entries(row.code === undefined ? { color, year, ...row } : row)
+    return inList.flatMap(([code, country, size, isNew], index) => {
+      const present: Record<string, unknown> = {
+        ...{ code, country, size, new: isNew },
+        ...attributes[code],
+      }
+      return wanted.every(([key, value]) => value === undefined || present[key] === value)
+        ? index
+        : []
     })
-  const anyRows = fc.asyncProperty(fc.array(wantedRow, { maxLength: 8 }), async (rows) => {
-    t.strictSame(await read(shop, ...rows), rows.flatMap(find))
-  })
-  await fc.assert(anyRows, { numRuns: 60 })
+  }
+  // Few rows that name the same columns, and many that name others.
+  for (const maxLength of [8, 60]) {
+    const rows = fc.array(wantedRow, { maxLength, size: 'max' })
+    const areFound = fc.asyncProperty(rows, async (rows) => {
+      t.strictSame(await read(shop, ...rows), rows.flatMap(find))
+    })
+    await fc.assert(areFound, { numRuns: 40 })
+  }
+})
+
+t.test('rows may name as many sets of columns as there are', async (t) => {
+  const names = Array.from({ length: 13 }, (_, index) => `x${index}`)
+  const product = Object.fromEntries(names.map((name) => [name, name]))
+  const extensions = names.map((name) => ({ name, type: 'string' }))
+  const shop = await aShopOf(t, service, { extensions }, [{ code: 'A', ...product }])
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', ...product }])
+  const sets = Array.from({ length: 2 ** names.length }, (_, set) =>
+    Object.fromEntries(names.filter((_, at) => set & (1 << at)).map((name) => [name, name])),
+  )
+  t.equal((await read(shop, ...sets)).length, sets.length)
 })
 
 t.test('numbers order as numbers, dates as days, false before true', async (t) => {

@@ -104,6 +104,24 @@ t.test('rows of a large read stand in payload order, then by code and extensions
   )
 })
 
+t.test('a read is large by the rows of its codes, and not by those of its list', async (t) => {
+  const shop = await aLargeShop(t)
+  const isWhole = async (payload: object[]) => {
+    const { status, headers } = await shop.post(path, {
+      price_list_name: 'L',
+      payload: payload.map((row) => ({ price_dimension: 'web', ...row })),
+    })
+    t.equal(status, 201)
+    return headers['content-length'] !== undefined
+  }
+  const codes = Array.from({ length: rows }, (_, index) => ({ code: codeOf(index) }))
+  const keys = codes.map((code, index) => ({ ...code, size: index % 7, new: index % 2 === 0 }))
+  t.ok(await isWhole(codes.slice(0, 1)))
+  t.ok(await isWhole([...codes.slice(0, 1000), ...keys.slice(0, 1000)]))
+  t.notOk(await isWhole([...codes.slice(0, 1001), ...keys.slice(0, 1000)]), 'sent as it is read')
+  t.notOk(await isWhole([{ new: true }]))
+})
+
 t.test('a client that leaves in the middle frees what it held', async (t) => {
   const shop = await aLargeShop(t)
   await service.app.listen({ port: 0 })
