@@ -95,6 +95,7 @@ t.test('each setting is read', async (t) => {
     PORT: '0',
     HOST: '0.0.0.0',
     DATABASE_URL: database,
+    DATABASE_WAIT_SECONDS: '0',
     DATA_DIR: '/var/data',
     JWT_SECRET: secret,
     JWT_JWKS_URL: 'https://id.example/keys',
@@ -117,7 +118,7 @@ t.test('each setting is read', async (t) => {
     port: 0,
     host: '0.0.0.0',
     databaseUrl: database,
-    databaseWaitSeconds: 30,
+    databaseWaitSeconds: 0,
     dataDir: '/var/data',
     jwtSecret: secret,
     jwks: {
@@ -158,6 +159,7 @@ t.test('a wrong value is named with what to set', async (t) => {
       ['-1', '65536', 'x', '1.5', '1e9', '0x10', ' ', '80a'],
       /PORT must be a whole number from 0 to 65535, not "/,
     ],
+    ['DATABASE_WAIT_SECONDS', ['-1', '3601', 'x'], /DATABASE_WAIT_SECONDS must be .* from 0 to 3600,/],
     ['BODY_LIMIT_MB', ['0', '1025', '-1', 'x', '1.5'], /BODY_LIMIT_MB must be .* from 1 to 1024/],
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],
@@ -179,7 +181,7 @@ t.test('a wrong value is named with what to set', async (t) => {
     ['METRICS_TOKEN', ['short', 'm'.repeat(15), `${'m'.repeat(16)} x`], /METRICS_TOKEN must be at/],
     [
       'OTEL_EXPORTER_OTLP_ENDPOINT',
-      ['collector:4318', 'grpc://collector', 'x'],
+      ['collector:4318', 'grpc://collector', 'x', 'http://', 'http://h:99999'],
       /OTEL_EXPORTER_OTLP_ENDPOINT must be an http/,
     ],
     ['ROLE', ['boss', 'API', 'all,api'], /ROLE must be one of all, api, worker/],
@@ -191,6 +193,11 @@ t.test('a wrong value is named with what to set', async (t) => {
       t.match(faults[0], expected, `${name}=${value}`)
     }
   }
+})
+
+t.test('the largest value that is named is taken', async (t) => {
+  const largest = { PORT: '65535', DATABASE_WAIT_SECONDS: '3600', ACCOUNT_FILES: '100000' }
+  t.strictSame(faultsOf(largest), [])
 })
 
 t.test('DATABASE_URL is a PostgreSQL URL, and is not repeated: it has a password', async (t) => {
@@ -226,7 +233,7 @@ t.test('an identity provider needs its URL, issuer and audience', async (t) => {
   t.strictSame(faultsOf(all), [])
   t.match(faultsOf({ ...all, JWT_ISSUER: '' }), [/^JWT_ISSUER must be set/])
   t.match(faultsOf({ ...all, JWT_AUDIENCE: '' }), [/^JWT_AUDIENCE must be set/])
-  for (const url of ['keys', '/keys', 'file:///keys', 'ftp://h/keys', 'javascript:1'])
+  for (const url of ['keys', '/keys', 'file:///keys', 'ftp://h/keys', 'javascript:1', 'https://'])
     t.match(faultsOf({ ...all, JWT_JWKS_URL: url }), [/^JWT_JWKS_URL must be an http/], url)
   const { JWT_ISSUER, JWT_AUDIENCE } = all
   t.match(

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
+import { countFailure } from '../../src/accounts/login-limit.ts'
+import { inLoginTurn } from '../../src/accounts/login-turns.ts'
 import { setClock } from '../helpers/clocks.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -126,6 +128,45 @@ t.test('who waits for as long as the answer says is let in', async (t) => {
   t.match(await login(t, user), { status: 429, headers: { 'retry-after': '1' } })
   ms = 60_000
   t.equal((await login(t, user)).status, 200)
+})
+
+t.test('a minute after the first failure the count begins anew, with the same limit', async (t) => {
+  const user = await aUser()
+  const wrong = { ...user, password: 'wrong' }
+  const began = performance.now()
+  let ms = 0
+  t.intercept(performance, 'now', { value: () => began + ms })
+  for (ms of [0, 10_000, 59_000]) for (let i = 0; i < 3; i++) await login(t, wrong)
+  ms = 60_000
+  for (let failure = 1; failure <= 10; failure++)
+    t.equal((await login(t, wrong)).status, 401, `failure ${failure}`)
+  t.equal((await login(t, user)).status, 429)
+})
+
+t.test('failures are kept for 10,000 e-mails, the oldest are forgotten', async (t) => {
+  const user = await aUser()
+  for (let failure = 1; failure <= 10; failure++) countFailure(user.email)
+  for (let other = 1; other < 10_000; other++) countFailure(`other${other}@example.com`)
+  t.equal((await login(t, user)).status, 429)
+  countFailure('one.more@example.com')
+  t.equal((await login(t, user)).status, 200)
+})
+
+t.test('two logins are checked at once, 32 wait, more are refused at once', async (t) => {
+  let [begun, done] = [0, () => undefined as void]
+  const held = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const check = () => {
+    begun++
+    return held
+  }
+  const accepted = Array.from({ length: 34 }, () => inLoginTurn(check))
+  await t.rejects(inLoginTurn(check), { type: 'overloaded' })
+  t.equal(begun, 2)
+  done()
+  await Promise.all(accepted)
+  t.equal(begun, 34, 'who waited has a turn')
 })
 
 t.test('tries at the same moment do not pass the limit', async (t) => {

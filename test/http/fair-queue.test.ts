@@ -167,6 +167,43 @@ t.test('an account waits for itself as long as it gets turns', async (t) => {
   next.end()
 })
 
+t.test('who is likely to wait too long is refused at once, but for a few', async (t) => {
+  let now = 0
+  t.intercept(performance, 'now', { value: () => now })
+  const queue = new FairQueue({ ...limits, turnsMax: 2, waitMs: 1000, waitOwnMs: 6000 })
+  const before = heldWork(queue, 1)
+  now = 10_000
+  before.end()
+  await before.outcome
+  now = 20_000
+  // From now on a turn is expected to take a second.
+  const works = [2, 3, 4, 4, 4, 4, 4, 4, 4, 4].map((account) => heldWork(queue, account))
+  t.notOk(queue.refusal(5), 'four for each turn may wait whatever came before')
+  works.push(heldWork(queue, 5))
+  expectRefused(t, queue.refusal(5), 'overloaded')
+  t.equal(queue.refusal(5)?.options.headers?.['retry-after'], '5', 'nine at two turns')
+  for (let own = 10; own <= 13; own++) works.push(heldWork(queue, 2))
+  t.equal(queue.refusal(2)?.type, 'overloaded', 'an account that has turns waits longer')
+  now = 21_000
+  works[0]?.end()
+  for (const work of works) work.end()
+  for (const work of works) t.equal(await work.outcome, 'done')
+})
+
+t.test('nobody is told to come again later than in a minute', async (t) => {
+  let now = 0
+  t.intercept(performance, 'now', { value: () => now })
+  const queue = new FairQueue({ ...limits, waitingOfAccountMax: 1 })
+  const before = heldWork(queue, 1)
+  now = 10_000_000
+  before.end()
+  await before.outcome
+  const works = [heldWork(queue, 1), heldWork(queue, 1)]
+  t.equal(queue.refusal(1)?.options.headers?.['retry-after'], '60')
+  for (const work of works) work.end()
+  for (const work of works) t.equal(await work.outcome, 'done')
+})
+
 t.test('who goes away does not wait any more', async (t) => {
   const queue = new FairQueue({ ...limits, waitingOfAccountMax: 1 })
   const first = heldWork(queue, 1)
