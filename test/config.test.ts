@@ -159,7 +159,11 @@ t.test('a wrong value is named with what to set', async (t) => {
       ['-1', '65536', 'x', '1.5', '1e9', '0x10', ' ', '80a'],
       /PORT must be a whole number from 0 to 65535, not "/,
     ],
-    ['DATABASE_WAIT_SECONDS', ['-1', '3601', 'x'], /DATABASE_WAIT_SECONDS must be .* from 0 to 3600,/],
+    [
+      'DATABASE_WAIT_SECONDS',
+      ['-1', '3601', 'x'],
+      /DATABASE_WAIT_SECONDS must be .* from 0 to 3600,/,
+    ],
     ['BODY_LIMIT_MB', ['0', '1025', '-1', 'x', '1.5'], /BODY_LIMIT_MB must be .* from 1 to 1024/],
     ['ROWS_MAX', ['0', '10000001', 'x', '1e3'], /ROWS_MAX must be .* from 1 to 10000000/],
     ['READ_ROWS_MAX', ['0', '100000001', 'NaN', 'Infinity'], /READ_ROWS_MAX must be .* from 1 to/],

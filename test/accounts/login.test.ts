@@ -153,7 +153,8 @@ t.test('failures are kept for 10,000 e-mails, the oldest are forgotten', async (
 })
 
 t.test('two logins are checked at once, 32 wait, more are refused at once', async (t) => {
-  let [begun, done] = [0, () => undefined as void]
+  let begun = 0
+  let done = () => {}
   const held = new Promise<void>((resolve) => {
     done = resolve
   })

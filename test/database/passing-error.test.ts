@@ -1,7 +1,8 @@
 import pg from 'pg'
 import t from 'tap'
 import { CannotConnect } from '../../src/database/cannot-connect.ts'
-import { isPassing, passesByItself } from '../../src/database/passing-error.ts'
+import { OutcomeUnknown } from '../../src/database/outcome-unknown.ts'
+import { isConnectionLost, isPassing, passesByItself } from '../../src/database/passing-error.ts'
 
 const failure = (fields: object, message = 'failed') => Object.assign(new Error(message), fields)
 
@@ -61,12 +62,22 @@ t.test('a connection that cannot be opened or breaks passes', async (t) => {
     'ETIMEDOUT',
     'EHOSTUNREACH',
     'EAI_AGAIN',
+    'ENOTFOUND',
   ])
     t.ok(isPassing(failure({ code })), code)
   t.ok(isPassing(failure({ code: 'ENOENT', syscall: 'connect' })), 'the socket of a stopped server')
   t.notOk(isPassing(failure({ code: 'ENOENT', syscall: 'open' })), 'a file of ours is missing')
   for (const code of ['EACCES', 'EMFILE', 'ERR_INVALID_ARG_TYPE'])
     t.notOk(isPassing(failure({ code })), code)
+})
+
+t.test('a session that was ended leaves open what became of its statement', async (t) => {
+  for (const code of ['08006', '57P01', '57P02', '40003', 'ECONNRESET'])
+    t.ok(isConnectionLost(failure({ code })), code)
+  t.ok(isConnectionLost(new Error('Connection terminated unexpectedly')))
+  for (const code of ['23505', '40001', '40P01', '53100', '55P03', '57014', 'EACCES'])
+    t.notOk(isConnectionLost(failure({ code })), `${code}: nothing was done`)
+  t.ok(isPassing(new OutcomeUnknown(failure({ code: '57P01' }))), 'the same work is done again')
 })
 
 t.test('the messages of the driver in use are known', async (t) => {

@@ -2,6 +2,7 @@ import pg from 'pg'
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
+import { isHeld } from '../../src/jobs/claim.ts'
 import { setFinished } from '../../src/jobs/progress.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
@@ -16,6 +17,7 @@ import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../hel
 /** Accepts jobs and runs none: what is under way is under the tests' control. */
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
+type HeldTurn = { id: string; name: string }
 const isLost = { message: 'the job has ended or another worker has taken it up' }
 
 t.test('an old attempt that comes back commits nothing', async (t) => {
@@ -228,6 +230,18 @@ async function addSync(shop: Awaited<ReturnType<typeof aBigJob>>['shop']) {
   const { body } = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
   return body as { id: number }
 }
+
+t.test('a turn is with the worker that took it last, until it ends', async (t) => {
+  const { shop, list } = await aBigJob(t, service)
+  const key = `singleton_key = '${shop.id}:${list.id}'`
+  const take = `update pgboss.job set state = 'active', retry_count = 1 where ${key}`
+  const [turn] = await select(service.url, `${take} returning id, name`)
+  const isHeldBy = (retryCount: number) =>
+    inAccount(db, shop.id, (trx) => isHeld(trx, { ...(turn as HeldTurn), retryCount }))
+  t.strictSame([await isHeldBy(0), await isHeldBy(1)], [false, true])
+  await select(service.url, `update pgboss.job set state = 'completed' where ${key}`)
+  t.notOk(await isHeldBy(1))
+})
 
 t.test('a worker that was paused as it took its turn takes no job of another turn', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
