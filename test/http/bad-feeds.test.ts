@@ -60,9 +60,11 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
         'name,client_code,price_list_code,price_line,prices',
         'N,C,L,{},1',
         'N,C,L,"{""a"":1}","{""p"":1}"',
+        'M,C,L,"{""a"":1},{""b"":2}","{""p"":1}"',
       ],
       [2, '/0/price_line', 'length'],
       [2, '/0/prices', 'type'],
+      [4, '/2/price_line', 'type'],
     ],
     [
       agreements,
@@ -196,6 +198,17 @@ t.test('a column is a key of its row and of no other object', async (t) => {
   t.same(Reflect.get(Object, '2026-11-27'), undefined)
   const [{ prices }] = (await account.get('/api/v1/agreement/')).body.results
   t.equal(JSON.stringify(prices), '{"constructor":{"2026-11-27":1}}')
+})
+
+t.test('a column that is called like what every object has is read by its own type', async (t) => {
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    extensions: [{ name: 'valueOf', type: 'integer' }],
+  })
+  const file = 'code,valueOf\nA,7\n'
+  const answer = await account.send('POST', catalog, file, { 'content-type': 'text/csv' })
+  t.match(answer, { status: 200, body: { created: 1 } })
+  t.match((await account.get('/api/v1/product_catalog/')).body.results, [{ valueOf: 7 }])
 })
 
 t.test('competitor prices without a schema are a conflict', async (t) => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
@@ -267,10 +268,11 @@ async function until(t: Test, isTrue: () => Promise<boolean>): Promise<void> {
 
 t.test('so many files of an account wait for their jobs, and no more', async (t) => {
   const waiting = await startTestService(t, { ROLE: 'api', ACCOUNT_FILES: '2' })
-  const [account, other] = [await waiting.newAccount(t), await waiting.newAccount(t)]
+  const { shop: account } = await aBigJob(t, waiting)
+  const other = await waiting.newAccount(t)
   const first = await csv(account, lines(header, row))
   t.equal(first.status, 202)
-  t.equal((await csv(account, lines(header, row))).status, 202)
+  t.equal((await csv(account, lines(header, row))).status, 202, 'a job that has no file is none')
   const refused = await csv(account, lines(header, row))
   expectProblem(t, refused, 429, 'too-many-requests', 'the third')
   t.match(refused.headers['retry-after'], /^\d+$/)

@@ -1,9 +1,14 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
+import type { Trx } from '../../src/database/pool.ts'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { isHeld } from '../../src/jobs/claim.ts'
+import { endDone, endUndone } from '../../src/jobs/end-job.ts'
+import { enqueueJob } from '../../src/jobs/enqueue.ts'
 import { setFinished } from '../../src/jobs/progress.ts'
+import { createBoss } from '../../src/jobs/queue.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
@@ -45,6 +50,45 @@ t.test('a newer attempt begins after the chunk that is under way', async (t) => 
     await setFinished(trx, current, 7)
   })
   t.match(await newer, { finished: 7 }, 'and finds what it did')
+})
+
+t.test('a job that was not committed has no turn that another could use up', async (t) => {
+  const { shop, list } = await aBigJob(t, service)
+  const boss = createBoss(service.url, { supervise: false, onError: () => undefined })
+  await boss.start()
+  t.teardown(() => boss.stop({ graceful: false }))
+  const turns = () =>
+    select(service.url, `select from pgboss.job where data->>'account' = '${shop.id}'`)
+  const before = (await turns()).length
+  const failing = inAccount(db, shop.id, async (trx) => {
+    const job = {
+      account: shop.id,
+      priceListId: list.id,
+      kind: 'sync-with-catalog',
+      total: 1,
+    } as const
+    await enqueueJob(trx, boss, job)
+    t.equal((await turns()).length, before, 'nor is it there before the commit')
+    throw new Error('failed')
+  })
+  await t.rejects(failing, { message: 'failed' })
+  t.equal((await turns()).length, before)
+})
+
+t.test('a job has ended when its last chunk was done, not when that began', async (t) => {
+  const { shop, list, job } = await aBigJob(t, service)
+  const current = { account_id: shop.id, id: job.id, price_list_id: list.id }
+  const ends = [
+    (trx: Trx) => endDone(trx, current),
+    (trx: Trx) => endUndone(trx, current, 'cancelled', []),
+  ]
+  for (const end of ends)
+    await inAccount(db, shop.id, async (trx) => {
+      await end(trx)
+      const isAfter = sql<boolean>`finished_at > now()`.as('is_after')
+      const ended = trx.selectFrom('jobs').select(isAfter).where('id', '=', job.id)
+      t.strictSame(await ended.execute(), [{ is_after: true }])
+    })
 })
 
 t.test('an attempt that takes over goes on where the last one stopped, once', async (t) => {

@@ -203,6 +203,24 @@ t.test('files are loaded one after the other, in the order they were accepted', 
   t.match(await salesOf(account), [{ quantity: '3' }])
 })
 
+t.test('files of two accounts are loaded at the same time', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const accounts = [await own.newAccount(t), await own.newAccount(t)]
+  const sent = await Promise.all(accounts.map((account) => sendTo(account, salesPath, few)))
+  let begun = 0
+  const both = Promise.withResolvers<void>()
+  const loadHere = testFileLoader(openJobsDatabase(t, own), undefined as never)
+  await startTestWorkers(t, own, {
+    'load-file': async (attempt, job) => {
+      if (++begun === 2) both.resolve()
+      await both.promise
+      await loadHere(attempt, job)
+    },
+  })
+  for (const [index, account] of accounts.entries())
+    t.equal((await account.finished(sent[index]?.body)).status, 'done')
+})
+
 const rows = '/api/v1/prices/bulk_add_products/'
 const prices = '/api/v1/prices/bulk_update_prices/'
 const attributes = '/api/v1/prices/bulk_update_dynamic_attributes/'
