@@ -5,7 +5,9 @@ import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { setClock } from '../helpers/clocks.ts'
-import { cloneDatabase } from '../helpers/database.ts'
+import { cloneDatabase, query } from '../helpers/database.ts'
+import { salesOf } from '../helpers/sales.ts'
+import { startTestService } from '../helpers/service.ts'
 
 t.test('work that waits for a connection while the clock is set is done', async (t) => {
   const database = await cloneDatabase()
@@ -25,3 +27,38 @@ t.test('work that waits for a connection while the clock is set is done', async 
   await first
   t.strictSame((await second).rows, [{ one: 1 }])
 })
+
+t.test(
+  'a deadlock or a conflict is met by doing the work again, at most three times',
+  async (t) => {
+    const service = await startTestService(t)
+    const failTimes = (times: number, state: string) =>
+      query(
+        service.url,
+        `create sequence if not exists tries; alter sequence tries restart; grant usage on sequence tries to public;
+       create or replace function fail() returns trigger language plpgsql as $$ begin
+         if nextval('tries') <= ${times} then raise exception using errcode = '${state}'; end if;
+         return null;
+       end $$;
+       create or replace trigger fail after insert on sales for each statement execute function fail()`,
+      )
+    const sale = { transaction_id: 'T', code: 'A', extension: '', quantity: '1', revenue: '2' }
+    const path = '/api/v1/sales_history/bulk_create_or_update'
+    const bodies: [type: string, body: string][] = [
+      ['application/json', JSON.stringify([sale])],
+      ['application/x-ndjson', JSON.stringify(sale)],
+    ]
+    for (const [type, body] of bodies)
+      for (const state of ['40P01', '40001']) {
+        const account = await service.newAccount(t)
+        const send = () => account.send('POST', path, body, { 'content-type': type })
+        await failTimes(4, state)
+        const refused = await send()
+        t.equal(refused.status, 503, `${type}: ${state} four times`)
+        t.strictSame(await salesOf(account), [])
+        await failTimes(3, state)
+        t.equal((await send()).status, 201, `${type}: ${state} three times`)
+        t.strictSame(await salesOf(account), [sale])
+      }
+  },
+)

@@ -1,7 +1,12 @@
+import { Readable } from 'node:stream'
+import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { inAccount } from '../../src/database/in-account.ts'
+import type { Trx } from '../../src/database/pool.ts'
 import type { Attempt } from '../../src/jobs/attempt.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
+import { storeFile } from '../../src/jobs/file-pieces.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -56,6 +61,49 @@ t.test('its total is known when it is accepted; the file is stored in pieces', a
   t.match(await read(), { status: 'progress', progress: { total: size + 1, finished: 0 } })
   const pieces = await piecesOf(account)
   t.ok(pieces.length > 12, `${pieces.length} pieces`)
+})
+
+/** What `work` finds in a transaction of which nothing stays. */
+async function undone(account: TestAccount, work: (trx: Trx) => Promise<void>): Promise<void> {
+  const transaction = inAccount(db, account.id, async (trx) => {
+    await work(trx)
+    throw new Error('undone')
+  })
+  await t.rejects(transaction, { message: 'undone' })
+}
+
+t.test('a file may be long on its way; what follows in its transaction may not', async (t) => {
+  const account = await service.newAccount(t)
+  await undone(account, async (trx) => {
+    const find = sql<{ idle: string }>`
+      select current_setting('idle_in_transaction_session_timeout') as idle`
+    const idle = async () => (await find.execute(trx)).rows[0]?.idle
+    async function* arriving() {
+      yield Buffer.from(few)
+      t.equal(await idle(), '1h')
+    }
+    await storeFile(trx, account.id, arriving())
+    t.equal(await idle(), '10s')
+  })
+})
+
+t.test('the lines of a file are counted whatever ends them', async (t) => {
+  const account = await service.newAccount(t)
+  const files = { '': 0, a: 1, 'a\nb\n': 2, 'a\r\nb\r\n': 2, 'a\rb\r': 2, 'a\r\nb': 2, 'a\n\nb': 3 }
+  await undone(account, async (trx) => {
+    for (const [text, lines] of Object.entries(files)) {
+      const chunks = Readable.from([Buffer.from(text)])
+      t.match(await storeFile(trx, account.id, chunks), { lines }, JSON.stringify(text))
+    }
+  })
+})
+
+t.test('an attempt reads the file of its job, whichever others wait', async (t) => {
+  const { account } = await aFileJob(t)
+  const own = await sendTo(account, salesPath, few)
+  await run(anAttempt(db, account, own.body, 0))
+  t.equal(await countOf(account), 99)
+  t.ok((await piecesOf(account)).length > 12, 'the other file is still there')
 })
 
 t.test('progress grows while the rows are read, and ends at the number of rows', async (t) => {

@@ -10,7 +10,8 @@ const day = '2026-11-27'
 const rows = 2500
 
 /** Texts that COPY or JSON escapes; the others are plain. */
-const hostile = ['\\', '\\N', '\t', '\n', '\r', '"', '\\t', '\u0001', '😀', "'", '[]', ',']
+const escaped = ['\\', '\\N', '\b', '\f', '\n', '\r', '\t', '\v', '"', '\\t']
+const hostile = [...escaped, '\u0001', '😀', "'", '[]', ',']
 
 const codeOf = (index: number) => `${hostile[index] ?? ''}P${String(index).padStart(5, '0')}`
 

@@ -27,6 +27,21 @@ t.test('prices of a file are set like those of JSON; the others stay', async (t)
   })
 })
 
+t.test('a file for another list is another request under its Idempotency-Key', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  for (const name of ['one', 'two']) {
+    await aList(shop, { name })
+    await addProducts(shop, name, [{ code: 'A', country: 'UK' }])
+  }
+  const sendTo = (name: string) =>
+    shop.send('POST', `${path}?price_list_name=${name}`, 'code,country,price\nA,UK,1\n', {
+      ...{ 'content-type': 'text/csv', 'idempotency-key': 'k' },
+    })
+  t.equal((await sendTo('one')).status, 201)
+  t.match(await sendTo('two'), { status: 422, body: { type: 'idempotency-key-reused' } })
+  t.match(await sendTo('one'), { status: 201, headers: { 'idempotent-replayed': 'true' } })
+})
+
 t.test('what is wrong with the names of the list is said of the query', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, { name: 'one' })

@@ -286,7 +286,8 @@ t.test('Idempotency-Key: a file is loaded once, and its answer is sent again', a
     t.equal(answer.headers['idempotent-replayed'], 'true')
   }
   const other = await csv(account, lines(header, row, 'T2,A,UK,1,2'), key)
-  t.match(other, { status: 422, body: { type: 'idempotency-key-reused' } })
+  for (const answer of [other, await ndjson(account, lines(header, row), key)])
+    t.match(answer, { status: 422, body: { type: 'idempotency-key-reused' } })
   t.equal((await salesOf(account)).length, 1)
 })
 
