@@ -28,6 +28,26 @@ t.test('work that waits for a connection while the clock is set is done', async 
   t.strictSame((await second).rows, [{ one: 1 }])
 })
 
+t.test('who has waited for a connection waits less for a lock, but some time', async (t) => {
+  const database = await cloneDatabase()
+  for (const [lockTimeoutMs, expected] of [
+    [60_000, /^5\d{4}ms$/],
+    [300, /^250ms$/],
+  ] as const) {
+    const db = openDatabase(database.url, {
+      ...{ name: 'locks', connectionsMax: 1, client: pg.Client, onError: () => undefined },
+      ...{ acquireTimeoutMs: 30_000, lockTimeoutMs, statementTimeoutMs: 30_000 },
+    })
+    const find = sql<{ wait: string }>`select current_setting('lock_timeout') as wait`
+    const first = inAccount(db, 1, (trx) => sql`select pg_sleep(0.3)`.execute(trx))
+    const second = inAccount(db, 1, (trx) => find.execute(trx))
+    await first
+    t.match((await second).rows[0]?.wait, expected)
+    await db.destroy()
+  }
+  await database.drop()
+})
+
 t.test(
   'a deadlock or a conflict is met by doing the work again, at most three times',
   async (t) => {

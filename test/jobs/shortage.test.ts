@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { RunJob } from '../../src/jobs/run-job.ts'
+import { type RunJob, runJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { query } from '../helpers/database.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { startTestService, type TestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
-import { startTestWorkers } from '../helpers/workers.ts'
+import { anAttempt, openJobsDatabase, startTestWorkers } from '../helpers/workers.ts'
 
 const salesPath = '/api/v1/sales_history/bulk_create_or_update'
 const csv = { 'content-type': 'text/csv', prefer: 'respond-async' }
@@ -37,6 +37,36 @@ t.test('a file that needs more than the database allows fails, and says why', as
   t.strictSame(await select(service.url, row), [{ faults: 10 }], 'after ten tries')
   t.equal((await account.finished(small.body)).status, 'done', 'the next file is loaded')
   t.equal((await account.get('/api/v1/sales_history/')).body.count, 1)
+})
+
+t.test('what the database may never have for a job ends it at the tenth try', async (t) => {
+  const service = await startTestService(t, { ROLE: 'api' })
+  const db = openJobsDatabase(t, service)
+  const account = await service.newAccount(t)
+  const states = {
+    '53100': /disk of the database is full/,
+    '53200': /too little memory/,
+    '53400': /more than a limit of the database allows/,
+    '57014': /a statement of it takes longer than it may/,
+    '25P04': /a transaction of it takes longer/,
+    '40001': /others change the same rows/,
+    '40P01': /others change the same rows/,
+  }
+  for (const [code, message] of Object.entries(states)) {
+    const { body: job } = await account.send('POST', salesPath, `${header}\n`, csv)
+    const fail: RunJob = () => Promise.reject(Object.assign(new Error('failed'), { code }))
+    const runners = { 'load-file': fail, 'add-products': fail, 'sync-with-catalog': fail }
+    const nothing = async () => {}
+    const options = { runners, pauseMaxSeconds: 0, undo: nothing, log: () => undefined }
+    const tryOnce = (number: number) => runJob(anAttempt(db, account, job, number), options)
+    for (let number = 0; number < 9; number++)
+      await t.rejects(tryOnce(number), { message: new RegExp(code) })
+    t.equal((await account.get(`/api/v1/jobs/${job.id}/`)).body.status, 'progress', code)
+    await tryOnce(9)
+    t.match((await account.get(`/api/v1/jobs/${job.id}/`)).body, {
+      ...{ status: 'failed', errors: [{ code: 'internal-error', message }] },
+    })
+  }
 })
 
 t.test('a disk that was full for a while is no end of a job', async (t) => {
