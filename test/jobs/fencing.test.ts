@@ -7,7 +7,7 @@ import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { isHeld } from '../../src/jobs/claim.ts'
 import { endDone, endUndone } from '../../src/jobs/end-job.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
-import { setFinished } from '../../src/jobs/progress.ts'
+import { setFinished, setRowIds } from '../../src/jobs/progress.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
@@ -38,6 +38,24 @@ t.test('an old attempt that comes back commits nothing', async (t) => {
   await t.rejects(startAttempt(old), isLost, 'nor does it begin again')
   const { body } = await shop.get(`/api/v1/jobs/${job.id}/`)
   t.equal(body.progress.finished, 1)
+})
+
+t.test('progress never falls and is never over its total', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const attempt = anAttempt(db, shop, job, 0)
+  await startAttempt(attempt)
+  const progress = async () => (await shop.get(`/api/v1/jobs/${job.id}/`)).body.progress
+  await inAttempt(attempt, async (trx, current) => {
+    await setFinished(trx, current, 50)
+    await setFinished(trx, current, 20)
+  })
+  t.match(await progress(), { finished: 50, total: 101 })
+  await inAttempt(attempt, (trx, current) =>
+    setRowIds(trx, current, { from: 0, rowIds: '{}', finished: 30 }),
+  )
+  t.match(await progress(), { finished: 50, total: 101 })
+  await inAttempt(attempt, (trx, current) => setFinished(trx, current, 150))
+  t.match(await progress(), { finished: 150, total: 150 })
 })
 
 t.test('a newer attempt begins after the chunk that is under way', async (t) => {
