@@ -22,7 +22,8 @@ const largeTables = new Set([
   ...['competitor_prices', 'agreements'],
 ])
 
-const service = await startTestService(t)
+// Reads that may have more are counted, which shows how their rows are matched.
+const service = await startTestService(t, { READ_ROWS_MAX: '1500' })
 const planner = await openPlanner(service.url)
 t.teardown(() => planner.end())
 const shop = await aLargeShop()
@@ -287,20 +288,17 @@ t.test('bulk_add_products by a job uses an index', async (t) => {
 })
 
 t.test('many rows of get_prices are not compared with each row of the list', async (t) => {
-  const brands = Array.from({ length: 50 }, (_, index) => ({ brand: `B${index}` }))
-  const kinds = [
-    brands,
-    brands.map((row) => ({ ...row, country: 'X1' })),
-    listKeys.map(({ country }) => ({ country })),
-  ]
-  for (const payload of [...kinds, kinds.flat()]) {
+  const brands = Array.from({ length: 20 }, (_, index) => ({ brand: `B${index}` }))
+  const countries = Array.from({ length: 20 }, (_, index) => ({ country: `Y${index}` }))
+  const both = brands.map((row, index) => ({ ...row, ...countries[index] }))
+  for (const payload of [brands, countries, both, [...brands, ...countries, ...both]]) {
     const statements = await statementsOf(async () => {
       const response = await shop.post('/api/v1/prices/get_prices/', { ...list, payload })
       t.equal(response.status, 201)
     })
     const plans = statements.map((statement) => planOf(planner, shop.id, statement))
-    for (const node of (await Promise.all(plans)).flat())
-      t.notMatch(node['Join Filter'] ?? '', /IS NULL|SubPlan/)
+    const conditions = (await Promise.all(plans)).flat().map((node) => node['Join Filter'] ?? '')
+    t.notMatch(conditions.join(), /IS NULL|SubPlan/)
   }
 })
 

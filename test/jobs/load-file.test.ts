@@ -7,7 +7,6 @@ import type { Trx } from '../../src/database/pool.ts'
 import type { Attempt } from '../../src/jobs/attempt.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { storeFile } from '../../src/jobs/file-pieces.ts'
-import { lockFileTurns } from '../../src/jobs/turn.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -250,20 +249,6 @@ t.test('files are loaded one after the other, in the order they were accepted', 
   await startTestWorkers(t, own)
   for (const job of jobs) t.equal((await account.finished(job)).status, 'done')
   t.match(await salesOf(account), [{ quantity: '3' }])
-})
-
-t.test('a file that is accepted while another one is has its turn after that', async (t) => {
-  const account = await service.newAccount(t)
-  const waiting = `select from pg_locks where locktype = 'advisory' and not granted
-    and database = (select oid from pg_database where datname = current_database())`
-  let later: ReturnType<typeof sendTo> | undefined
-  await inAccount(db, account.id, async (trx) => {
-    await lockFileTurns(trx, account.id)
-    later = sendTo(account, salesPath, few)
-    while ((await select(service.url, waiting)).length === 0);
-    t.equal((await account.get('/api/v1/jobs/')).body.count, 0)
-  })
-  t.equal((await later)?.status, 202)
 })
 
 t.test('files of two accounts are loaded at the same time', async (t) => {
