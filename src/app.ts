@@ -14,6 +14,7 @@ import { replyProblem } from './http/problem-reply.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
 import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
+import { logTo } from './log-output.ts'
 import type { Pools } from './pools.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
@@ -43,7 +44,7 @@ export async function buildApp({
   const app: FastifyInstance = fastify({
     logger: {
       level: config.logLevel,
-      stream: process.stderr,
+      stream: logTo(process.stderr),
       serializers: { err: loggableError },
     },
     logController: new LogController({
