@@ -15,6 +15,25 @@ const withoutTransactionTimeout = `
   end $$`
 
 /**
+ * Runs what makes a new connection ready. One that falls silent meanwhile is closed after the time in which it must open:
+ * nobody else would give it up, and a statement may take an hour.
+ */
+export async function readyInTime(
+  client: pg.ClientBase,
+  timeoutMs: number,
+  makeReady: () => Promise<void>,
+): Promise<void> {
+  const timer = setTimeout(() => inside(client).connection.stream.destroy(silence()), timeoutMs)
+  await makeReady().finally(() => clearTimeout(timer))
+}
+
+const silence = () => Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })
+
+/** What pg keeps to itself. */
+const inside = (client: pg.ClientBase) =>
+  client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
+
+/**
  * Makes a new connection safe to lose. One that breaks while a transaction holds it fails the transaction's next
  * statement; without a listener it would end the process too. One on which nothing arrives for longer than a statement
  * may take is closed, unless it is idle: the network swallows it. One whose process has died does not work on in the server.
@@ -23,11 +42,10 @@ export async function guardConnection(
   client: pg.ClientBase,
   statementTimeoutMs: number,
 ): Promise<void> {
-  const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
-  const { stream } = inside.connection
+  const { stream } = inside(client).connection
   stream.setTimeout(statementTimeoutMs + graceMs, () => {
-    if (inside.readyForQuery) return
-    stream.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' }))
+    if (inside(client).readyForQuery) return
+    stream.destroy(silence())
   })
   await watchConnection(client)
   await setWherePossible(client, `set client_connection_check_interval = ${serverChecksEveryMs}`)

@@ -2,7 +2,7 @@ import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transac
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { CannotConnect } from './cannot-connect.ts'
-import { guardConnection } from './guard-connection.ts'
+import { guardConnection, readyInTime } from './guard-connection.ts'
 import { leavingReadOnly, noteReadOnly } from './read-only-server.ts'
 import { withSessionSettings } from './session-settings.ts'
 
@@ -82,10 +82,11 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
-    onConnect: async (client) => {
-      await guardConnection(client, options.statementTimeoutMs)
-      await noteReadOnly(client)
-    },
+    onConnect: (client) =>
+      readyInTime(client, options.acquireTimeoutMs, async () => {
+        await guardConnection(client, options.statementTimeoutMs)
+        await noteReadOnly(client)
+      }),
   })
   pool.on('error', options.onError)
   const db = new Kysely<DB>({

@@ -27,6 +27,21 @@ t.test('a server that falls silent is given up, and the statement ends there', a
   await proxy.close()
 })
 
+t.test('a server that falls silent before a connection is ready is given up, too', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  const proxy = await openProxy(database.url)
+  const anHour = 3_600_000
+  const db = openDatabase(proxy.url, { ...options, statementTimeoutMs: anHour })
+  proxy.silenceAt('client_connection_check_interval')
+  await t.rejects(sql`select 1`.execute(db), /silent|timeout|terminated/)
+  proxy.speak()
+  const { rows } = await sql<{ one: number }>`select 1 as one`.execute(db)
+  t.strictSame(rows, [{ one: 1 }], 'the next one gets another connection')
+  await db.destroy()
+  await proxy.close()
+})
+
 t.test('a transaction may be busy elsewhere, and a connection idle, for longer', async (t) => {
   const database = await cloneDatabase()
   t.teardown(() => database.drop())
@@ -65,6 +80,7 @@ async function untilNoneRuns(url: string): Promise<void> {
 async function openProxy(target: string) {
   const { hostname, port, searchParams } = new URL(target)
   let isSilent = false
+  let lastWord: string | undefined
   const sockets = new Set<net.Socket>()
   const server = net.createServer((client) => {
     const host = searchParams.get('host')
@@ -76,7 +92,10 @@ async function openProxy(target: string) {
       [upstream, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', (chunk) => isSilent || to.write(chunk))
+      from.on('data', (chunk: Buffer) => {
+        if (lastWord && chunk.includes(lastWord)) isSilent = true
+        if (!isSilent) to.write(chunk)
+      })
       from.on('error', () => undefined).on('close', () => to.destroy())
     }
   })
@@ -90,8 +109,13 @@ async function openProxy(target: string) {
     silence: () => {
       isSilent = true
     },
+    /** From when this is said. */
+    silenceAt: (word: string) => {
+      lastWord = word
+    },
     speak: () => {
       isSilent = false
+      lastWord = undefined
     },
     close: async () => {
       for (const socket of sockets) socket.destroy()
