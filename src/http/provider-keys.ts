@@ -7,6 +7,8 @@ const refreshMs = 600_000
 const retryMs = 30_000
 /** After a fetch that failed there is none for a moment, however many requests need one. */
 const pauseMs = 1000
+/** Many keys. An answer that goes on and on is none, and would fill the memory until its time is over. */
+const bytesMax = 1024 * 1024
 
 /**
  * The identity provider's keys. They are fetched at their first use, when they are 10 minutes old, and for a token whose
@@ -21,7 +23,7 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
     [customFetch]: (address, options) =>
       performance.now() - failedAt < pauseMs
         ? Promise.reject(new TypeError('the last fetch failed a moment ago'))
-        : fetch(address, options),
+        : fetch(address, options).then(boundedBody),
   })
   return async (header, token) => {
     if (!remote.jwks()) refreshAt = performance.now() + refreshMs
@@ -37,6 +39,22 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
       throw cause
     })
   }
+}
+
+async function boundedBody(response: Response): Promise<Response> {
+  if (response.status !== 200 || !response.body) return response
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of response.body) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw new Error('it is too large for a set of keys')
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw new TypeError('the answer was not fetched to its end', { cause })
+  }
+  return new Response(Buffer.concat(chunks))
 }
 
 /** The keys could not be fetched, or what came is not a set of keys. */
