@@ -28,6 +28,8 @@ const advice: Record<string, string> = {
   '3D000': 'create the database, or correct DATABASE_URL',
   '42501': 'let the user of DATABASE_URL own the database and all in it, or correct DATABASE_URL',
   '25006': 'let DATABASE_URL lead to the primary, where the database can be written',
+  '53300':
+    'let the server and the user of DATABASE_URL take more connections, or end some; OPERATIONS.md says how many are needed',
   '55000': 'let the database take connections, or correct DATABASE_URL',
   '08P01':
     'let DATABASE_URL lead to PostgreSQL itself: connections carry settings, which a pooler like PgBouncer does not take',

@@ -49,6 +49,14 @@ t.test('what listens and is no PostgreSQL is named', async (t) => {
   await refused(t, onDatabase(`${url}?sslmode=verify-full`), /set sslmode in DATABASE_URL/)
 })
 
+t.test('a database that takes no more connections is told so', async (t) => {
+  await query(server, `create role ${name}_full login connection limit 0`)
+  t.teardown(() => query(server, `drop role ${name}_full`))
+  const url = new URL(databaseUrl(server, 'postgres'))
+  url.searchParams.set('user', `${name}_full`)
+  await refused(t, onDatabase(url.toString()), /too many connections.*take more connections/)
+})
+
 t.test('a file of certificates that is missing is named', async (t) => {
   const url = `${databaseUrl(server, 'postgres')}&sslrootcert=/nowhere/ca.pem`
   await refused(t, onDatabase(url), /\/nowhere\/ca.pem.*correct sslrootcert in DATABASE_URL/)
