@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
 import { createAccount, hasAccounts } from './accounts/create-account.ts'
-import { closeOnce } from './close-once.ts'
+import { closeOnce, type Ending } from './close-once.ts'
 import { closeMaxMs } from './closing.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
@@ -15,24 +15,50 @@ const graceMs = farewellMs + closeMaxMs
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
 
+const unwanted = new AbortController()
+let service: Service | undefined
+let opening: Promise<void> | undefined
 try {
   const config = readConfig(process.env)
-  const service = await startService(config)
-  const opening = open(service, config)
-  closeOnce(graceMs, async ({ err, signal }) => {
-    if (err) service.app.log.fatal({ err }, 'stopping after an unexpected error')
-    service.retire()
-    if (signal === 'SIGTERM') await sleep(farewellMs)
-    await opening.catch(() => undefined)
-    await service.close()
+  const starting = startService(config, unwanted.signal)
+  closeOnce(graceMs, async (end) => {
+    unwanted.abort()
+    if (service) await close(service, end)
+    else await endStart(starting, config, end)
   })
-  await opening.catch(async (error) => {
-    await service.close()
-    throw error
-  })
+  service = await starting
+  if (!unwanted.signal.aborted) opening = open(service, config)
+  await opening
 } catch (error) {
-  console.error(startFault(error))
-  process.exit(1)
+  // A terminal sends its signal to what the start waits for, too: what fails then is heard of first.
+  await nextLoop()
+  if (!unwanted.signal.aborted) {
+    await service?.close()
+    console.error(startFault(error))
+    process.exit(1)
+  }
+}
+
+async function close(service: Service, { err, signal }: Ending): Promise<void> {
+  if (err) service.app.log.fatal({ err }, 'stopping after an unexpected error')
+  service.retire()
+  if (signal === 'SIGTERM') await sleep(farewellMs)
+  await opening?.catch(() => undefined)
+  await service.close()
+}
+
+/** Leaves no PostgreSQL of ours behind. One elsewhere ends what is under way when its connections have gone. */
+async function endStart(
+  starting: Promise<Service>,
+  { databaseUrl }: Config,
+  { err }: Ending,
+): Promise<void> {
+  if (err) console.error(startFault(err))
+  if (databaseUrl === undefined)
+    await starting.then(
+      ({ close }) => close(),
+      () => undefined,
+    )
 }
 
 async function open({ app, server }: Service, config: Config): Promise<void> {

@@ -33,14 +33,22 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Opens and migrates the database, starts what ROLE asks for; listening is left to the caller. */
-export async function startService(config: Config): Promise<Service> {
+/**
+ * Opens and migrates the database, starts what ROLE asks for; listening is left to the caller. A start that is no longer
+ * wanted (`unwanted`) stops what it has started, and throws.
+ */
+export async function startService(config: Config, unwanted?: AbortSignal): Promise<Service> {
   const server = await openDatabaseServer(config)
+  const prepare = async () => {
+    unwanted?.throwIfAborted()
+    await install(server.url)
+  }
   try {
-    await whenAvailable(() => install(server.url), {
+    await whenAvailable(prepare, {
       seconds: config.databaseWaitSeconds,
       onWait: ({ message, name }) => console.error(`Waiting for PostgreSQL: ${message || name}`),
     })
+    unwanted?.throwIfAborted()
     return await startOn(server, config)
   } catch (error) {
     await server.stop()

@@ -1,11 +1,13 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
   caller,
+  childEnvironment,
   firstAccount,
   freshDataDir,
   isAlive,
@@ -107,6 +109,42 @@ t.test('PostgreSQL is started again when it is killed, and nothing is lost', asy
   t.notOk(isAlive(last), 'the last one is stopped')
 })
 
+t.test('PostgreSQL is reached again when the folder of its socket was deleted', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const user = await firstOf(service)
+  const unreachable = postmasterPid(settings.DATA_DIR) as number
+  deleteSocket(settings.DATA_DIR)
+  while (isAlive(unreachable)) await sleep(20)
+  const logIn = (url: string) => caller(() => url)('POST', '/login/', user)
+  let answer = await logIn(service.url)
+  for (; answer.status !== 200; answer = await logIn(service.url)) {
+    t.equal(answer.status, 503)
+    await sleep(100)
+  }
+  await service.kill()
+  deleteSocket(settings.DATA_DIR)
+  const again = await startProcess(t, settings)
+  t.equal((await logIn(again.url)).status, 200, 'a start ends the server that nobody reaches, too')
+  t.equal(await again.stop(), 0)
+  t.equal(postmasterPid(settings.DATA_DIR), undefined)
+})
+
+t.test('a signal ends the start, and PostgreSQL with it', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  t.equal(await (await startProcess(t, settings)).stop(), 0)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const [command, ...args] = startCommand
+    const env = childEnvironment({ PORT: '0', ...settings })
+    const child = spawn(command, args, { env, stdio: 'ignore' })
+    while (postmasterPid(settings.DATA_DIR) === undefined) await sleep(5)
+    child.kill(signal)
+    const [code] = await once(child, 'exit')
+    t.equal(code, 0, signal)
+    t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')
+  }
+})
+
 t.test(
   'a server that a power failure has ended is started, whoever has its process id now',
   async (t) => {
@@ -194,6 +232,12 @@ t.test('a port that is taken ends the start plainly, and PostgreSQL with it', as
   t.match(stderr, /EADDRINUSE/)
   t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')
 })
+
+/** As who tidies up the folder for temporary files does. */
+function deleteSocket(dataDir: string): void {
+  const lock = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')
+  rmSync(lock.split('\n')[4] ?? '', { recursive: true })
+}
 
 async function firstOf(service: { stdout: () => string }) {
   while (!firstAccount(service.stdout())) await sleep(10)

@@ -8,7 +8,7 @@ import { CannotStart } from '../cannot-start.ts'
 import { onOneConnection } from '../one-connection.ts'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
-import { findServer, type ServerStart, spawnServer } from './server-process.ts'
+import { endUnreachable, findServer, type ServerStart, spawnServer } from './server-process.ts'
 import { findPostgresUser } from './system-user.ts'
 
 /** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open. */
@@ -59,8 +59,10 @@ export async function startEmbeddedPostgres(
   while (performance.now() < deadline) {
     const running = await findRunning(cluster)
     if (running) return keepRunning(start, running)
+    const server = findServer(cluster)
+    if (server) endUnreachable(server, cluster)
     const isDoubtful = performance.now() > doubtAt && !isStarting(spawned)
-    if (isDoubtful || (!spawned && !findServer(cluster))) {
+    if (isDoubtful || (!spawned && !server)) {
       spawned = spawnServer(start, mkdtempSync(join(tmpdir(), 'pricewell-')))
       doubtAt = performance.now() + doubtMs
     }
@@ -80,12 +82,17 @@ interface Running {
   socketDir: string
 }
 
-/** Starts the server again, at the same address, when it dies: the kernel kills processes when memory runs out. */
+/**
+ * Starts the server again, at the same address, when it dies (the kernel kills processes when memory runs out) or its
+ * socket is deleted.
+ */
 function keepRunning(start: ServerStart, { url, socketDir }: Running): EmbeddedPostgres {
   const { cluster } = start
   const revive = () => {
     try {
-      if (existsSync(cluster) && !findServer(cluster)) spawnServer(start, socketDir)
+      const server = findServer(cluster)
+      if (server) endUnreachable(server, cluster)
+      else if (existsSync(cluster)) spawnServer(start, socketDir)
     } catch {
       // The machine has no memory, file descriptors or room for it; the next look may find some.
     }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chownSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SystemUser } from './system-user.ts'
 
@@ -45,6 +45,24 @@ export function findServer(cluster: string): ServerState | undefined {
   const [pid, , , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
   if (!isAlive(Number(pid))) return undefined
   return { pid: Number(pid), socketDir: socketDir || undefined, isReady: state?.trim() === 'ready' }
+}
+
+/**
+ * Ends a server whose socket was deleted, as by who tidies up /tmp: nobody reaches it any more, and no other starts
+ * beside it.
+ */
+export function endUnreachable({ pid, socketDir, isReady }: ServerState, cluster: string): void {
+  if (!isReady || !socketDir || existsSync(join(socketDir, '.s.PGSQL.5432'))) return
+  if (commandOf(pid).includes(cluster)) process.kill(pid, 'SIGINT')
+}
+
+/** After a power failure the id of the server may be that of another process. Where the system does not tell, it is left. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** None of a file that is not there: it may go at any moment. */
