@@ -167,7 +167,8 @@ t.test('an answer that does not end is not taken for keys, nor into the memory',
   answer = (response) => {
     const chunk = Buffer.alloc(64 * 1024, ' ')
     const send = () => {
-      while (!response.destroyed && response.write(chunk)) bytes += chunk.length
+      do bytes += chunk.length
+      while (!response.destroyed && response.write(chunk))
     }
     response.on('drain', send)
     send()
