@@ -1,12 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
-import { extensionKey } from '../catalog/row-key.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
-import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { isExact } from './exact-rows.ts'
+import { inputRows, type PlacedRow } from './placed-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import {
   groupByNames,
@@ -56,8 +54,6 @@ export async function findMatchingRows(
   return isInOrder ? rows.sort((a, b) => a.at - b.at) : rows
 }
 
-type PlacedRow = WantedRow & { at: number }
-
 /**
  * Fully named rows are looked up by key, rows with a code by its index, rows with attributes by the codes that have them;
  * the others are matched by a scan of the list.
@@ -75,17 +71,13 @@ export function selectAllMatching(
   const parts = [
     { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
     { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}` },
-    ...groupByNames(others.filter(namesAttribute)).map((group) => ({
-      // Attributes are kept by code.
-      ...{
-        rows: group,
-        codes: sql`join product_attributes a on a.account_id = ${list.account_id}`,
-      },
-      on: matchesAttributes(columns, group),
-    })),
-    ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => ({
-      ...{ rows: group, on: matchesExtensions(columns, group) },
-    })),
+    ...groupByNames(others.filter(namesAttribute)).map((group) => {
+      const codes = sql`join product_attributes a on a.account_id = ${list.account_id}`
+      return { rows: group, codes, on: matchesAttributes(columns, group) }
+    }),
+    ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => {
+      return { rows: group, on: matchesExtensions(columns, group) }
+    }),
   ].filter(({ rows }) => rows.length > 0)
   const selects = parts.map((part) => selectMatching(list, part, extras))
   return sql.join(selects, sql` union all `)
@@ -94,7 +86,7 @@ export function selectAllMatching(
 /** Input rows that are matched alike. */
 interface Part {
   rows: PlacedRow[]
-  /** What is joined to the input before the rows of the list. */
+  /** Joined to the input before the rows of the list: attributes are kept by code. */
   codes?: RawBuilder<unknown>
   on: RawBuilder<unknown>
 }
@@ -114,42 +106,6 @@ function selectMatching(
       and ${on} and ${isPublishedNow(list)}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
-}
-
-/** One row as constants: joining it to each row of the list would take as long as reading that. */
-function inputRows(rows: PlacedRow[]): RawBuilder<unknown> {
-  const [row] = rows
-  return row && rows.length === 1 ? constantRow(row) : unnestedRows(rows)
-}
-
-function constantRow({ date, ...row }: PlacedRow): RawBuilder<unknown> {
-  const { month, place } = date === undefined ? { month: null, place: null } : monthPlace(date)
-  return sql`(
-    select ${row.at}::integer as at, ${row.code}::text as code,
-      ${arrayLiteral(row.extensions)}::text[] as extensions,
-      ${extensionKey(row.extensions)}::text as extension_key,
-      ${arrayLiteral(row.attributes)}::text[] as attributes, ${row.dimension}::integer as dimension,
-      ${month}::date as month, ${place}::integer as place
-  ) as input`
-}
-
-function unnestedRows(rows: PlacedRow[]): RawBuilder<unknown> {
-  const places = rows.map(({ date }) => (date === undefined ? null : monthPlace(date)))
-  const columns = [
-    sql`${rows.map(({ at }) => at)}::integer[]`,
-    sql`${rows.map(({ code }) => code)}::text[]`,
-    sql`${rows.map(({ extensions }) => arrayLiteral(extensions))}::text[]`,
-    sql`${rows.map(({ extensions }) => extensionKey(extensions))}::text[]`,
-    sql`${rows.map(({ attributes }) => arrayLiteral(attributes))}::text[]`,
-    sql`${rows.map(({ dimension }) => dimension)}::integer[]`,
-    sql`${places.map((place) => place?.month ?? null)}::date[]`,
-    sql`${places.map((place) => place?.place ?? null)}::integer[]`,
-  ]
-  return sql`(
-    select at, code, extensions::text[] as extensions, extension_key, attributes::text[] as attributes,
-      dimension, month, place
-    from unnest(${sql.join(columns)}) as input (at, code, extensions, extension_key, attributes, dimension, month, place)
-  ) as input`
 }
 
 function priceOf(list: PriceList): RawBuilder<number> {
