@@ -96,7 +96,13 @@ export class FairQueue {
   /** Ends a wait that is too long. */
   #lookAt(account: number, lane: Lane, waiter: Waiter): void {
     const isOwnDoing = hasTurns(lane, waiter.lookedAt)
-    waiter.lookedAt = performance.now()
+    const sinceLookMs = performance.now() - waiter.lookedAt
+    waiter.lookedAt += sinceLookMs
+    // A look that comes this late was held up by our own pause: there were no turns meanwhile.
+    if (sinceLookMs > this.#limits.waitMs * 2) {
+      waiter.since += sinceLookMs
+      return
+    }
     // The look may be a millisecond early; the next is as long away as the first was.
     if (isOwnDoing && waiter.lookedAt - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing

@@ -167,6 +167,20 @@ t.test('an account waits for itself as long as it gets turns', async (t) => {
   next.end()
 })
 
+t.test('a pause of the process is no wait: nobody has had a turn meanwhile', async (t) => {
+  for (const account of [1, 2]) {
+    const queue = new FairQueue({ ...limits, waitMs: 300, waitOwnMs: 600 })
+    const first = heldWork(queue, 1)
+    const second = heldWork(queue, account)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    first.end()
+    await settle()
+    second.end()
+    t.equal(await second.outcome, 'done')
+  }
+})
+
 t.test('who is likely to wait too long is refused at once, but for a few', async (t) => {
   let now = 0
   t.intercept(performance, 'now', { value: () => now })
