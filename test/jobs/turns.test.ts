@@ -23,15 +23,10 @@ async function aPublishedList(t: Test) {
   return { shop, list }
 }
 
+const prices = '/api/v1/prices/bulk_update_prices/?price_list_name=L'
+const asFile = { 'content-type': 'text/csv', prefer: 'respond-async' }
 const sendPrices = (shop: TestAccount) =>
-  shop.send(
-    'POST',
-    '/api/v1/prices/bulk_update_prices/?price_list_name=L',
-    'code,country,price\nA,UK,2',
-    {
-      ...{ 'content-type': 'text/csv', prefer: 'respond-async' },
-    },
-  )
+  shop.send('POST', prices, 'code,country,price\nA,UK,2', asFile)
 
 t.test('a file for a list is accepted while another writer has the list', async (t) => {
   const { shop, list } = await aPublishedList(t)
