@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
@@ -12,38 +12,23 @@ import type { WantedRow } from './wanted-rows.ts'
  */
 export async function boundMatchingRows(
   trx: Trx,
-  list: PriceList,
+  { account_id, id }: PriceList,
   wanted: WantedRow[],
   most: number,
 ): Promise<number> {
   const open = wanted.filter((row) => !isExact(row))
   const codes = open.flatMap(({ code }) => code ?? [])
-  const exact = wanted.length - open.length
-  const named = codes.length > 0 ? await countCodes(trx, list, codes, most + 1) : 0
   const unnamed = open.length - codes.length
-  return exact + named + (unnamed > 0 ? unnamed * (await countRows(trx, list, most + 1)) : 0)
+  const ofList = sql`price_list_rows r where r.account_id = ${account_id} and r.price_list_id = ${id}`
+  const ofCodes = sql`unnest(${codes}::text[]) as input (code), ${ofList} and r.code = input.code`
+  const named = codes.length > 0 ? await countUpTo(trx, ofCodes, most + 1) : 0
+  const each = unnamed > 0 ? await countUpTo(trx, ofList, most + 1) : 0
+  return wanted.length - open.length + named + unnamed * each
 }
 
-async function countCodes(
-  trx: Trx,
-  { account_id, id }: PriceList,
-  codes: string[],
-  most: number,
-): Promise<number> {
+async function countUpTo(trx: Trx, from: RawBuilder<unknown>, most: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (
-      select from unnest(${codes}::text[]) as input (code)
-      join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and r.code = input.code
-      limit ${most}
-    ) as bounded`.execute(trx)
-  return rows[0]?.count ?? 0
-}
-
-async function countRows(trx: Trx, { account_id, id }: PriceList, most: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (
-      select from price_list_rows where account_id = ${account_id} and price_list_id = ${id} limit ${most}
-    ) as bounded`.execute(trx)
+    select count(*) as count from (select from ${from} limit ${most}) as bounded`.execute(trx)
   return rows[0]?.count ?? 0
 }
 

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
@@ -36,6 +39,24 @@ t.test('a file for a list is accepted while another writer has the list', async 
   await writer.query(`begin; select from price_lists where id = ${list.id} for no key update`)
   t.equal((await sendPrices(shop)).status, 202)
   await writer.query('commit')
+})
+
+t.test('a file whose list is deleted while it arrives is not accepted', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  await service.app.listen({ port: 0 })
+  const { port } = service.app.server.address() as AddressInfo
+  const headers = { authorization: `jwt ${shop.token}`, ...asFile }
+  const sent = request({ port, path: prices, method: 'POST', headers })
+  sent.write('code,country,price\n')
+  const arriving = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'pricewell files' and state like 'idle in%'`
+  while ((await select(service.url, arriving)).length === 0);
+  await select(service.url, `delete from price_lists where id = ${list.id}`)
+  sent.end('A,UK,2')
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.resume()
+  t.equal(response.statusCode, 404)
+  t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
 })
 
 t.test('the job of a file whose list is deleted meanwhile fails for that', async (t) => {
