@@ -13,16 +13,26 @@ const driverMessages =
 /** A session that the server ended, and a commit of which it cannot tell. */
 const lostStates = /^(08|57P0|40003)/
 
-/** Where Postgres refuses a row by a policy, which is our fault; else the state says that rights are missing. */
-const policyRoutine = 'ExecWithCheckOptions'
+/**
+ * States of what somebody has taken away and can give back: rights, or tables (those of a schema that may not be used are
+ * absent). Statements are our own and need what the migrations make and grant. Each has a routine of Postgres that says
+ * it of a fault of ours: a row that a policy refuses, a table that the statement does not read.
+ */
+const takenAway: Record<string, string> = {
+  '42501': 'ExecWithCheckOptions',
+  '42P01': 'errorMissingRTE',
+}
 
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof CannotConnect || error instanceof OutcomeUnknown) return true
-  // Statements are our own and need the rights that the migrations grant: somebody has taken them away, and can give them back.
+  return isTakenAway(error) || passesByItself(error)
+}
+
+function isTakenAway(error: unknown): boolean {
   const { code, routine } = (error ?? {}) as { code?: string; routine?: string }
-  if (code === '42501' && routine !== policyRoutine) return true
-  return passesByItself(error)
+  const ours = takenAway[code ?? '']
+  return ours !== undefined && routine !== ours
 }
 
 /** Whether an error says that the database is away, full, locked or too slow now, and that nobody need do anything. */

@@ -33,7 +33,7 @@ t.test('a fault of the statement or of its data does not pass', async (t) => {
     '22P02',
     '23505',
     '23503',
-    '42P01',
+    '42703',
     '42601',
     '25P02',
     '0A000',
@@ -46,12 +46,16 @@ t.test('a fault of the statement or of its data does not pass', async (t) => {
 t.test('what somebody has to change may pass, and not by itself', async (t) => {
   const states = ['28000', '28P01', '3D000', '42501', '55000', '22023']
   const refused = states.map((code) => new CannotConnect(failure({ code })))
-  for (const error of [...refused, failure({ code: '42501', routine: 'aclcheck_error' })]) {
+  const right = failure({ code: '42501', routine: 'aclcheck_error' })
+  const table = failure({ code: '42P01', routine: 'parserOpenTable' })
+  for (const error of [...refused, right, table]) {
     t.ok(isPassing(error), error.message)
     t.notOk(passesByItself(error), error.message)
   }
   const policy = failure({ code: '42501', routine: 'ExecWithCheckOptions' })
   t.notOk(isPassing(policy), 'a row of another account')
+  const unread = failure({ code: '42P01', routine: 'errorMissingRTE' })
+  t.notOk(isPassing(unread), 'a table that the statement does not read')
 })
 
 t.test('a connection that cannot be opened or breaks passes', async (t) => {

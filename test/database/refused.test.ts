@@ -65,6 +65,16 @@ const cases: Record<string, { url: string; refuse: string[]; allow: string[] }> 
     refuse: ['revoke all on all tables in schema public from pricewell_app'],
     allow: ['grant select, insert, update, delete on all tables in schema public to pricewell_app'],
   },
+  'a role that may not use the schema': {
+    url: asSuperuser,
+    refuse: ['revoke usage on schema public from public, pricewell_app'],
+    allow: ['grant usage on schema public to public'],
+  },
+  'a schema that was renamed': {
+    url: asSuperuser,
+    refuse: ['alter schema public rename to away'],
+    allow: ['alter schema away rename to public'],
+  },
 }
 
 for (const [fault, { url, refuse, allow }] of Object.entries(cases))
