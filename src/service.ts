@@ -8,8 +8,10 @@ import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { rejectLostSettings } from './database/lost-settings.ts'
 import { migrate } from './database/migrate.ts'
+import { onOneConnection } from './database/one-connection.ts'
 import { poolUse } from './database/pool.ts'
 import { type DatabaseServer, openDatabaseServer } from './database/server.ts'
+import { rejectTriggersOff } from './database/triggers-off.ts'
 import { whenAvailable } from './database/when-available.ts'
 import { fileLoader } from './http/files/load-file.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
@@ -58,6 +60,7 @@ export async function startService(config: Config, unwanted?: AbortSignal): Prom
 
 async function install(url: string): Promise<void> {
   await rejectLostSettings(url)
+  await onOneConnection(url, rejectTriggersOff)
   await migrate(url)
   await installQueue(url)
 }

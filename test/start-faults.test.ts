@@ -57,6 +57,14 @@ t.test('a database that takes no more connections is told so', async (t) => {
   await refused(t, onDatabase(url.toString()), /too many connections.*take more connections/)
 })
 
+t.test('a user whose sessions have no triggers and foreign keys is told so', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(database.drop)
+  const set = `alter database ${database.name} set session_replication_role = replica`
+  await query(database.serverUrl, set)
+  await refused(t, onDatabase(database.url), /session_replication_role = replica.*reset it/)
+})
+
 t.test('a file of certificates that is missing is named', async (t) => {
   const url = `${databaseUrl(server, 'postgres')}&sslrootcert=/nowhere/ca.pem`
   await refused(t, onDatabase(url), /\/nowhere\/ca.pem.*correct sslrootcert in DATABASE_URL/)

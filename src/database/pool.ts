@@ -5,6 +5,7 @@ import { CannotConnect } from './cannot-connect.ts'
 import { guardConnection, readyInTime } from './guard-connection.ts'
 import { leavingReadOnly, noteReadOnly } from './read-only-server.ts'
 import { withSessionSettings } from './session-settings.ts'
+import { rejectTriggersOff } from './triggers-off.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -85,6 +86,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     onConnect: (client) =>
       readyInTime(client, options.acquireTimeoutMs, async () => {
         await guardConnection(client, options.statementTimeoutMs)
+        await rejectTriggersOff(client)
         await noteReadOnly(client)
       }),
   })
