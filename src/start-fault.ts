@@ -28,6 +28,9 @@ const advice: Record<string, string> = {
   '3D000': 'create the database, or correct DATABASE_URL',
   '42501': 'let the user of DATABASE_URL own the database and all in it, or correct DATABASE_URL',
   '25006': 'let DATABASE_URL lead to the primary, where the database can be written',
+  '53100': 'make room on the disk of the database',
+  '53200':
+    'let the server have more memory; where its shared memory is full, raise max_locks_per_transaction or end what holds many locks',
   '53300':
     'let the server and the user of DATABASE_URL take more connections, or end some; OPERATIONS.md says how many are needed',
   '55000': 'let the database take connections, or correct DATABASE_URL',

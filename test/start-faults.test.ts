@@ -65,6 +65,16 @@ t.test('a user whose sessions have no triggers and foreign keys is told so', asy
   await refused(t, onDatabase(database.url), /session_replication_role = replica.*reset it/)
 })
 
+t.test('a database that lacks memory or disk is told so', (t) => {
+  const faults: [code: string, message: string, told: RegExp][] = [
+    ['53100', 'could not extend file', /make room on the disk/],
+    ['53200', 'out of shared memory', /raise max_locks_per_transaction/],
+  ]
+  for (const [code, message, told] of faults)
+    t.match(startFault(Object.assign(new Error(message), { code })), told)
+  t.end()
+})
+
 t.test('a file of certificates that is missing is named', async (t) => {
   const url = `${databaseUrl(server, 'postgres')}&sslrootcert=/nowhere/ca.pem`
   await refused(t, onDatabase(url), /\/nowhere\/ca.pem.*correct sslrootcert in DATABASE_URL/)
