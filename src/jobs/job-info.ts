@@ -59,18 +59,32 @@ export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
 
 /** The job with its result; throws `not-found`, alike for what does not exist and what another account has. */
 export async function findJob(trx: Trx, account: number, id: number): Promise<Schemas['Job']> {
-  const row = await trx
+  const [job] = await listJobsById(trx, account, [id])
+  return job ?? jobNotFound()
+}
+
+/** No job of the account has the id. */
+export function jobNotFound(): never {
+  throw new Problem('not-found', 'There is no such job.')
+}
+
+/** Those of the jobs that there are, with their results. */
+export async function listJobsById(
+  trx: Trx,
+  account: number,
+  ids: readonly number[],
+): Promise<Schemas['Job'][]> {
+  const rows = await trx
     .selectFrom('jobs')
     .select([...summaryColumns, 'errors', listName(account).as('price_list_name')])
     // A result may be noted before what it tells is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!row) throw new Problem('not-found', 'There is no such job.')
-  return {
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .execute()
+  return rows.map((row) => ({
     ...jobSummary(row),
     ...(row.result !== null && { result: row.result as NonNullable<Schemas['Job']['result']> }),
     errors: row.errors as Schemas['Job']['errors'],
-  }
+  }))
 }

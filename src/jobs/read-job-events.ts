@@ -1,21 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Handler, type Schemas, Stream } from '../contract/operation.ts'
+import { type Context, type Handler, type Schemas, Stream } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { findJob, jobInfo } from './job-info.ts'
+import { SharedLooks } from './shared-looks.ts'
 
-const paces = { pollMs: 500, heartbeatMs: 15_000 }
+const paces = { pollMs: 250, heartbeatMs: 15_000 }
+/** Those who watch jobs of an account look at them together, twice a second. */
+const gatherMs = 250
+
+/** Of each process; tests have several in one. */
+const sharedLooks = new WeakMap<Context, SharedLooks>()
 
 /** Streams the progress of a job as server-sent events until it has ended. No connection is held between two looks. */
 export const readJobEvents: Handler<'readJobEvents'> = async (
   { account, params, inAccount },
-  { stopping },
+  context,
 ) => {
-  const look = () => inAccount((trx) => findJob(trx, account, params.id))
   // The first look comes before the answer begins: an absent job is an ordinary 404.
-  const job = await look()
-  const open = (gone: AbortSignal) => jobEvents(job, look, AbortSignal.any([gone, stopping]), paces)
+  const job = await inAccount((trx) => findJob(trx, account, params.id))
+  const look = () => looksOf(context).at(account, params.id, inAccount)
+  const open = (gone: AbortSignal) =>
+    jobEvents(job, look, AbortSignal.any([gone, context.stopping]), paces)
   return new Stream('text/event-stream', open)
+}
+
+function looksOf(context: Context): SharedLooks {
+  const looks = sharedLooks.get(context) ?? new SharedLooks(gatherMs)
+  sharedLooks.set(context, looks)
+  return looks
 }
 
 /**

@@ -4,8 +4,10 @@ import { Problem } from '../../src/contract/problem.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { jobEvents } from '../../src/jobs/read-job-events.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
-import { aBigJob } from '../helpers/jobs.ts'
+import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { aList } from '../helpers/shop.ts'
+import { statementsOf } from '../helpers/statements.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
 /** Accepts jobs and runs none. */
@@ -91,6 +93,27 @@ t.test('more watchers than connections do not keep anyone waiting', async (t) =>
   t.equal((await shop.get('/api/v1/jobs/')).status, 200)
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
   for (const next of watchers) t.match(await next(), /^event: end/)
+})
+
+t.test('those who watch jobs of an account look at them together, each at its own', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const { shop, job } = await aBigJob(t, own)
+  await aList(shop, { name: 'M' })
+  const jobs = [job, await addAll(shop, 'M')]
+  const watch = (id: number) =>
+    Array.from({ length: 20 }, () => open(shop, base, id).then(({ next }) => ({ id, next })))
+  const watchers = await Promise.all(jobs.flatMap(({ id }) => watch(id)))
+  for (const { next } of watchers) t.match(await next(), /^event: progress/)
+  for (const { id } of jobs) await shop.post(`/api/v1/jobs/${id}/cancel/`, undefined)
+  const statements = await statementsOf(async () => {
+    for (const { id, next } of watchers) {
+      const [end] = parseEvents(await next())
+      t.match(end, { event: 'end', data: { id, status: 'cancelled' } })
+    }
+  })
+  const looks = statements.filter(({ text }) => text.includes('from "jobs"'))
+  t.ok(looks.length < watchers.length, `${looks.length} looks`)
 })
 
 t.test('the stream closes without an end when the service stops', async (t) => {
