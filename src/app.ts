@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { loggableError } from './database/loggable-error.ts'
+import { endAnsweredUploads } from './http/answered-uploads.ts'
 import { createAuthenticate } from './http/authentication.ts'
 import { registerDocumentation } from './http/documentation.ts'
 import { refuseEarly } from './http/early-refusal.ts'
@@ -74,6 +75,7 @@ export async function buildApp({
   app.setErrorHandler(replyProblem)
   watchRequests(app, telemetry)
   refuseLateUploads(app, ending)
+  endAnsweredUploads(app)
   if (config.role !== 'worker') await registerDocumentation(app)
   const { metricsToken } = config
   const { metrics } = telemetry

@@ -46,6 +46,19 @@ t.test('a request on a connection that is under way is told to come again', asyn
   if (refused) expectConformant(t, 'GET', '/api/v1/price_list/', refused)
 })
 
+t.test('who was refused and does not send the rest of the body is not waited for', async (t) => {
+  const { app } = await startTestService(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as net.AddressInfo
+  const socket = net.connect(port, '127.0.0.1')
+  const all = requestBytes('POST', path, 'forged', sale)
+  socket.write(all.subarray(0, -1))
+  const [answer] = await once(socket, 'data')
+  t.match(String(answer), /^HTTP\/1.1 401 /)
+  await app.close()
+  t.pass('closed')
+})
+
 /** The answers on a connection, each with its length. */
 function answersIn(text: string) {
   const heads = [...text.matchAll(/HTTP\/1\.1 (\d+) [^\r]*\r\n(.*?)\r\n\r\n/gs)]
