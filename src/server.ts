@@ -15,6 +15,9 @@ const graceMs = farewellMs + closeMaxMs
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
 
+// Node would open its debugger, to whoever can reach the port: the secrets of the process with it.
+process.on('SIGUSR1', () => undefined)
+
 const unwanted = new AbortController()
 let service: Service | undefined
 let opening: Promise<void> | undefined

@@ -30,6 +30,15 @@ t.test('a reader of the log that goes away does not end the service', async (t) 
   await useWithLog(t, reader.stdin, once(reader, 'exit'))
 })
 
+t.test('no signal opens the debugger', async (t) => {
+  const service = await startProcess(t, { DATA_DIR: freshDataDir(t) })
+  process.kill(service.pid, 'SIGUSR1')
+  const call = await logInFirst(service)
+  t.equal((await call('GET', '/api/v1/price_list/')).status, 200)
+  t.equal(await service.stop(), 0)
+  t.notMatch(service.stderr(), /debugger/i)
+})
+
 t.test('standard error holds the lines of the log and nothing else', async (t) => {
   // The runner of the tests keeps all processes from warning.
   const command = [process.execPath, '--warnings', 'src/server.ts'] as const
