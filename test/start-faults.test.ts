@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { CannotConnect } from '../src/database/cannot-connect.ts'
 import { databaseUrl } from '../src/database/server.ts'
+import { sessionSettings } from '../src/database/session-settings.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/start-fault.ts'
 import { cloneDatabase, emptyDatabase, query } from './helpers/database.ts'
@@ -157,6 +158,16 @@ t.test('a database that a newer version has migrated is told so', async (t) => {
   t.teardown(drop)
   await query(url, `insert into kysely_migration values ('9999_newer', now()::text)`)
   await refused(t, onDatabase(url), /migration 9999_newer.*the version that was last used/)
+})
+
+t.test('a pooler is told so where the database has the same settings by itself', async (t) => {
+  const database = await cloneDatabase()
+  t.teardown(() => database.drop())
+  const name = new URL(database.url).pathname.slice(1)
+  for (const [key, value] of Object.entries(sessionSettings))
+    await query(server, `alter database ${name} set ${key} = '${value}'`)
+  const pooler = await openPooler(t, database.url, 'dropping')
+  await refused(t, onDatabase(pooler), /settings .* do not reach the database \(app.connection\)/)
 })
 
 t.test(

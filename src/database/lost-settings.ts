@@ -1,16 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { CannotStart } from './cannot-start.ts'
 import { onOneConnection } from './one-connection.ts'
-import { sessionSettings } from './session-settings.ts'
+import { sessionSettings, withSessionSettings } from './session-settings.ts'
 
 /**
  * Throws where something between (a pooler) takes connections without the settings that they carry: the role is one of
  * them, and without it statements run as the owner, whom accounts are not kept from.
  */
 export async function rejectLostSettings(url: string): Promise<void> {
-  const { rows } = await onOneConnection(url, (client) =>
+  // The others may be those of the server by chance, or passed on alone: a pooler knows some names.
+  const mark = { 'app.connection': randomUUID() }
+  const { rows } = await onOneConnection(withSessionSettings(url, mark), (client) =>
     client.query(
-      'select key from json_each_text($1) where current_setting(key) <> value order by key',
-      [JSON.stringify(sessionSettings)],
+      'select key from json_each_text($1) where current_setting(key, true) is distinct from value order by key',
+      [JSON.stringify({ ...sessionSettings, ...mark })],
     ),
   )
   if (rows.length > 0) throw lost(rows.map(({ key }) => key).join(', '))
