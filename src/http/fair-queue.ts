@@ -40,8 +40,8 @@ export class FairQueue {
   }
 
   /**
-   * `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those who
-   * wait already are likely to take longer than it may wait.
+   * `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those whose
+   * turns come before are likely to take longer than it may wait.
    */
   refusal(account: number): Problem | undefined {
     const lane = this.#lanes.of(account)
@@ -49,8 +49,9 @@ export class FairQueue {
     if (length >= this.#limits.waitingOfAccountMax) return this.#tooMany(length)
     const { waitMs: othersMs, waitOwnMs } = this.#limits
     const waitMs = hasTurns(lane, performance.now() - othersMs) ? waitOwnMs : othersMs
+    const before = this.#lanes.countBefore(lane)
     // Some may always wait: what came before says little about a few.
-    const isLong = this.#waiting > this.#limits.turnsMax * 4 && this.#waitMs(this.#waiting) > waitMs
+    const isLong = before > this.#limits.turnsMax * 4 && this.#waitMs(before) > waitMs
     if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
     return overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
   }

@@ -41,6 +41,16 @@ export class Lanes {
     return this.#running < this.#limits.turnsMax && running < this.#limits.turnsOfAccountMax
   }
 
+  /** How many of those who wait have their turns before one more of the account, whatever another one has sent. */
+  countBefore(lane: Lane): number {
+    if (this.hasTurnFor(lane)) return 0
+    const own = lane.waiting.length
+    let count = own
+    for (const other of this.#lanes.values())
+      if (other !== lane) count += Math.min(other.waiting.length, own + 1)
+    return count
+  }
+
   start(account: number, lane: Lane): void {
     this.#running++
     lane.running++

@@ -191,7 +191,7 @@ t.test('who is likely to wait too long is refused at once, but for a few', async
   await before.outcome
   now = 20_000
   // From now on a turn is expected to take a second.
-  const works = [2, 3, 4, 4, 4, 4, 4, 4, 4, 4].map((account) => heldWork(queue, account))
+  const works = [2, 3, 4, 6, 7, 8, 9, 10, 11, 12].map((account) => heldWork(queue, account))
   t.notOk(queue.refusal(5), 'four for each turn may wait whatever came before')
   works.push(heldWork(queue, 5))
   expectRefused(t, queue.refusal(5), 'overloaded')
@@ -200,6 +200,25 @@ t.test('who is likely to wait too long is refused at once, but for a few', async
   t.equal(queue.refusal(2)?.type, 'overloaded', 'an account that has turns waits longer')
   now = 21_000
   works[0]?.end()
+  for (const work of works) work.end()
+  for (const work of works) t.equal(await work.outcome, 'done')
+})
+
+t.test('an account is not refused for what another one has sent', async (t) => {
+  let now = 0
+  t.intercept(performance, 'now', { value: () => now })
+  const queue = new FairQueue({ ...limits, turnsMax: 2, waitMs: 1000, waitOwnMs: 1000 })
+  const before = heldWork(queue, 1)
+  now = 10_000
+  before.end()
+  await before.outcome
+  // From now on a turn is expected to take a second; one of two is left for others.
+  const works = Array.from({ length: 10 }, () => heldWork(queue, 1))
+  expectRefused(t, queue.refusal(1), 'overloaded')
+  const other = heldWork(queue, 2)
+  t.ok(other.hasBegun(), 'where there is a turn for it')
+  works.push(other, heldWork(queue, 2))
+  t.notOk(queue.refusal(2), 'nor where it waits for the next')
   for (const work of works) work.end()
   for (const work of works) t.equal(await work.outcome, 'done')
 })
