@@ -50,12 +50,15 @@ export class ReadingClient extends pg.Client {
     return Promise.resolve({ command: 'BEGIN', rows: [] })
   }
 
-  /** What is sent before the event loop turns is one write: each would take as long as reading a price. */
+  /**
+   * What is sent in one go is one write: each would take as long as reading a price. It does not wait for the event loop
+   * to turn: while much else is to do, the database would have nothing to do.
+   */
   #writeTogether(): void {
     this.#cork()
     if (this.#isDue) return
     this.#isDue = true
-    setImmediate(() => this.#uncork())
+    queueMicrotask(() => process.nextTick(() => this.#uncork()))
   }
 
   #commit(): Promise<{ command: string; rows: never[] }> {
