@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Problem } from '../contract/problem.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Admission } from './admission.ts'
+import { bareAnswer } from './bare-answer.ts'
 import { type Operation, operations } from './contract.ts'
 import type { KnownTokens } from './known-tokens.ts'
-import { bareAnswer } from './problem-reply.ts'
 import { clientRequestId } from './request-log.ts'
 
 export interface EarlyRefusal {
@@ -29,21 +29,12 @@ export function refuseEarly(
     if (!refused) return route?.(request, response)
     const { operation, account, problem } = refused
     const { id, status, headers, body } = bareAnswer(problem)
-    const answer = () => response.writeHead(status, headers).end(body)
-    const waitMs = admission.pace.waitMs(request.socket)
-    if (waitMs > 0) setTimeout(answer, waitMs)
-    else answer()
+    admission.pace.count(request)
+    response.writeHead(status, headers).end(body)
     const client_request_id = clientRequestId(request)
     const named = { account, operation: operation.id, method: request.method, client_request_id }
-    app.log.info({
-      request_id: id,
-      ...named,
-      status,
-      problem: problem.type,
-      ms: Math.round(waitMs),
-    })
-    const nothing = { seconds: waitMs / 1000, rowsWritten: 0, rowsRead: 0 }
-    metrics?.request({ operation: operation.id, status, ...nothing })
+    app.log.info({ request_id: id, ...named, status, problem: problem.type, ms: 0 })
+    metrics?.request({ operation: operation.id, status, seconds: 0, rowsWritten: 0, rowsRead: 0 })
   })
 }
 

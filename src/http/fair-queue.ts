@@ -1,6 +1,6 @@
-import { Problem } from '../contract/problem.ts'
+import type { Problem } from '../contract/problem.ts'
 import { type Lane, Lanes, type TurnLimits, type Waiter } from './lanes.ts'
-import { clientGone, overloaded } from './overloaded.ts'
+import { clientGone, overloaded, refusalOf } from './overloaded.ts'
 
 /** How many may work at once and wait, in all and of one account, and how long they wait. */
 export interface QueueLimits extends TurnLimits {
@@ -113,10 +113,8 @@ export class FairQueue {
   }
 
   #tooMany(waiting: number): Problem {
-    const seconds = this.#seconds(waiting)
-    return new Problem('too-many-requests', 'Too many requests of this account wait already.', {
-      headers: { 'retry-after': String(seconds) },
-    })
+    const detail = 'Too many requests of this account wait already.'
+    return refusalOf('too-many-requests', detail, this.#seconds(waiting))
   }
 
   /** How long it is likely to take until so many have had their turn. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { type Admission, createAdmission } from './admission.ts'
@@ -60,8 +59,7 @@ function admitRequests(app: FastifyInstance, { service }: OperationServices, adm
     try {
       admission.admit(operation, request, reply)
     } catch (refused) {
-      const waitMs = admission.pace.waitMs(request.raw.socket)
-      if (waitMs > 0) await sleep(waitMs)
+      admission.pace.count(request.raw)
       throw refused
     }
   })

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import {
   Problem,
@@ -11,7 +10,6 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
-import { protectiveHeaders } from './headers.ts'
 import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
 
@@ -46,8 +44,8 @@ function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest):
   return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
 }
 
-/** The body of a problem, without anything that is not for the client. */
-function problemBody(problem: Problem, instance: string): Record<string, unknown> {
+/** The body of a problem, without anything that is not for the client; `instance` is the id of its request. */
+export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
   const { errors, errorCount } = problem.options
   return {
     type: problem.type,
@@ -56,25 +54,6 @@ function problemBody(problem: Problem, instance: string): Record<string, unknown
     instance,
     ...(errors && { error_count: errorCount ?? errors.length, errors }),
   }
-}
-
-/** A problem as the answer to a request that no route has: what Fastify would have done for it is done here. */
-export function bareAnswer(problem: Problem): {
-  id: string
-  status: number
-  headers: Record<string, string | number>
-  body: string
-} {
-  const id = randomUUID()
-  const body = JSON.stringify(problemBody(problem, id))
-  const headers = {
-    ...protectiveHeaders,
-    ...problem.options.headers,
-    'x-request-id': id,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-  }
-  return { id, status: problemTypes[problem.type].status, headers, body }
 }
 
 const places: Record<string, 'path' | 'query' | 'header'> = { params: 'path', headers: 'header' }

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem, unavailable } from '../contract/problem.ts'
+import { bareAnswer } from './bare-answer.ts'
 import { endingCode } from './late-uploads.ts'
-import { bareAnswer } from './problem-reply.ts'
 
 interface ParserError {
   code?: string

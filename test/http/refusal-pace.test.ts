@@ -1,44 +1,99 @@
-import { Socket } from 'node:net'
-import t from 'tap'
+import { EventEmitter, once } from 'node:events'
+import { Agent, createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { RefusalPace } from '../../src/http/refusal-pace.ts'
 
-const waits = (pace: RefusalPace, sockets: Socket[], now: number) =>
-  sockets.map((socket) => pace.waitMs(socket, now))
+/** Requests whose connections tell whether they are read. */
+function requests(count: number) {
+  return Array.from({ length: count }, () => {
+    const request = new EventEmitter() as EventEmitter & { isRead: boolean }
+    const tell = (isRead: boolean) => () => {
+      request.isRead = isRead
+    }
+    const _handle = { readStop: tell(false), readStart: tell(true) }
+    return Object.assign(request, { isRead: true, socket: { _handle } })
+  })
+}
 
-t.test(
-  'who is refused for the first time is answered at once, however many they are',
-  async (t) => {
-    const pace = new RefusalPace({ perSecond: 10, waitMaxMs: 250 })
-    const sockets = Array.from({ length: 5 }, () => new Socket())
-    t.strictSame(waits(pace, sockets, 5000), [0, 0, 0, 0, 0])
-  },
-)
+type Refused = ReturnType<typeof requests>
 
-t.test(
-  'those who come again too early wait for each other, but not longer than a bound',
-  async (t) => {
-    const pace = new RefusalPace({ perSecond: 10, waitMaxMs: 250 })
-    const sockets = Array.from({ length: 5 }, () => new Socket())
-    waits(pace, sockets, 5000)
-    t.strictSame(waits(pace, sockets, 5100), [0, 100, 200, 250, 250])
-    t.equal(pace.waitMs(new Socket(), 5100), 0, 'and nobody else does')
-  },
-)
+/** Which of the connections are read once all requests were refused and are whole. */
+function refuse(pace: RefusalPace, refused: Refused): boolean[] {
+  for (const request of refused) pace.count(request as never as IncomingMessage)
+  t.ok(refused.every(({ isRead }) => isRead))
+  for (const request of refused) request.emit('close')
+  return refused.map(({ isRead }) => isRead)
+}
 
-t.test('few who come again too early are answered at once', async (t) => {
-  const pace = new RefusalPace({ perSecond: 10, waitMaxMs: 250 })
-  const socket = new Socket()
-  t.strictSame(
-    [5000, 5100, 5200, 5300].map((now) => pace.waitMs(socket, now)),
-    [0, 0, 0, 0],
-  )
+t.test('few refusals hold no connection', async (t) => {
+  let now = 5000
+  t.intercept(performance, 'now', { value: () => now })
+  const pace = new RefusalPace({ perSecond: 10, holdMaxMs: 250 })
+  for (; now < 5500; now += 100) t.strictSame(refuse(pace, requests(1)), [true])
 })
 
-t.test('who comes again when told to is answered at once', async (t) => {
-  const pace = new RefusalPace({ perSecond: 1, waitMaxMs: 5000 })
-  const [early, late] = [new Socket(), new Socket()]
-  waits(pace, [early, late], 5000)
-  t.strictSame(waits(pace, [early, early], 5500), [0, 1000])
-  t.equal(pace.waitMs(late, 6000), 0)
-  t.equal(pace.waitMs(early, 7000), 500, 'a second after the answer, not after the request')
+t.test('of many, connections are held one after the other, none longer than a bound', async (t) => {
+  let now = 5000
+  t.intercept(performance, 'now', { value: () => now })
+  const pace = new RefusalPace({ perSecond: 10, holdMaxMs: 250 })
+  const refused = requests(5)
+  t.strictSame(refuse(pace, refused), [true, false, false, false, false])
+  const readAt = async (ms: number) => {
+    now = 5000 + ms
+    await sleep(60)
+    return refused.map(({ isRead }) => isRead)
+  }
+  t.strictSame(await readAt(99), [true, false, false, false, false])
+  t.strictSame(await readAt(100), [true, true, false, false, false])
+  t.strictSame(await readAt(249), [true, true, true, false, false])
+  t.strictSame(await readAt(250), [true, true, true, true, true])
+  t.strictSame(refuse(pace, requests(1)), [false], 'and who comes then is held after them')
+})
+
+/** A server that refuses everybody, and its answers to a client with one connection. */
+async function refusingServer(t: Test, pace: RefusalPace) {
+  const server = createServer((request, response) => {
+    pace.count(request)
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  t.teardown(() => server.close())
+  return () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    t.teardown(() => agent.destroy())
+    return async () => {
+      const [response] = await once(get({ port, agent }), 'response')
+      await once(response.resume(), 'end')
+      return 'answered'
+    }
+  }
+}
+
+t.test('a connection that is held is answered later, and others are at once', async (t) => {
+  const pace = new RefusalPace({ perSecond: 1, holdMaxMs: 800 })
+  const newClient = await refusingServer(t, pace)
+  const client = newClient()
+  await client()
+  await client()
+  const held = client()
+  t.equal(await Promise.race([held, sleep(200, 'waits')]), 'waits')
+  t.equal(await newClient()(), 'answered')
+  t.equal(await Promise.race([held, sleep(0, 'waits')]), 'waits')
+  t.equal(await held, 'answered')
+})
+
+t.test('a client that goes while its connection is held does no harm', async (t) => {
+  const pace = new RefusalPace({ perSecond: 1, holdMaxMs: 100 })
+  const newClient = await refusingServer(t, pace)
+  const request = Object.assign(new EventEmitter(), { socket: { _handle: null } })
+  for (const _ of [1, 2, 3]) {
+    pace.count(request as never as IncomingMessage)
+    request.emit('close')
+  }
+  await sleep(150)
+  t.equal(await newClient()(), 'answered')
 })
