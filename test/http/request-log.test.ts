@@ -117,14 +117,14 @@ t.test('probes that succeed are a matter for debug, all others are not', async (
 
 t.test('an error of the database is logged with its SQLSTATE', async (t) => {
   const account = await service.newAccount(t)
-  await select(service.url, 'alter table sales rename to sales_away')
+  await select(service.url, 'alter table sales rename column code to code_away')
   const answer = await account.get('/api/v1/sales_history/')
-  await select(service.url, 'alter table sales_away rename to sales')
+  await select(service.url, 'alter table sales rename column code_away to code')
   t.equal(answer.status, 500)
   const lines = linesOf(answer)
   t.match(lines, [
-    { level: 50, err: { code: '42P01' }, problem: 'internal-error' },
-    { level: 30, status: 500, sqlstate: '42P01', problem: 'internal-error' },
+    { level: 50, err: { code: '42703' }, problem: 'internal-error' },
+    { level: 30, status: 500, sqlstate: '42703', problem: 'internal-error' },
   ])
 })
 

@@ -30,7 +30,7 @@ t.test('requests, their statements and jobs are spans of a trace', async (t) => 
   const answer = await shop.send('GET', '/api/v1/price_list/', undefined, {
     traceparent: `00-${traceId}-${parent}-01`,
   })
-  await select(service.url, 'alter table sales rename to sales_away')
+  await select(service.url, 'alter table sales rename column code to code_away')
   const broken = await shop.get('/api/v1/sales_history/')
   t.equal(broken.status, 500)
   await service.app.inject('/health/live')
@@ -72,7 +72,7 @@ t.test('requests, their statements and jobs are spans of a trace', async (t) => 
   )
   t.ok(
     spans.some(
-      ({ isError, attributes }) => isError && attributes['db.response.status_code'] === '42P01',
+      ({ isError, attributes }) => isError && attributes['db.response.status_code'] === '42703',
     ),
     'a statement that failed names its SQLSTATE',
   )
