@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
@@ -84,29 +84,44 @@ t.test(
   },
 )
 
-t.test('the commit of a read goes with the begin of the next one', async (t) => {
-  let writes = 0
-  class CountingClient extends ReadingClient {
-    #isCounted = false
+let writes = 0
+/** Counts what goes to the database at once. */
+class CountingClient extends ReadingClient {
+  #isCounted = false
 
-    // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
-    override query(...args: any[]): any {
-      const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
-      const [write, writev] = [stream._write.bind(stream), stream._writev?.bind(stream)]
-      if (!this.#isCounted) {
-        stream._write = (...chunk) => {
-          writes++
-          write(...chunk)
-        }
-        stream._writev = (...chunks) => {
-          writes++
-          writev?.(...chunks)
-        }
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
+  override query(...args: any[]): any {
+    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+    const [write, writev] = [stream._write.bind(stream), stream._writev?.bind(stream)]
+    if (!this.#isCounted) {
+      stream._write = (...chunk) => {
+        writes++
+        write(...chunk)
       }
-      this.#isCounted = true
-      return super.query(...args)
+      stream._writev = (...chunks) => {
+        writes++
+        writev?.(...chunks)
+      }
     }
+    this.#isCounted = true
+    return super.query(...args)
   }
+}
+
+t.test('a read is sent before the event loop turns', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 1, client: CountingClient })
+  const { id } = await service.newAccount(t)
+  await inAccount(db, id, read)
+  // Its commit goes by itself.
+  await sleep(20)
+  const before = writes
+  const sent = turn().then(() => writes - before)
+  const rows = await inAccount(db, id, read)
+  t.equal(await sent, 1)
+  t.equal(rows.length, 1)
+})
+
+t.test('the commit of a read goes with the begin of the next one', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1, client: CountingClient })
   const { id } = await service.newAccount(t)
   const readTenTimes = async () => {
