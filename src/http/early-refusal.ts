@@ -29,7 +29,7 @@ export function refuseEarly(
     if (!refused) return route?.(request, response)
     const { operation, account, problem } = refused
     const { id, status, headers, body } = bareAnswer(problem)
-    admission.pace.count(request)
+    admission.pace.count(account, request)
     response.writeHead(status, headers).end(body)
     const client_request_id = clientRequestId(request)
     const named = { account, operation: operation.id, method: request.method, client_request_id }

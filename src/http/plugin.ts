@@ -59,7 +59,7 @@ function admitRequests(app: FastifyInstance, { service }: OperationServices, adm
     try {
       admission.admit(operation, request, reply)
     } catch (refused) {
-      admission.pace.count(request.raw)
+      admission.pace.count(request.caller?.account ?? 0, request.raw)
       throw refused
     }
   })
