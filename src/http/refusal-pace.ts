@@ -19,8 +19,8 @@ interface Held {
 export class RefusalPace {
   readonly #pace: typeof pace
   #held: Held[] = []
-  /** The last end of a hold, of each account that was refused just now. */
-  readonly #ends = new Map<number, number>()
+  /** When the next hold ends at the earliest, of each account that was refused just now. */
+  readonly #nextEnds = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(own = pace) {
@@ -35,9 +35,9 @@ export class RefusalPace {
   #hold(account: number, socket: Socket): void {
     const { perSecond, holdMaxMs } = this.#pace
     const now = performance.now()
-    const next = Math.max((this.#ends.get(account) ?? 0) + 1000 / perSecond, now)
+    const next = Math.max(this.#nextEnds.get(account) ?? 0, now)
     const until = Math.min(next, now + holdMaxMs)
-    this.#ends.set(account, until)
+    this.#nextEnds.set(account, until + 1000 / perSecond)
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref()
     if (until - now < lookMs) return
     handleOf(socket)?.readStop()
@@ -48,9 +48,9 @@ export class RefusalPace {
     const now = performance.now()
     for (const { socket, until } of this.#held) if (until <= now) handleOf(socket)?.readStart()
     this.#held = this.#held.filter(({ until }) => until > now)
-    for (const [account, end] of this.#ends) if (end <= now) this.#ends.delete(account)
-    // The end of an account is that of its last hold: where there is none, nothing is held.
-    if (this.#ends.size > 0) return
+    for (const [account, next] of this.#nextEnds) if (next <= now) this.#nextEnds.delete(account)
+    // Every hold ends before the next one of its account.
+    if (this.#nextEnds.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }

@@ -49,6 +49,7 @@ t.test('of many, connections are held one after the other, none longer than a bo
   t.strictSame(await readAt(100), [true, true, false, false, false])
   t.strictSame(await readAt(249), [true, true, true, false, false])
   t.strictSame(await readAt(250), [true, true, true, true, true])
+  t.strictSame(refuse(pace, requests(1)), [false], 'and who comes then is held after them')
 })
 
 t.test('the refusals of one account hold no connection of another', async (t) => {
@@ -78,7 +79,7 @@ async function refusingServer(t: Test, pace: RefusalPace) {
 }
 
 t.test('a connection that is held is answered later, and others are at once', async (t) => {
-  const pace = new RefusalPace({ perSecond: 1, holdMaxMs: 1500 })
+  const pace = new RefusalPace({ perSecond: 0.1, holdMaxMs: 1500 })
   const newClient = await refusingServer(t, pace)
   const client = newClient()
   await client()
@@ -90,7 +91,7 @@ t.test('a connection that is held is answered later, and others are at once', as
 })
 
 t.test('a client that goes while its connection is held does no harm', async (t) => {
-  const pace = new RefusalPace({ perSecond: 1, holdMaxMs: 100 })
+  const pace = new RefusalPace({ perSecond: 0.1, holdMaxMs: 100 })
   const newClient = await refusingServer(t, pace)
   const request = Object.assign(new EventEmitter(), { socket: { _handle: null } })
   for (const _ of [1, 2, 3]) {
