@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Of one account. A refusal takes the processors 0.1 ms. No hold is longer than the shortest `Retry-After`. */
+/** Of one account. A refusal takes the processor 0.03 to 0.06 ms. No hold is longer than the shortest `Retry-After`. */
 const pace = { perSecond: 300, holdMaxMs: 1000 }
 
 const lookMs = 20

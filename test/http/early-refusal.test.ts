@@ -71,6 +71,7 @@ t.test('a request that cannot be taken up is refused before it is routed', async
     t.equal((await send(account.token, sale('C'))).isReused, true, 'its connection goes on')
     const picture = await send(account.token, sale('C'), { accept: 'image/png' })
     t.equal(picture.status, 429, 'nothing else is looked at: routed, it were 406')
+    t.not(picture.body.instance, answer.body.instance, 'each has an id of its own')
     const lines = log.lines().filter(({ request_id }) => request_id === answer.body.instance)
     t.match(lines, [
       { account: account.id, operation: 'upsertSales', status: 429, client_request_id: 'mine' },
