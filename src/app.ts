@@ -9,6 +9,7 @@ import { registerDocumentation } from './http/documentation.ts'
 import { refuseEarly } from './http/early-refusal.ts'
 import { KnownTokens } from './http/known-tokens.ts'
 import { refuseLateUploads } from './http/late-uploads.ts'
+import { Listeners } from './http/listeners.ts'
 import { registerPage } from './http/page.ts'
 import { registerContract, routeBadPath } from './http/plugin.ts'
 import { replyProblem } from './http/problem-reply.ts'
@@ -71,6 +72,7 @@ export async function buildApp({
     // Fastify's own answer is no problem, has no Retry-After and is not in the log.
     return503OnClosing: false,
   })
+  app.decorate('listeners', new Listeners(app, config.load.socketsMax))
   // Plugins take over the handler that is there when they are registered.
   app.setErrorHandler(replyProblem)
   watchRequests(app, telemetry)

@@ -65,7 +65,12 @@ async function finish({ app, backing }: Work): Promise<void> {
 /** A connection whose last request ends while we close stays open for the next one: closed as soon as it is idle. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), 50)
-  await app.close().finally(() => clearInterval(timer))
+  try {
+    await app.close()
+    await app.listeners.closed
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 /** Its statements have 15 seconds each and one follows the other: with the pool ended none is sent any more. */

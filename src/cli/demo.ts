@@ -27,7 +27,7 @@ closeOnce(closeMaxMs, async ({ err }) => {
   await close()
   removeDataDir(dataDir)
 })
-const url = await app.listen({ port: config.port, host: config.host }).catch((error) => {
+const url = await app.listeners.open({ port: config.port, host: config.host }).catch((error) => {
   throw new CannotListen(error)
 })
 await createAccount(server.url, { account: 'demo', ...demoUser })

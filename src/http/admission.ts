@@ -39,7 +39,6 @@ export function createAdmission(app: FastifyInstance, { limits, load }: Config):
   const arrivals = new Arrivals(app.server)
   const turns = createTurns(load)
   const queueOf = ({ scope }: Operation) => (scope === 'read' ? turns.reads : turns.writes)
-  app.server.maxConnections = load.socketsMax
   app.addHook('preParsing', countChunks)
   app.addHook('onClose', async () => {
     loopDelay.stop()

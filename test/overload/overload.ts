@@ -6,6 +6,7 @@ import {
   openLoop,
   percentile,
 } from './goodput.ts'
+import { probeWhile } from './probes.ts'
 import type { Report } from './report.ts'
 import type { LoadedService } from './service.ts'
 import { openShop } from './shop.ts'
@@ -36,9 +37,13 @@ export async function measureOverload(service: LoadedService, report: Report): P
     const sharesOfImpatient: number[] = []
     const costs: number[] = []
     const overloaded: Outcome[] = []
+    const probesMs: number[] = []
     for (let one = 0; one < rounds; one++) {
       const peak = await costOf(() => closedLoop(service.port, next, saturating, atPeak))
-      const more = await costOf(() => openLoop(service.port, next, 4 * peak.goodput, overPeak))
+      const { result: more, ms } = await probeWhile(service.port, () =>
+        costOf(() => openLoop(service.port, next, 4 * peak.goodput, overPeak)),
+      )
+      probesMs.push(...ms)
       shares.push(more.goodput / peak.goodput)
       const storm = await closedLoop(service.port, next, impatient, overPeak)
       sharesOfImpatient.push(storm.goodput / peak.goodput)
@@ -57,6 +62,8 @@ export async function measureOverload(service: LoadedService, report: Report): P
     for (const share of [0.5, 0.99]) {
       report.figure(`${name}: refused after, p${share * 100}`, percentile(refusedMs, share), 'ms')
       report.figure(`${name}: served after, p${share * 100}`, percentile(servedMs, share), 'ms')
+      const probe = `${name}: probe on a new connection, p${share * 100}`
+      report.figure(probe, percentile(probesMs, share), 'ms')
     }
     const statuses = [...new Set(overloaded.flatMap((outcome) => Object.keys(outcome.statuses)))]
     const known = new Set(['201', '429', '503'])
