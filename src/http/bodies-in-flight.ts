@@ -57,7 +57,8 @@ export class HeldBody {
 
   /** Counts the body with this size from now on; throws `overloaded` when other bodies leave no room for it. */
   grow(bytes: number): void {
-    this.#rejectFull(this.#bytes, bytes)
+    // What still comes of a body that was refused is thrown away: it takes no room.
+    if (this.#holders > 0) this.#rejectFull(this.#bytes, bytes)
     this.recount(bytes)
   }
 

@@ -22,8 +22,9 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
   // When there is too much to do, writing an error for each refusal is more of it.
   if (status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
-  // Fastify ends the connection of every body that it cannot take: behind one that is whole the next request may come.
-  if (request.raw.complete) reply.removeHeader('connection')
+  // Fastify ends the connection of a body that it cannot take: a client that is still sending then often loses the answer.
+  // The rest is read and thrown away, as that of every other refusal.
+  reply.removeHeader('connection')
   reply
     .code(status)
     .headers(problem.options.headers ?? {})

@@ -225,6 +225,18 @@ t.test('bodies that are on their way or worked on', async (t) => {
     t.equal((await account.get(sales)).body.count, 1, 'nothing of the refused one was written')
   })
 
+  await t.test('take no room with what still comes when they were refused', async (t) => {
+    const account = await service.newAccount(t)
+    const refused = await chunked(account)
+    for (let more = 0; more < 5; more++) refused.write(chunk(' '.repeat(half)))
+    t.equal((await refused.answer()).status, 413)
+    const next = await withLength(account, half + 1)
+    for (let more = 0; more < 5; more++) refused.write(chunk(' '.repeat(half)))
+    await everythingNow()
+    next.write(sale('A').padEnd(half + 1))
+    t.equal((await next.answer()).status, 201)
+  })
+
   const ends: Record<string, (request: OpenRequest) => Promise<unknown>> = {
     'the client goes': (request) => request.abort(),
     'the body is bad': async (request) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
 import { startTestService } from '../helpers/service.ts'
@@ -179,6 +180,24 @@ t.test('a chunked body over the limit is answered 413 with the limit', async (t)
   t.strictSame(statuses(answer), [413])
   t.match(answer, /1048576 bytes, this one has more/)
 })
+
+t.test(
+  'who was refused for a chunked body goes on with it, and the next request is answered',
+  async (t) => {
+    const { token } = await service.newAccount(t)
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: jwt ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+    const chunk = `100000\r\n${' '.repeat(1_048_576)}\r\n`
+    const socket = net.connect(port, '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.write(`${head}${chunk}${chunk}`)
+    const [refusal] = await once(socket, 'data')
+    t.strictSame(statuses(String(refusal)), [413])
+    for (let more = 0; more < 20; more++) socket.write(chunk)
+    socket.write(`0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const [answer] = await once(socket, 'data')
+    t.strictSame(statuses(String(answer)), [200])
+  },
+)
 
 t.test('a client that sends a whole body over the limit reads why it was refused', async (t) => {
   const account = await service.newAccount(t)
