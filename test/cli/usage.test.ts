@@ -85,12 +85,13 @@ t.test('the help tells the exit codes, and each command shows an example', async
 t.test('a service that is not there is 3', async (t) => {
   const url = await nothingThere()
   const { run } = commandLine(t, { ...signedIn, PRICEWELL_URL: url })
-  for (const args of [['jobs'], ['wait', '1'], ['prices', 'L', 'A'], ['account']]) {
-    const { code, stdout, stderr } = await run(...args)
-    t.strictSame([code, stdout, stderr], [3, '', `${url} does not answer (ECONNREFUSED).\n`])
-  }
-  const { code, stderr } = await run('jobs', '--json')
   const message = `${url} does not answer (ECONNREFUSED).`
+  // Side by side: each tries for some seconds.
+  const commands = [['jobs'], ['wait', '1'], ['prices', 'L', 'A'], ['account']]
+  const inJson = run('jobs', '--json')
+  for (const { code, stdout, stderr } of await Promise.all(commands.map((args) => run(...args))))
+    t.strictSame([code, stdout, stderr], [3, '', `${message}\n`])
+  const { code, stderr } = await inJson
   t.strictSame([code, JSON.parse(stderr)], [3, { exit_code: 3, message }])
 })
 
