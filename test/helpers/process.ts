@@ -124,6 +124,15 @@ export function firstAccount(stdout: string): { email: string; password: string 
   return email && password ? { email, password } : undefined
 }
 
+/** The same, as soon as it is printed. */
+export async function firstUser({ stdout }: Pick<ServiceProcess, 'stdout'>) {
+  for (;;) {
+    const user = firstAccount(stdout())
+    if (user) return user
+    await sleep(10)
+  }
+}
+
 export type Call = (
   method: string,
   path: string,
@@ -159,8 +168,7 @@ export async function logInFirst(
   service: ServiceProcess,
   url: () => string = () => service.url,
 ): Promise<Call> {
-  while (!firstAccount(service.stdout())) await sleep(10)
-  const { body } = await caller(url)('POST', '/login/', firstAccount(service.stdout()))
+  const { body } = await caller(url)('POST', '/login/', await firstUser(service))
   return caller(url, body.token)
 }
 

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import {
+  caller,
+  firstUser,
+  freshDataDir,
+  isAlive,
+  logInFirst,
+  postmasterPid,
+  runFile,
+  startCommand,
+  startProcess,
+} from './helpers/process.ts'
+
+const salesPath = '/api/v1/sales_history/bulk_create_or_update'
+const sales = Array.from({ length: 200 }, (_, index) => ({
+  ...{ transaction_id: `T${index}`, code: 'C', extension: '', quantity: '1', revenue: '1' },
+}))
+
+t.test('PostgreSQL is started again when it is killed, and nothing is lost', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const call = await logInFirst(service)
+  t.equal((await call('POST', salesPath, sales.slice(0, 100))).status, 201)
+  for (let death = 0; death < 2; death++) {
+    const pid = postmasterPid(settings.DATA_DIR) as number
+    process.kill(pid, 'SIGKILL')
+    while (isAlive(pid)) await sleep(10)
+    const statuses = new Set<number>()
+    let answer = await call('GET', '/api/v1/sales_history/')
+    for (; answer.status !== 200; answer = await call('GET', '/api/v1/sales_history/')) {
+      statuses.add(answer.status)
+      await sleep(50)
+    }
+    t.ok(
+      [...statuses].every((status) => status === 503),
+      'until then it is 503',
+    )
+    t.equal(answer.body.count, 100)
+  }
+  t.equal((await call('POST', salesPath, sales.slice(100, 200))).status, 201)
+  const last = postmasterPid(settings.DATA_DIR) as number
+  t.equal(await service.stop(), 0)
+  t.notOk(isAlive(last), 'the last one is stopped')
+})
+
+t.test('PostgreSQL is reached again when the folder of its socket was deleted', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  const user = await firstUser(service)
+  const unreachable = postmasterPid(settings.DATA_DIR) as number
+  deleteSocket(settings.DATA_DIR)
+  while (isAlive(unreachable)) await sleep(20)
+  const logIn = (url: string) => caller(() => url)('POST', '/login/', user)
+  let answer = await logIn(service.url)
+  for (; answer.status !== 200; answer = await logIn(service.url)) {
+    t.equal(answer.status, 503)
+    await sleep(100)
+  }
+  await service.kill()
+  deleteSocket(settings.DATA_DIR)
+  const again = await startProcess(t, settings)
+  t.equal((await logIn(again.url)).status, 200, 'a start ends the server that nobody reaches, too')
+  t.equal(await again.stop(), 0)
+  t.equal(postmasterPid(settings.DATA_DIR), undefined)
+})
+
+t.test(
+  'a server that a power failure has ended is started, whoever has its process id now',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const service = await startProcess(t, settings)
+    const user = await firstUser(service)
+    await service.kill()
+    process.kill(postmasterPid(settings.DATA_DIR) as number, 'SIGKILL')
+    const file = join(settings.DATA_DIR, 'postgres', 'postmaster.pid')
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, '1'))
+    const again = await startProcess(t, settings)
+    t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
+    t.equal(await again.stop(), 0)
+  },
+)
+
+t.test(
+  'a process that has run out of file descriptors goes on when there are some again',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const command = ['bash', '-c', `ulimit -n 128; exec ${startCommand.join(' ')}`] as const
+    const service = await startProcess(t, settings, { command })
+    await firstUser(service)
+    const { hostname, port } = new URL(service.url)
+    const sockets = Array.from({ length: 200 }, () =>
+      connect(Number(port), hostname).on('error', () => undefined),
+    )
+    await sleep(3000)
+    for (const socket of sockets) socket.destroy()
+    t.ok(isAlive(service.pid))
+    t.equal((await caller(() => service.url)('GET', '/health/ready')).status, 200)
+    t.equal(await service.stop(), 0)
+  },
+)
+
+t.test('a port that is taken ends the start plainly, and PostgreSQL with it', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const settings = { DATA_DIR: freshDataDir(t), PORT: String(port) }
+  const { code, stderr } = await runFile('src/server.ts', [], settings)
+  t.equal(code, 1)
+  t.match(stderr, /EADDRINUSE/)
+  t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')
+})
+
+/** As who tidies up the folder for temporary files does. */
+function deleteSocket(dataDir: string): void {
+  const lock = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')
+  rmSync(lock.split('\n')[4] ?? '', { recursive: true })
+}
