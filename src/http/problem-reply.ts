@@ -10,6 +10,7 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
+import { isFile } from './contract.ts'
 import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
 
@@ -23,8 +24,9 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
   if (status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
   // Fastify ends the connection of a body that it cannot take: a client that is still sending then often loses the answer.
-  // The rest is read and thrown away, as that of every other refusal.
-  reply.removeHeader('connection')
+  // The rest is read and thrown away, as that of every other refusal; that of a file for a while only.
+  if (request.raw.complete || !isFile(request.headers['content-type']))
+    reply.removeHeader('connection')
   reply
     .code(status)
     .headers(problem.options.headers ?? {})

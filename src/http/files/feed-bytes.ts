@@ -56,11 +56,17 @@ export class FeedBytes {
   async discard(): Promise<boolean> {
     const { stream } = this.#source
     if (!stream.readableEnded && !stream.destroyed) {
-      stream.resume()
-      const ended = once(stream, 'end').catch(() => undefined)
+      const ended = this.#discardAll().catch(() => undefined)
       await Promise.race([ended, sleep(discardMs, undefined, { ref: false })])
     }
     return stream.readableEnded
+  }
+
+  /** As long as somebody has begun to read them, what is left waits for him. */
+  async #discardAll(): Promise<void> {
+    await this.#chunks.return(undefined)
+    const { stream } = this.#source
+    if (!stream.readableEnded) await once(stream.resume(), 'end')
   }
 
   async *#read(): AsyncGenerator<Buffer> {
