@@ -67,7 +67,8 @@ async function* readEvents(
       const blocks = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? []
+        // JSON leaves U+2028 as it is, which a dot without `s` takes for the end of a line.
+        const [, event, data] = /^event: (\w+)\ndata: (.*)$/s.exec(block) ?? []
         if (event && data) yield { event, data }
       }
     }

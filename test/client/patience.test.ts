@@ -188,6 +188,17 @@ t.test('an address that leads elsewhere is told, and nothing goes there', async 
   t.equal(other.requests.length, 0)
 })
 
+t.test('the end of a job is heard whatever texts it has', async (t) => {
+  const headers = { 'content-type': 'text/event-stream' }
+  const progress = { total: 1, finished: 1, error: 0 }
+  const job = { id: 7, status: 'done', price_list_name: 'A\u2028B\u2029', progress, errors: [] }
+  const { url } = await standIn(t, [
+    { status: 200, headers, body: `event: end\ndata: ${JSON.stringify(job)}\n\n` },
+  ])
+  const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c' })
+  t.strictSame(await waitForJob(7, { signal: AbortSignal.timeout(5000) }), job)
+})
+
 t.test('events that break off are taken up again', async (t) => {
   const headers = { 'content-type': 'text/event-stream' }
   const job = { id: 7, status: 'done', progress: { total: 2, finished: 2, error: 0 }, errors: [] }
