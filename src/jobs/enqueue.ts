@@ -28,6 +28,9 @@ export interface JobFile {
   mediaType: string
 }
 
+/** A turn is there as long as its job: pg-boss would delete one that has waited for 14 days, in a dump or while all was off. */
+const retentionSeconds = 50 * 365 * 86_400
+
 /** Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job. */
 export async function enqueueJob(
   trx: Trx,
@@ -53,6 +56,6 @@ export async function enqueueJob(
   const turn: Turn = { account, priceListId }
   const [queue, singletonKey] =
     priceListId === null ? [fileQueue, String(account)] : [listQueue, `${account}:${priceListId}`]
-  await boss.send(queue, turn, { singletonKey, db: fromKysely(trx) })
+  await boss.send(queue, turn, { singletonKey, retentionSeconds, db: fromKysely(trx) })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 }

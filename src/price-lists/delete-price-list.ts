@@ -1,13 +1,13 @@
 import type { Handler } from '../contract/operation.ts'
 import { rejectBusy, takingTurns } from '../jobs/turn.ts'
 import { deleteRows } from './publication.ts'
-import { lockPriceList } from './queries.ts'
+import { lockListForDeletion } from './queries.ts'
 
 /** Deletes a price list with its rows and prices, once no job works on it. */
 export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, inAccount }) =>
   takingTurns(() =>
     inAccount(async (trx) => {
-      const list = await lockPriceList(trx, account, { id: params.id })
+      const list = await lockListForDeletion(trx, account, { id: params.id })
       await rejectBusy(trx, account, list.id)
       await deleteRows(trx, list)
       await trx

@@ -21,6 +21,16 @@ export async function lockPriceList(trx: Trx, account: number, by: ListName): Pr
   return list ?? rejectMissing()
 }
 
+/** The list, locked against all who would keep it, too. */
+export async function lockListForDeletion(
+  trx: Trx,
+  account: number,
+  by: ListName,
+): Promise<PriceList> {
+  const list = await selectPriceList(trx, account, by).forUpdate().executeTakeFirst()
+  return list ?? rejectMissing()
+}
+
 /** Keeps a list from being deleted until the transaction ends; its writers go on. */
 export async function keepPriceList(trx: Trx, account: number, by: ListName): Promise<void> {
   if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing()

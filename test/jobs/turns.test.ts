@@ -7,10 +7,16 @@ import { inAccount } from '../../src/database/in-account.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
+import { aBigJob } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
-import { anAttempt, openJobsDatabase, testFileLoader } from '../helpers/workers.ts'
+import {
+  anAttempt,
+  openJobsDatabase,
+  startTestWorkers,
+  testFileLoader,
+} from '../helpers/workers.ts'
 
 /** Accepts jobs and runs none. */
 const service = await startTestService(t, { ROLE: 'api' })
@@ -57,6 +63,42 @@ t.test('a file whose list is deleted while it arrives is not accepted', async (t
   response.resume()
   t.equal(response.statusCode, 404)
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
+})
+
+t.test('a list that is being deleted takes no more files', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  const writer = new pg.Client({ connectionString: service.url })
+  await writer.connect()
+  t.teardown(() => writer.end())
+  await writer.query(
+    `begin; select from price_list_rows where price_list_id = ${list.id} for update`,
+  )
+  const waiting = (count: number) => `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' offset ${count - 1}`
+  const untilWaiting = async (count: number) => {
+    while ((await select(service.url, waiting(count))).length === 0);
+  }
+  const deleted = shop.send('DELETE', `/api/v1/price_list/${list.id}`)
+  await untilWaiting(1)
+  const sent = sendPrices(shop)
+  await untilWaiting(2)
+  await writer.query('commit')
+  t.strictSame([(await deleted).status, (await sent).status], [204, 404])
+})
+
+t.test('a job that was under way 15 days ago, as in an old dump, goes on', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, own)
+  const ago = `now() - interval '15 days'`
+  await select(
+    own.url,
+    `update pgboss.job set state = 'active', started_on = ${ago}, heartbeat_on = ${ago}, created_on = ${ago},
+      start_after = ${ago}, keep_until = keep_until - interval '15 days' where name = 'price-list'`,
+  )
+  const looks = 'maintain_on = null, monitor_on = null, monitor_claim_on = null'
+  await select(own.url, `update pgboss.queue set ${looks}`)
+  await startTestWorkers(t, own)
+  t.equal((await shop.finished(job)).status, 'done')
 })
 
 t.test('the job of a file whose list is deleted meanwhile fails for that', async (t) => {
