@@ -47,7 +47,10 @@ async function answerOf(
 }
 
 /** Competitor prices from a file. The schema is locked at last, when all rows are there. */
-export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, { account }) => {
+export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
+  trx,
+  { account, job },
+) => {
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) throw noSchema()
   const types = schema.columns.map(
@@ -59,7 +62,9 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (trx, 
       readEntryRows(rows, schema, errors),
     write: async (staged) => {
       await rejectOtherSchema(trx, account, schema)
-      return upsertStaged(staged, upsertFrom(account, schema, staged.input))
+      const calledAt =
+        job === undefined ? now : sql`(select created_at from jobs where id = ${job})`
+      return upsertStaged(staged, upsertFrom(account, schema, staged.input, calledAt))
     },
   }
 }
@@ -89,15 +94,18 @@ async function upsertEntries(
   const { rows } = await sql<{
     hash: string
     created: boolean
-  }>`${upsertFrom(account, schema, input)}`.execute(trx)
+  }>`${upsertFrom(account, schema, input, now)}`.execute(trx)
   return new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
 }
 
-/** Unchanged rows are not written. */
+const now = sql`now()`
+
+/** Unchanged rows are not written. Without a `latest_update` of its own an entry has that of the call. */
 function upsertFrom(
   account: number,
   { columns }: CompetitorSchema,
   input: RawBuilder<unknown>,
+  calledAt: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const dimensions = columns.map((_, index) => sql.ref(`dimension_${index}`))
   const code = dimensions[columns.findIndex(({ name }) => name === 'code')] ?? sql`null::text`
@@ -105,7 +113,7 @@ function upsertFrom(
     insert into competitor_prices as present (account_id, hash, code, dimensions, competitor_name, departure_date,
       competitor_price, latest_update)
     select ${account}, decode(hash, 'hex'), ${code}, array[${sql.join(dimensions)}], competitor_name, departure_date,
-      competitor_price, coalesce(latest_update, now())
+      competitor_price, coalesce(latest_update, ${calledAt})
     from ${input}
     on conflict (account_id, hash) do update set
       competitor_price = excluded.competitor_price, latest_update = excluded.latest_update

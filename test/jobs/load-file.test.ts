@@ -98,6 +98,19 @@ t.test('the lines of a file are counted whatever ends them', async (t) => {
   })
 })
 
+t.test('competitor prices of a file are of the time of its call', async (t) => {
+  const account = await service.newAccount(t)
+  const attributes_config = ['code']
+  await account.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config })
+  const rows = 'code,competitor_name,competitor_price\nA,X,1\n'
+  const path = '/api/v1/competitor_prices/bulk_create_or_update/'
+  const { body: job } = await sendTo(account, path, rows)
+  await run(anAttempt(db, account, job, 0))
+  const { created_at } = (await account.get(`/api/v1/jobs/${job.id}/`)).body
+  const [entry] = (await account.get('/api/v1/competitor_prices/')).body.results
+  t.equal(entry.latest_update.slice(0, 23), created_at.slice(0, 23))
+})
+
 t.test('an attempt reads the file of its job, whichever others wait', async (t) => {
   const { account } = await aFileJob(t)
   const own = await sendTo(account, salesPath, few)
