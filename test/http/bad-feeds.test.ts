@@ -71,6 +71,28 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       ['name,client_code,price_list_code,price_line.a,prices.p.2026-02-30', 'N,C,L,A,1'],
       [2, '/0/prices/p/2026-02-30', 'format'],
     ],
+    [
+      agreements,
+      [
+        'name,client_code,price_list_code,price_line.a,prices.p,prices.p.2026-07-01,price_line',
+        'N,C,L,A,5,7,',
+        'N,C,L,A,,7,"{""b"":1}"',
+        'N,C,L,A,5,7,',
+      ],
+      [2, '/0', 'malformed_row'],
+      [3, '/1', 'malformed_row'],
+      [4, '/2', 'malformed_row'],
+    ],
+    [
+      agreements,
+      ['name,client_code,price_list_code,price_line,price_line.a,prices.p', 'N,C,L,junk,x,5'],
+      [2, '/0', 'malformed_row'],
+    ],
+    [
+      agreements,
+      ['name,client_code,price_list_code,price_line.a,prices.p.2026-07-01,prices.p', 'N,C,L,x,5,7'],
+      [2, '/0', 'malformed_row'],
+    ],
   ],
   'promotions are checked against lists and columns': [
     [

@@ -145,6 +145,13 @@ t.test('every bad line of an NDJSON file is named', async (t) => {
     await expectRefused(t, ndjson, lines(good.replace('T1', 'T0'), rows), faults, rows.slice(0, 80))
 })
 
+t.test('the lines of rows are counted behind a header of more lines, too', async (t) => {
+  const rows = ['"error\r\n",'.concat(header), ',T1,A,UK,1,2', ',T2,,UK,1,2'].join('\n')
+  const account = await service.newAccount(t)
+  const { body } = await csv(account, rows)
+  t.match(body.errors, [{ pointer: '#/columns/error\r\n' }])
+})
+
 t.test('a file that cannot be read on is refused with the line', async (t) => {
   const invalid = Buffer.concat([
     Buffer.from(`${header}\nT1,`),
@@ -158,6 +165,11 @@ t.test('a file that cannot be read on is refused with the line', async (t) => {
     ['something after a quote', lines(header, '"T2"x,A,UK,1,2'), 2],
     ['invalid UTF-8', invalid, 2],
     ['NUL', lines(header, row, 'T2,A\0,UK,1,2'), 3],
+    [
+      'after lines inside a cell, and empty ones',
+      lines(header, '"T1\r\nx\ny",A,UK,1,2', '', '', 'T2,A"B,UK,1,2'),
+      7,
+    ],
     ['a huge field', lines(header, row, `T2,"${'x\n'.repeat(600_000)}",UK,1,2`), 3],
     ['a huge line', lines(header, row, `T2,${'x'.repeat(1_200_000)},UK,1,2`), 3],
   ]
@@ -272,6 +284,42 @@ t.test('a refused NDJSON file comes back with its errors, digits as they were se
   ])
 })
 
+t.test('texts with separators of lines and paragraphs come back, too', async (t) => {
+  const account = await service.newAccount(t)
+  const text = 'A\u2028B\u2029\u0085'
+  const file = lines(header, `T1,${text},UK,1,2`, 'T2,,UK,1,2')
+  const { body } = await csv(account, file, { accept: 'text/csv' })
+  t.strictSame(
+    parse(body).map((fields: string[]) => [fields[1], fields.at(-1)]),
+    [
+      ['code', 'error'],
+      [text, ''],
+      ['', 'code: is required'],
+    ],
+  )
+})
+
+t.test('a refused NDJSON file that is sent again as it came back is refused again', async (t) => {
+  const account = await service.newAccount(t)
+  const twice =
+    '{"error":{"a":[1,"}"]}, "code":"A","extension":"","quantity":"1","revenue":"2","revenue":"3","transaction_id":"T1"}'
+  const accept = { accept: 'application/x-ndjson' }
+  let file = `${twice}\n${JSON.stringify({ ...sale, error: 'x' })}\n`
+  const answers: string[] = []
+  for (let time = 0; time < 3; time++) {
+    const { status, body } = await ndjson(account, file, accept)
+    t.equal(status, 400)
+    answers.push(body)
+    file = body
+  }
+  const cut = twice.slice('{"error":{"a":[1,"}"]},'.length, -1)
+  t.equal(
+    answers[0],
+    `{${cut},"error":"An object has the same key twice."}\n${JSON.stringify(sale)}\n`,
+  )
+  t.strictSame(new Set(answers).size, 1)
+})
+
 t.test('Idempotency-Key: a file is loaded once, and its answer is sent again', async (t) => {
   const account = await service.newAccount(t)
   const key = { 'idempotency-key': 'k1' }
@@ -322,6 +370,7 @@ t.test(
         body,
       })
       t.ok([400, 413].includes(answer.status), head)
+      t.equal(answer.headers.get('connection'), null, 'all has passed: it is not closed')
       t.match(await answer.json(), { type: /^(invalid-request|malformed-file|payload-too-large)$/ })
     }
     const zipped = { ...headers, 'content-encoding': 'gzip' }

@@ -46,15 +46,25 @@ function readValue({ path, read }: Column, cell: string): unknown {
   }
 }
 
+/** Throws a Problem where another column has said it already: the price of all days, say, beside that of one. */
 function put(row: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [key = '', ...rest] = path
-  if (rest.length === 0) {
-    row[key] = value
-    return
+  let place = row
+  for (const [depth, key] of path.entries()) {
+    const isLast = depth === path.length - 1
+    // Every object has keys that it was not given, and `constructor` is one of them for all.
+    const isTaken = Object.hasOwn(place, key)
+    if (isTaken && (isLast || !isObject(place[key]))) throw saidTwice(path)
+    if (!isTaken) place[key] = isLast ? value : {}
+    place = place[key] as Record<string, unknown>
   }
-  // Every object has keys that it was not given, and `constructor` is one of them for all.
-  if (!Object.hasOwn(row, key)) row[key] = {}
-  put(row[key] as Record<string, unknown>, rest, value)
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function saidTwice(path: readonly string[]): Problem {
+  return new Problem('malformed-file', `${path.join('.')}: another column of the row says it, too`)
 }
 
 function findColumn(name: string, { schema, columns }: RowShape): Column | undefined {

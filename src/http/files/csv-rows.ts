@@ -1,15 +1,15 @@
 import { pipeline, Readable } from 'node:stream'
-import { parse } from 'csv-parse'
+import { type CsvError, type Options, parse } from 'csv-parse'
 import { Problem } from '../../contract/problem.ts'
 import { readHeader } from './csv-header.ts'
 import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
-/** A record of csv-parse, with how many lines were read at its end. */
+/** A record, and the line on which it begins. */
 interface CsvRecord {
-  record: string[]
-  info: { lines: number }
+  fields: string[]
+  line: number
 }
 
 /**
@@ -23,7 +23,7 @@ export async function readCsv(
   const records = csvRecords(blocks)
   const first = await records.next()
   if (first.done) throw malformedFile('The file is empty: its first line must name the columns.', 1)
-  const header = first.value.record
+  const header = first.value.fields
   const readFields = readHeader(header, shape)
   const read = (fields: string[]) => {
     if (fields.length === header.length) return readFields(fields)
@@ -40,14 +40,8 @@ async function* inBatches(
   read: (fields: string[]) => object,
 ): AsyncGenerator<FileRow[]> {
   let batch: FileRow[] = []
-  let before = 1
-  let countedTwice = 0
-  for await (const { record: source, info } of records) {
-    const ends = info.lines - before > 1 ? endsInside(source) : { all: 0, double: 0 }
-    before = info.lines
-    countedTwice += ends.double
-    const line = info.lines - countedTwice - ends.all
-    batch.push(readRow(source, line, () => read(source)))
+  for await (const { fields, line } of records) {
+    batch.push(readRow(fields, line, () => read(fields)))
     if (batch.length < batchRows) continue
     yield batch
     batch = []
@@ -55,31 +49,54 @@ async function* inBatches(
   if (batch.length > 0) yield batch
 }
 
-/** Line ends inside fields: the record begins so many lines before it ends. The parser counts a CRLF there twice. */
+/** What the parser has counted: empty lines are among the lines. */
+interface Counts {
+  lines: number
+  empty_lines: number
+}
+
+/** The lines on which records begin. Counts what the parser counts, but a CRLF inside a field once. */
+class RecordLines {
+  #before: Counts = { lines: 0, empty_lines: 0 }
+  #countedTwice = 0
+
+  /** Of the next record that was read. */
+  next(fields: string[], { lines, empty_lines }: Counts): number {
+    const ends = lines - this.#before.lines > 1 ? endsInside(fields) : { all: 0, double: 0 }
+    this.#before = { lines, empty_lines }
+    this.#countedTwice += ends.double
+    return lines - this.#countedTwice - ends.all
+  }
+
+  /** Of the one behind the last that could be read. */
+  ofBroken({ empty_lines }: Counts): number {
+    const { lines, empty_lines: emptyBefore } = this.#before
+    return lines - this.#countedTwice + empty_lines - emptyBefore + 1
+  }
+}
+
+/** Line ends inside fields: the record begins so many lines before it ends. */
 function endsInside(fields: string[]): { all: number; double: number } {
   const ends = fields.flatMap((field) => field.match(/\r\n|\r|\n/g) ?? [])
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
 }
 
 async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<CsvRecord> {
-  let read = 0
-  const parser = parse({
-    info: true,
+  const lines = new RecordLines()
+  const options: Options<CsvRecord, string[]> = {
     // Records that were read may still wait when the next one is found to be broken.
-    on_record: (record, { lines }) => {
-      read = lines
-      return record
-    },
+    on_record: (fields, counts) => ({ fields, line: lines.next(fields, counts) }),
     relax_column_count: true,
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     max_record_size: lineBytesMax,
-  })
+  }
+  const parser = parse(options as never)
   pipeline(Readable.from(bytesOf(blocks)), parser, () => undefined)
   try {
     yield* parser as AsyncIterable<CsvRecord>
   } catch (error) {
-    throw csvFault(error as Error & { code?: string }, read)
+    throw csvFault(error as CsvError, lines)
   }
 }
 
@@ -94,10 +111,9 @@ const faults: Record<string, string> = {
   CSV_MAX_RECORD_SIZE: `is longer than ${lineBytesMax} characters`,
 }
 
-/** What the parser says of a record, by the line after the last one that could be read. */
-function csvFault(error: Error & { code?: string }, read: number): Error {
-  const fault = faults[error.code ?? '']
+function csvFault(error: CsvError, lines: RecordLines): Error {
+  const fault = faults[error.code]
   if (!fault) return error
-  const line = read + 1
+  const line = lines.ofBroken(error as CsvError & Counts)
   return malformedFile(`Line ${line} ${fault}. Nothing was written.`, line, error)
 }

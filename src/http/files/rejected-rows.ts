@@ -11,6 +11,7 @@ import { unescapePointer } from '../../contract/row-errors.ts'
 import type { StagedFault } from '../../contract/staged-faults.ts'
 import { csvLine } from './csv-text.ts'
 import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
+import { keyOf, membersOf } from './json-members.ts'
 
 /**
  * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
@@ -60,7 +61,7 @@ export class RejectedRows {
         .get(first + index)
         ?.map(wording)
         .join('; ')
-      return `${JSON.stringify([source, said ?? ''])}\n`
+      return `${inOneLine(JSON.stringify([source, said ?? '']))}\n`
     })
     if (this.#written.destroyed || this.#written.write(lines.join(''))) return
     await once(this.#written, 'drain').catch(() => undefined)
@@ -113,6 +114,11 @@ export class RejectedRows {
   }
 }
 
+/** The JSON without what JSON takes for a character and who reads lines for the end of one. */
+function inOneLine(json: string): string {
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+}
+
 function wording({ field, message }: { field?: string; message: string }): string {
   return field ? `${field}: ${message}` : message
 }
@@ -130,11 +136,11 @@ function without(fields: readonly string[], place: number): string[] {
 function jsonLine(source: string, error: string): string {
   const row = asObject(source)
   if (!row) return `${JSON.stringify({ row: source, error })}\n`
-  const text = row.error === undefined ? source : JSON.stringify({ ...row, error: undefined })
-  if (error === '') return `${text}\n`
-  const comma = Object.keys(row).length > (row.error === undefined ? 0 : 1) ? ',' : ''
-  // The text stays as it was sent: a number may have more digits than can be kept.
-  return `${text.slice(0, text.lastIndexOf('}'))}${comma}"error":${JSON.stringify(error)}}\n`
+  if (error === '' && row.error === undefined) return `${source}\n`
+  // They stay as they were sent: a key may be there twice, a number may have more digits than can be kept.
+  const members = membersOf(source).filter((member) => keyOf(member) !== errorColumn)
+  if (error !== '') members.push(`"error":${JSON.stringify(error)}`)
+  return `{${members.join(',')}}\n`
 }
 
 function asObject(source: string): Record<string, unknown> | undefined {
