@@ -44,6 +44,8 @@ const memoMax = 50_000
 /** Promotions, given by name, as they are evaluated: made once, used by many reads. */
 export interface PromotionRules {
   names: ReadonlySet<string>
+  /** How many texts their filters have. */
+  texts: number
   /** Whether rows are to have their attributes. */
   usesAttributes: boolean
   reads: Condition['read'][]
@@ -56,6 +58,7 @@ export function compilePromotions(promotions: Promotion[], columns: Columns): Pr
   const fields = indexConditions(compiled)
   return {
     names: new Set(compiled.map(({ name }) => name)),
+    texts: compiled.flatMap(({ conditions }) => conditions).reduce(countTexts, 0),
     usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
     reads: [...fields.values()].map(({ read }) => read),
     covering: coverage(compiled, [...fields.values()]),
@@ -126,6 +129,10 @@ function indexConditions(compiled: Compiled[]): Map<string, Field> {
     }
   }
   return fields
+}
+
+function countTexts(sum: number, { texts }: Condition): number {
+  return sum + texts.length
 }
 
 /** Finds the promotions that cover a row, in their order: those of which it meets as many conditions as they have. */

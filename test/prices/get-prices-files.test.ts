@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import { startTestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await startTestService(t)
@@ -59,6 +59,20 @@ t.test('prices are answered as CSV or NDJSON with the same rows as in JSON', asy
         JSON.stringify(row.promotions),
       ]),
     )
+  }
+})
+
+t.test('a file of no rows has its header, however large the list is', async (t) => {
+  const products = Array.from({ length: 2100 }, (_, index) => ({ code: `P${index}`, size: 1 }))
+  const schema = { extensions: [{ name: 'size', type: 'integer' }] }
+  const shop = await aShopOf(t, service, schema, products)
+  for (const rows of [3, 2100]) {
+    const name = `of ${rows} rows`
+    await aList(shop, { name })
+    await addProducts(shop, name, products.slice(0, rows))
+    const body = { price_list_name: name, payload: [{ size: 2 }] }
+    const answer = await shop.send('POST', path, body, { accept: 'text/csv' })
+    t.strictSame([answer.status, answer.body], [201, 'size\r\n'], name)
   }
 })
 

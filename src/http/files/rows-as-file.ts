@@ -24,10 +24,14 @@ function batchesOf(result: unknown, gone: AbortSignal): Batches {
 
 /** A stream of an array has whole rows in each piece, behind a bracket or a comma. */
 async function* rowsIn(pieces: AsyncIterable<string>): AsyncGenerator<Row[]> {
+  let isEmpty = true
   for await (const piece of pieces) {
     const rows = piece.replace(/^[[,]/, '').replace(/\]$/, '')
-    if (rows !== '') yield JSON.parse(`[${rows}]`)
+    if (rows === '') continue
+    isEmpty = false
+    yield JSON.parse(`[${rows}]`)
   }
+  if (isEmpty) yield []
 }
 
 async function* writeRows(
