@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await startTestService(t)
@@ -156,6 +157,24 @@ t.test('the margin is that of the published price', async (t) => {
   await promote(shop, { kind: 'percentage', value: 50 })
   const [row] = await read(shop, [a], { include: ['margin', 'base_price'] })
   t.match(row, { active_price: 5, base_price: 10, margin: 50 })
+})
+
+t.test('what a failover has lost is forgotten, whatever is changed next', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  await setPrices(shop, [{ code: 'A', country: 'UK', price: 10 }])
+  const version = `settings_version from accounts where id = ${shop.id}`
+  const [{ settings_version: before }] = await select(service.url, `select ${version}`)
+  await promote(shop, { name: 'lost', value: 5 })
+  t.match(await read(shop, [{ code: 'A', country: 'UK' }]), [{ active_price: 5 }])
+  await select(service.url, `delete from promotions where account_id = ${shop.id}`)
+  await select(
+    service.url,
+    `update accounts set settings_version = ${before} where id = ${shop.id}`,
+  )
+  await promote(shop, { name: 'next', value: 1 })
+  t.match(await read(shop, [{ code: 'A', country: 'UK' }]), [{ active_price: 9 }])
 })
 
 t.test('stored prices stay as they are', async (t) => {
