@@ -3,6 +3,7 @@ import { startAttempt } from '../../src/jobs/attempt.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 import { codes, inUk, names, pks, pricesPath, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
@@ -107,3 +108,48 @@ t.test(
     }
   },
 )
+
+t.test(
+  'a row that one attempt removed and the next keeps has its days and attributes',
+  async (t) => {
+    const db = openJobsDatabase(t, idle)
+    const shop = await aShop(t, idle, { codes: codes(0, 110), countries: ['UK'] })
+    const list = await aList(shop, { name: 'L', is_calendar: true })
+    const go = async (job: { id: number }, number: number, chunks = 1000) => {
+      const attempt = anAttempt(db, shop, job, number, stopAfter(chunks))
+      await runSync(attempt, await startAttempt(attempt))
+    }
+    await go((await sync(shop)).body, 0)
+    const key = { code: 'P0000', country: 'UK' }
+    const day = { ...key, date: '2026-03-01', price: 5 }
+    await shop.post(pricesPath, { price_list_name: 'L', payload: [day] })
+    const attribute = { ...key, dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
+    await shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+      price_list_name: 'L',
+      payload: [attribute],
+    })
+    await shop.post(upsertPath, [{ ...key, active: false }])
+    const { body } = await sync(shop)
+    await t.rejects(go(body, 0, 2), { message: 'stopped' })
+    t.equal((await rowsOf(shop, list, 'draft')).length, 109)
+    await shop.post(upsertPath, [{ ...key, active: true }])
+    await go(body, 1)
+    const page = await shop.get(`/api/v1/price_list/${list.id}/rows?limit=1000&date=2026-03-01`)
+    const row = page.body.results.find(({ code }: { code: string }) => code === 'P0000')
+    t.match(row, { prices: { price: 5 }, dynamic_attributes: { a: 1 } })
+  },
+)
+
+t.test('what a sync changes may have ids of two groups', async (t) => {
+  for (const table of ['products', 'price_list_rows'])
+    await select(service.url, `alter table ${table} alter column id restart with 999950`)
+  const shop = await aShop(t, service, { codes: codes(0, 120), countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  t.equal((await shop.finished((await sync(shop)).body)).result.added.length, 120)
+  await shop.post(
+    upsertPath,
+    inUk(codes(0, 120)).map((row) => ({ ...row, active: false })),
+  )
+  t.equal((await shop.finished((await sync(shop)).body)).result.removed.length, 120)
+  t.strictSame(await rowsOf(shop, list), [])
+})

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
+import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await startTestService(t)
@@ -145,3 +145,53 @@ t.test('a client that leaves in the middle frees what it held', async (t) => {
   t.equal(status, 201)
   t.equal(rest.length, 20 * rows)
 })
+
+t.test(
+  'a large read of days, by attributes and nested extensions, says what small ones say',
+  async (t) => {
+    const keys = Array.from({ length: 2500 }, (_, index) => ({
+      code: `P${10000 + index}`,
+      size: index % 2,
+    }))
+    const products = keys.map((key, index) => ({ ...key, brand: `B${index % 10}` }))
+    const schema = {
+      attributes: [{ name: 'brand', type: 'string' }],
+      extensions: [{ name: 'size', type: 'integer' }],
+    }
+    const shop = await aShopOf(t, service, schema, products)
+    await aList(shop, { name: 'L', is_calendar: true })
+    await addProducts(shop, 'L', keys)
+    const days = ['2026-01-31', '2026-02-01']
+    await setPrices(
+      shop,
+      'L',
+      keys.flatMap((key, index) =>
+        days.map((date, at) => ({ ...key, date, price: index * 10 + at })),
+      ),
+    )
+    const read = async (payload: object[]) =>
+      (await shop.post(path, { price_list_name: 'L', payload })).body.map(
+        (row: Record<string, unknown>) => [row.code, row.size, row.date, row.active_price],
+      )
+    const priced = (date: string, at: number, isWanted: (index: number) => boolean) =>
+      keys.flatMap(({ code, size }, index) =>
+        isWanted(index) ? [[code, size, date, at < 0 ? 0 : index * 10 + at]] : [],
+      )
+    t.strictSame(
+      await read([{ date: days[0] }]),
+      priced('2026-01-31', 0, () => true),
+    )
+    t.strictSame(
+      await read([
+        { brand: 'B3', date: days[1] },
+        { extensions: { size: 1 }, date: days[0] },
+        { date: '2026-03-01' },
+      ]),
+      [
+        ...priced('2026-02-01', 1, (index) => index % 10 === 3),
+        ...priced('2026-01-31', 0, (index) => index % 2 === 1),
+        ...priced('2026-03-01', -1, () => true),
+      ],
+    )
+  },
+)

@@ -91,6 +91,7 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
     record_delimiter: ['\r\n', '\n', '\r'],
     max_record_size: lineBytesMax,
   }
+  // Its types know no records but texts and objects of columns.
   const parser = parse(options as never)
   pipeline(Readable.from(bytesOf(blocks)), parser, () => undefined)
   try {
