@@ -2,26 +2,211 @@ import t from 'tap'
 import { groupColumns } from '../../src/catalog/columns.ts'
 import { KnownPricings, type Pricing } from '../../src/prices/known-pricings.ts'
 import { compilePromotions } from '../../src/promotions/promoted-prices.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 
-const columns = groupColumns([])
-const codes = Array.from({ length: 20_000 }, (_, index) => `P${index}`)
-const promotion = { name: 'P', kind: 'amount', value: 1, price_dimensions: null } as const
+const service = await startTestService(t)
+const day = '2026-11-27'
+const nextDay = '2026-11-28'
+const a = { code: 'A', country: 'UK' }
 
-function pricing(product_filters: Record<string, string[]>, ofList = {}): Pricing {
-  const promotions = compilePromotions([{ ...promotion, product_filters }], columns)
-  return { columns, promotions, list: { product_filters: ofList } } as unknown as Pricing
+async function aPricedShop(test: Parameters<typeof aShop>[0]): Promise<TestAccount> {
+  const shop = await aShop(test, service, { codes: ['A'], countries: ['UK'] })
+  await publish(shop, 10)
+  return shop
 }
 
-/** Adds a hundred; answers whether the first is still known. */
-function keepsHundred(one: Pricing): boolean {
-  const known = new KnownPricings()
-  for (let key = 0; key < 100; key++) known.add(`${key}`, one)
-  t.equal(known.find('99'), one)
-  return known.find('0') !== undefined
+async function publish(shop: TestAccount, price: number): Promise<number> {
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [a])
+  await setPrices(shop, 'L', [{ ...a, price }])
+  return id
 }
 
-t.test('pricings are kept as long as they take some 100 MB together', async (t) => {
-  t.equal(keepsHundred(pricing({})), true)
-  t.equal(keepsHundred(pricing({ code: codes })), false, 'a promotion weighs what its filters do')
-  t.equal(keepsHundred(pricing({}, { code: codes })), false, 'and a list')
+const send = (shop: TestAccount, row: object, request: object = {}) =>
+  shop.post('/api/v1/prices/get_prices/', {
+    ...{ price_list_name: 'L', promotion_date: day, payload: [row], ...request },
+  })
+
+/** The price in force of row A; read twice, so that the second read has everything at hand. */
+async function price(shop: TestAccount): Promise<number> {
+  await send(shop, a)
+  const { body } = await send(shop, a)
+  return body[0].active_price
+}
+
+async function promote(shop: TestAccount, value: number): Promise<number[]> {
+  const promotion = { name: 'P', kind: 'amount', value, valid_from: day, valid_to: day }
+  const path = '/api/v1/promotions/bulk_create_or_update/'
+  return (await shop.post(path, [promotion])).body.created
+}
+
+t.test('a read sees each change of promotions at once', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  const [id] = await promote(shop, 1)
+  t.equal(await price(shop), 9, 'made')
+  await promote(shop, 2)
+  t.equal(await price(shop), 8, 'changed')
+  await shop.send('DELETE', `/api/v1/promotions/${id}`)
+  t.equal(await price(shop), 10, 'deleted')
 })
+
+t.test('a read sees a promotion that is made behind the back of the process', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  await select(
+    service.url,
+    `insert into promotions (account_id, name, kind, value, valid_from, valid_to)
+     values (${shop.id}, 'P', 'amount', 3, '${day}', '${day}')`,
+  )
+  t.equal(await price(shop), 7)
+})
+
+t.test('a read sees new prices and another list of the same name at once', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  await setPrices(shop, 'L', [{ ...a, price: 11 }])
+  t.equal(await price(shop), 11)
+  const [{ price_list_id }] = (await send(shop, a)).body
+  await shop.send('DELETE', `/api/v1/price_list/${price_list_id}`)
+  t.equal((await send(shop, a)).status, 404)
+  t.equal((await send(shop, a, { price_list_name: undefined, price_list_id })).status, 404)
+  const id = await publish(shop, 12)
+  t.equal(await price(shop), 12)
+  t.equal((await send(shop, a)).body[0].price_list_id, id)
+})
+
+t.test('so does every way to read', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR', 'DE', 'IT', 'ES'] })
+  const all = ['UK', 'FR', 'DE', 'IT', 'ES'].map((country) => ({ code: 'A', country }))
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', all)
+  await setPrices(
+    shop,
+    'L',
+    all.map((row) => ({ ...row, price: 10 })),
+  )
+  const read = async (payload: object[], request: object = {}) => {
+    const body = { price_list_name: 'L', promotion_date: day, payload, ...request }
+    const answer = await shop.post('/api/v1/prices/get_prices/', body)
+    return answer.status === 201
+      ? answer.body.map((row: { active_price: number }) => row.active_price)
+      : answer.status
+  }
+  const ways = [
+    () => read(all),
+    () => read([{ code: 'A' }]),
+    () => read([{ country: 'UK' }]),
+    () => read([a], { include: ['margin'] }),
+    () => read([]),
+  ]
+  for (const way of ways) {
+    const [before] = [await way(), await way()]
+    const [promotion] = await promote(shop, 1)
+    t.strictSame(
+      await way(),
+      before.map(() => 9),
+    )
+    await shop.send('DELETE', `/api/v1/promotions/${promotion}`)
+    t.strictSame(await way(), before)
+  }
+  await shop.send('DELETE', `/api/v1/price_list/${id}`)
+  for (const way of ways.toReversed()) t.equal(await way(), 404)
+})
+
+t.test('a promotion that does not exist is an error in every read', async (t) => {
+  const shop = await aPricedShop(t)
+  await promote(shop, 1)
+  t.equal(await price(shop), 9)
+  const { status, body } = await send(shop, { ...a, promotion: 'none' })
+  t.match({ status, body }, { status: 400, body: { errors: [{ code: 'unknown_promotion' }] } })
+})
+
+/** A pricing with so many promotions, or with filters of so many codes: in a promotion, or in the list. */
+function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Pricing {
+  const columns = groupColumns([])
+  const codesOf = (count: number) => Array.from({ length: count }, (_, index) => `P${index}`)
+  const rules = Array.from({ length: promotions }, (_, index) => ({
+    ...{ name: `${index}`, kind: 'amount' as const, value: 1, price_dimensions: null },
+    product_filters: codes > 0 ? { code: codesOf(codes) } : {},
+  }))
+  const list = { product_filters: { code: codesOf(listCodes) } }
+  return { columns, promotions: compilePromotions(rules, columns), list } as unknown as Pricing
+}
+
+t.test('pricings are bounded by the size of what they have, whatever it is', async (t) => {
+  const most = { promotions: 150_000, codes: 600_000, listCodes: 600_000 }
+  for (const [what, count] of Object.entries(most)) {
+    const known = new KnownPricings()
+    known.add('a', pricing({ [what]: count / 2 }))
+    known.add('b', pricing({ [what]: count / 10 }))
+    t.ok(known.find('a') && known.find('b'), `${what}: there is room`)
+    known.add('c', pricing({ [what]: count }))
+    t.notOk(known.find('a') ?? known.find('b'), `${what}: there is none`)
+    t.ok(known.find('c'))
+  }
+})
+
+t.test('more than is kept makes room, and what comes then is kept again', async (t) => {
+  const known = new KnownPricings()
+  known.add('a', pricing({ promotions: 100_000 }))
+  known.add('b', pricing({ promotions: 100_000 }))
+  t.strictSame([known.find('a') !== undefined, known.find('b') !== undefined], [false, true])
+  known.add('c', pricing({ promotions: 50_000 }))
+  known.add('c', pricing({ promotions: 50_000 }))
+  t.ok(known.find('b') && known.find('c'))
+  known.add('d', pricing({ promotions: 50_000 }))
+  t.notOk(known.find('b') ?? known.find('c'), 'all of them count')
+})
+
+t.test('a read takes columns as soon as they are declared', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  t.equal((await send(shop, { ...a, season: 'winter' })).status, 400)
+  await shop.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [
+      { name: 'description', type: 'string' },
+      { name: 'season', type: 'string' },
+    ],
+    extensions: [{ name: 'country', type: 'string' }],
+    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  })
+  t.equal((await send(shop, { ...a, season: 'winter' })).status, 201)
+})
+
+t.test('what one account has is nothing to another with the same names', async (t) => {
+  const shop = await aPricedShop(t)
+  const other = await aPricedShop(t)
+  await promote(other, 4)
+  t.strictSame([await price(shop), await price(other), await price(shop)], [10, 6, 10])
+})
+
+t.test(
+  'a read that begins as a day ends leaves the promotions of that day as they are',
+  async (t) => {
+    const shop = await aPricedShop(t)
+    const promotions = [
+      { name: 'last day', kind: 'amount', value: 1, valid_from: day, valid_to: day },
+      { name: 'next day', kind: 'amount', value: 2, valid_from: nextDay, valid_to: nextDay },
+    ]
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', promotions)
+    const restore = atMidnight()
+    const { body } = await send(shop, a, { promotion_date: undefined })
+    restore()
+    t.equal(body[0].active_price, 9)
+    t.equal((await send(shop, a)).body[0].active_price, 9)
+    t.equal((await send(shop, a, { promotion_date: nextDay })).body[0].active_price, 8)
+  },
+)
+
+/** From the second look at the calendar on it is the next day. */
+function atMidnight(): () => void {
+  const { now } = Date
+  let time = Date.parse(nextDay) - 1
+  Date.now = () => (/calendar\.ts/.test(new Error().stack ?? '') ? time++ : now())
+  return () => {
+    Date.now = now
+  }
+}

@@ -145,13 +145,6 @@ t.test('every bad line of an NDJSON file is named', async (t) => {
     await expectRefused(t, ndjson, lines(good.replace('T1', 'T0'), rows), faults, rows.slice(0, 80))
 })
 
-t.test('the lines of rows are counted behind a header of more lines, too', async (t) => {
-  const rows = ['"error\r\n",'.concat(header), ',T1,A,UK,1,2', ',T2,,UK,1,2'].join('\n')
-  const account = await service.newAccount(t)
-  const { body } = await csv(account, rows)
-  t.match(body.errors, [{ pointer: '#/columns/error\r\n' }])
-})
-
 t.test('a file that cannot be read on is refused with the line', async (t) => {
   const invalid = Buffer.concat([
     Buffer.from(`${header}\nT1,`),
