@@ -16,9 +16,12 @@ import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
 const firstRows = 500
 const rowsAtOnce = 3000
 
+/** A longer answer is sent while it is read: 100,000 rows that 100 promotions cover would be 400 MB. */
+const heldLengthMax = 64_000_000
+
 /**
- * The rows of a read that names all of them, and needs no more than their prices; undefined for any other read. Two
- * connections take turns at its slices.
+ * The rows of a read that names all of them, and needs no more than their prices; undefined for any other read, and for
+ * one that has too much to say to be held. Two connections take turns at its slices.
  */
 export async function readPlainRows(
   trx: Trx,
@@ -39,16 +42,19 @@ async function readSlices(
 ): Promise<WrittenRows | undefined> {
   const { list, columns } = pricing
   const pieces: Promise<string>[] = []
-  let size = 0
+  let [size, length] = [0, 0]
   for (const slice of slicesOf(errors.sound(body.payload))) {
     if (pieces.length > 0) await nextTurn()
     const wanted = readWantedRows(slice, list, columns, errors)
     if (!wanted.every(isExact)) return undefined
     const piece = next()
       .then((trx) => findExactRows(trx, pricing, wanted))
-      .then((found) => {
+      .then(async (found) => {
         size += found.length
-        return writeRows(wanted, found, write)
+        if (length > heldLengthMax) return ''
+        const text = await writeRows(wanted, found, write)
+        length += text.length
+        return text
       })
     // Its failure is seen when all pieces are waited for.
     piece.catch(() => undefined)
@@ -58,7 +64,7 @@ async function readSlices(
   if (pieces.length === 0) await lookForChanges(await next(), pricing)
   const texts = await Promise.all(pieces)
   rejectTooLarge(size, rowsMax)
-  return { texts, rows: size }
+  return length > heldLengthMax ? undefined : { texts, rows: size }
 }
 
 /** Two of each size, for two connections. */

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
@@ -195,3 +196,31 @@ t.test(
     )
   },
 )
+
+t.test('an answer that is too long to be held says the same in pieces', async (t) => {
+  const shop = await aShopOf(t, service, {}, [{ code: 'A' }, { code: 'B' }])
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A' }, { code: 'B' }])
+  await setPrices(shop, 'L', [
+    { code: 'A', price: 3 },
+    { code: 'B', price: 4 },
+  ])
+  const promotions = Array.from({ length: 100 }, (_, index) => ({
+    ...{ name: `${index} ${'p'.repeat(230)}`, kind: 'percentage', value: 10 },
+    ...{ valid_from: day, valid_to: day },
+  }))
+  await expectDone(shop.post('/api/v1/promotions/bulk_create_or_update/', promotions))
+  const read = async (payload: object[]) =>
+    (await shop.post(path, { price_list_name: 'L', promotion_date: day, payload })).body
+  const short = await read([{ code: 'A' }, { code: 'none' }, { code: 'B' }])
+  t.equal(short.length, 2)
+  const codes = Array.from({ length: 1350 }, () => [{ code: 'B' }, { code: 'none' }, { code: 'A' }])
+  const long = await read(codes.flat())
+  t.ok(JSON.stringify(long).length > 64_000_000, 'longer than what is held')
+  t.equal(long.length, 2700)
+  const expected = [short[1], short[0]]
+  t.strictSame(
+    long.filter((row: object, at: number) => !isDeepStrictEqual(row, expected[at % 2])),
+    [],
+  )
+})
