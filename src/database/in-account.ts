@@ -14,24 +14,42 @@ const lockWaitMinMs = 250
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks and
  * serialization failures, so `work` must have no effect outside the transaction.
  */
-export async function inAccount<T>(
+export function inAccount<T>(
   db: Database,
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
-  return retrying(() => onceInAccount(db, account, work))
+  return inAccountSince(performance.now(), db, account, work)
+}
+
+/** `inAccount` for a caller who has waited since a moment of `performance.now()`: who has waited waits less for locks. */
+export async function inAccountSince<T>(
+  since: number,
+  db: Database,
+  account: number,
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  return retrying(() => onceSince(since, db, account, work))
 }
 
 /** `inAccount` for work that cannot be done again from its beginning, like reading a file that arrives. */
-export async function onceInAccount<T>(
+export function onceInAccount<T>(
   db: Database,
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
-  const began = performance.now()
+  return onceSince(performance.now(), db, account, work)
+}
+
+async function onceSince<T>(
+  since: number,
+  db: Database,
+  account: number,
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
   let isWorkDone = false
   const committed = db.transaction().execute(async (trx) => {
-    const waitedMs = Math.round(performance.now() - began)
+    const waitedMs = Math.round(performance.now() - since)
     await setAccount(trx, account)
     if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
     const result = await work(trx)
@@ -75,7 +93,7 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
   }
 }
 
-/** Who has waited for a connection waits less for locks: a caller's patience is one for both. */
+/** Who has waited waits less for locks: a caller's patience is one for all. */
 async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
   await sql`
     select set_config('lock_timeout', greatest(${lockWaitMinMs}, setting::integer - ${waitedMs}::integer)::text, true)

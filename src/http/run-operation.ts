@@ -7,7 +7,7 @@ import {
   type OperationId,
   Stream,
 } from '../contract/operation.ts'
-import { inAccount, readInAccount } from '../database/in-account.ts'
+import { inAccountSince, readInAccount } from '../database/in-account.ts'
 import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
 import { chooseMediaType } from './accept.ts'
@@ -65,8 +65,8 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
-  const inTurn: InAccount = (work) =>
-    queue.run(account, reply.raw, () => inAccount(databaseOf(operation, services), account, work))
+  const db = databaseOf(operation, services)
+  const inTurn = inTurns((work) => queue.run(account, reply.raw, work), db, account)
   const sendingInTurn: InAccount = (work) =>
     turns.sending.run(account, reply.raw, () =>
       readInAccount(services.pools.sending, account, work),
@@ -87,6 +87,22 @@ async function runHandler(
   const isText = answered instanceof JsonText || answered instanceof Stream
   request.answered = isText ? answered : { rows: countRows(answered) }
   return result
+}
+
+/** `inAccount` in a turn. Who comes again because its list was busy has waited since it came first. */
+function inTurns(
+  run: <T>(work: () => Promise<T>) => Promise<T>,
+  db: Database,
+  account: number,
+): InAccount {
+  let since: number | undefined
+  return (work) =>
+    run(async () => {
+      since ??= performance.now()
+      const result = await inAccountSince(since, db, account, work)
+      since = undefined
+      return result
+    })
 }
 
 function sendResult(result: unknown, status: number, reply: FastifyReply): FastifyReply {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { inAccount } from '../../src/database/in-account.ts'
@@ -109,6 +110,26 @@ t.test('the job of a file whose list is deleted meanwhile fails for that', async
   await t.rejects(testFileLoader(db, boss)(attempt, await startAttempt(attempt)))
   const { status, errors } = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
   t.match({ status, errors }, { status: 'failed', errors: [{ code: 'price-list-not-found' }] })
+})
+
+t.test('who has waited for the jobs of a list waits less for a lock', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const { shop, list } = await aBigJob(t, own)
+  await select(
+    own.url,
+    `create table waits (lock_timeout text); grant insert on waits to public;
+     create function note_wait() returns trigger language plpgsql as $$ begin
+       insert into waits values (current_setting('lock_timeout'));
+       return old;
+     end $$;
+     create trigger note_wait before delete on price_lists for each row execute function note_wait()`,
+  )
+  const deleted = shop.send('DELETE', `/api/v1/price_list/${list.id}`)
+  await sleep(1000)
+  await select(own.url, 'delete from jobs')
+  t.equal((await deleted).status, 204)
+  const [wait] = await select(own.url, 'select lock_timeout from waits')
+  t.same(wait, { lock_timeout: '250ms' }, 'the least that is left of 1250')
 })
 
 t.test('a job is there before a later one of its turns has an id', async (t) => {
