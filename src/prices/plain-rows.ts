@@ -46,7 +46,7 @@ async function readSlices(
   for (const slice of slicesOf(errors.sound(body.payload))) {
     if (pieces.length > 0) await nextTurn()
     const wanted = readWantedRows(slice, list, columns, errors)
-    if (!wanted.every(isExact)) return undefined
+    if (!wanted.every(isExact)) return endOf(pieces)
     const piece = next()
       .then((trx) => findExactRows(trx, pricing, wanted))
       .then(async (found) => {
@@ -60,11 +60,16 @@ async function readSlices(
     piece.catch(() => undefined)
     pieces.push(piece)
   }
-  if (errors.count > 0) return undefined
+  if (errors.count > 0) return endOf(pieces)
   if (pieces.length === 0) await lookForChanges(await next(), pricing)
   const texts = await Promise.all(pieces)
   rejectTooLarge(size, rowsMax)
   return length > heldLengthMax ? undefined : { texts, rows: size }
+}
+
+/** Pieces that are not needed, at their end: the failure of one is not that of whatever statement comes next. */
+async function endOf(pieces: Promise<string>[]): Promise<undefined> {
+  await Promise.all(pieces)
 }
 
 /** Two of each size, for two connections. */

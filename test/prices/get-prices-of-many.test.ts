@@ -1,3 +1,4 @@
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startTestService, type TestAccount, type TestService } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
@@ -93,4 +94,22 @@ t.test('a faulty row after many good ones is named', async (t) => {
   t.equal(status, 400)
   t.match(body.errors, [{ pointer: `/payload/${codes.length}/price_dimension` }])
   t.equal((await readPrices(shop)).length, codes.length, 'the connections are free again')
+})
+
+t.test('a read that finds its rows locked is refused for that, whatever it asks for', async (t) => {
+  const service = await startTestService(t)
+  const shop = await aFullList(t, service)
+  const named = codes.slice(0, 500).map((code) => ({ code }))
+  const read = (last: object) =>
+    shop.post(path, { price_list_name: 'L', payload: [...named, last] })
+  const writer = new pg.Client({ connectionString: service.url })
+  await writer.connect()
+  t.teardown(() => writer.end())
+  for (const isKnown of [false, true]) {
+    await writer.query('begin; lock table price_list_rows in access exclusive mode')
+    for (const last of [{ code: 'P00001' }, {}, { code: 'A', price_dimension: 'absent' }])
+      t.equal((await read(last)).status, 503, `${JSON.stringify(last)}, list known: ${isKnown}`)
+    await writer.query('rollback')
+    t.equal((await read({})).status, 201)
+  }
 })
