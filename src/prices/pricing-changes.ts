@@ -3,10 +3,10 @@ import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import type { Pricing } from './known-pricings.ts'
 
-/** The settings of the account have changed since a pricing was loaded, or its list is gone. */
+/** The settings of the account have changed since a pricing was loaded, or its list is gone or published no more. */
 export class PricingChanged extends Error {}
 
-/** What tells whether a pricing holds; null: the list is not there. */
+/** What tells whether a pricing holds; null: the list is not there; 0: it is not published. */
 export interface Versions {
   settings: number
   list: number | null
@@ -24,7 +24,7 @@ export function versionColumns({
 
 /** Throws PricingChanged unless a pricing still holds. */
 export function rejectChanged({ settingsVersion }: Pricing, { settings, list }: Versions): void {
-  if (list === null || settings !== settingsVersion) throw new PricingChanged()
+  if (!list || settings !== settingsVersion) throw new PricingChanged()
 }
 
 /** `rejectChanged` for a read whose statement does not bring the versions. */

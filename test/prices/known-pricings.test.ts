@@ -116,6 +116,31 @@ t.test('so does every way to read', async (t) => {
   for (const way of ways.toReversed()) t.equal(await way(), 404)
 })
 
+t.test('a list that a failover has lost is forgotten when its id is given again', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'lost', price_dimensions: ['retail', 'wholesale'] })
+  await addProducts(shop, 'lost', [a])
+  const wholesale = { ...a, price_dimension: 'wholesale' }
+  const byId = { price_list_name: undefined, price_list_id: id }
+  for (const request of [{ price_list_name: 'lost' }, byId])
+    t.equal((await send(shop, wholesale, request)).status, 201)
+  await select(service.url, `delete from price_lists where id = ${id}`)
+  await select(service.url, `alter table price_lists alter column id restart with ${id}`)
+  t.equal((await aList(shop, { name: 'next' })).id, id)
+  await addProducts(shop, 'next', [a])
+  await setPrices(shop, 'next', [{ ...a, price: 7 }])
+  t.equal((await send(shop, wholesale, { price_list_name: 'lost' })).status, 404)
+  t.match((await send(shop, a, byId)).body, [{ price_list_name: 'next', active_price: 7 }])
+})
+
+t.test('a list whose publication a failover has lost is not published', async (t) => {
+  const shop = await aPricedShop(t)
+  t.equal(await price(shop), 10)
+  await select(service.url, `update price_lists set version = 0 where account_id = ${shop.id}`)
+  for (const payload of [[a], [{ code: 'A' }], []])
+    t.match(await send(shop, a, { payload }), { status: 409, body: { type: /not-published/ } })
+})
+
 t.test('a promotion that does not exist is an error in every read', async (t) => {
   const shop = await aPricedShop(t)
   await promote(shop, 1)
