@@ -15,6 +15,7 @@ import { registerContract, routeBadPath } from './http/plugin.ts'
 import { replyProblem } from './http/problem-reply.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
+import type { Turns } from './http/turns.ts'
 import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
 import { logTo } from './log-output.ts'
 import type { Pools } from './pools.ts'
@@ -23,6 +24,7 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 export interface AppServices extends Context {
   config: Config
   pools: Pools
+  turns: Turns
   isStopping: () => boolean
   /** Aborted when requests that are under way are not waited for any longer. */
   ending: AbortSignal
@@ -36,6 +38,7 @@ const headersMs = 15_000
 export async function buildApp({
   config,
   pools,
+  turns,
   isStopping,
   ending,
   telemetry,
@@ -82,7 +85,7 @@ export async function buildApp({
   const { metricsToken } = config
   const { metrics } = telemetry
   const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
-  const services = { pools, context, service, config }
+  const services = { pools, turns, context, service, config }
   const admission = await registerContract(app, services, authenticate)
   refuseEarly(app, { admission, knownTokens, metrics })
   refuseExpectations(app)

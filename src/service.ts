@@ -9,11 +9,11 @@ import type { Context } from './contract/operation.ts'
 import { rejectLostSettings } from './database/lost-settings.ts'
 import { migrate } from './database/migrate.ts'
 import { onOneConnection } from './database/one-connection.ts'
-import { poolUse } from './database/pool.ts'
 import { type DatabaseServer, openDatabaseServer } from './database/server.ts'
 import { rejectTriggersOff } from './database/triggers-off.ts'
 import { whenAvailable } from './database/when-available.ts'
 import { fileLoader } from './http/files/load-file.ts'
+import { createTurns, poolsInUse, type Turns } from './http/turns.ts'
 import { createBoss, installQueue } from './jobs/queue.ts'
 import { findQueueState } from './jobs/queue-state.ts'
 import { startRetention } from './jobs/retention.ts'
@@ -69,6 +69,7 @@ async function install(url: string): Promise<void> {
 interface Parts {
   config: Config
   pools: Pools
+  turns: Turns
   boss: PgBoss
   telemetry: Telemetry
   /** Connections that broke; before there is a log nobody listens. */
@@ -100,14 +101,15 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   const tracing = await startTracing(config)
   const listeners = { onError, onStatement: tracing?.statement }
   const pools = openPools(url, config.load.databaseConnections, listeners)
+  const turns = createTurns(config.load)
   const metrics = await startMetrics(config, {
-    pools: () =>
-      Object.fromEntries(Object.entries(pools).map(([name, pool]) => [name, poolUse(pool)])),
+    pools: () => poolsInUse(pools, turns),
     queue: () => findQueueState(pools.health),
   })
   const boss = createBoss(url, { supervise: config.role !== 'api', onError })
   const [stopping, ending] = [new AbortController(), new AbortController()]
-  return { config, pools, boss, telemetry: { metrics, tracing }, failures, stopping, ending }
+  const telemetry = { metrics, tracing }
+  return { config, pools, turns, boss, telemetry, failures, stopping, ending }
 }
 
 function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
@@ -115,9 +117,9 @@ function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
 }
 
 async function openApp(parts: Parts): Promise<FastifyInstance> {
-  const { config, pools, telemetry, failures, stopping, ending } = parts
+  const { config, pools, turns, telemetry, failures, stopping, ending } = parts
   const app = await buildApp({
-    ...{ ...contextOf(parts), config, pools, telemetry, ending: ending.signal },
+    ...{ ...contextOf(parts), config, pools, turns, telemetry, ending: ending.signal },
     isStopping: () => stopping.signal.aborted,
   })
   failures.on('failure', (err) => app.log.error({ err }, 'database connection failed'))

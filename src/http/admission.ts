@@ -9,7 +9,7 @@ import { LoopDelay } from './loop-delay.ts'
 import { overloaded } from './overloaded.ts'
 import { RefusalPace } from './refusal-pace.ts'
 import { RequestRate } from './request-rate.ts'
-import { createTurns, type Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,12 +32,15 @@ export interface Admission {
 }
 
 /** The admission of a server; it ends with it. */
-export function createAdmission(app: FastifyInstance, { limits, load }: Config): Admission {
+export function createAdmission(
+  app: FastifyInstance,
+  { limits, load }: Config,
+  turns: Turns,
+): Admission {
   const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
   const rate = new RequestRate(load.accountRequestsPerSecond)
   const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
   const arrivals = new Arrivals(app.server)
-  const turns = createTurns(load)
   const queueOf = ({ scope }: Operation) => (scope === 'read' ? turns.reads : turns.writes)
   app.addHook('preParsing', countChunks)
   app.addHook('onClose', async () => {

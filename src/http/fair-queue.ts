@@ -39,12 +39,18 @@ export class FairQueue {
     this.#lanes = new Lanes(limits)
   }
 
+  /** How many wait for their turns. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   /**
    * `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those whose
-   * turns come before are likely to take longer than it may wait.
+   * turns come before are likely to take longer than it may wait; nothing for an account that has a turn at once.
    */
   refusal(account: number): Problem | undefined {
     const lane = this.#lanes.of(account)
+    if (this.#lanes.hasTurnFor(lane)) return undefined
     const { length } = lane.waiting
     if (length >= this.#limits.waitingOfAccountMax) return this.#tooMany(length)
     const { waitMs: othersMs, waitOwnMs } = this.#limits

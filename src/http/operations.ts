@@ -11,6 +11,7 @@ import { rowsOf } from './row-count.ts'
 import { runOperation } from './run-operation.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
 import type { FindFaults } from './sliced-validation.ts'
+import type { Turns } from './turns.ts'
 import { compileBody } from './validation.ts'
 
 export interface OperationServices {
@@ -18,6 +19,7 @@ export interface OperationServices {
   context: Context
   service: ServiceHandlers
   config: Config
+  turns: Turns
 }
 
 /** Route options of an operation: what is checked before its handler runs, and how its result is answered. */

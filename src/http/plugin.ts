@@ -31,7 +31,7 @@ export async function registerContract(
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
-  const admission = createAdmission(app, services.config)
+  const admission = createAdmission(app, services.config, services.turns)
   app.addHook('onRequest', firstChecks(app, authenticate, services.config.load.arrivalMs))
   admitRequests(app, services, admission)
   addBodyParsers(app, services.context.limits, admission.refusal)

@@ -1,4 +1,6 @@
+import { type PoolUse, poolUse } from '../database/pool.ts'
 import { type LoadLimits, streamConnections } from '../limits.ts'
+import type { Pools } from '../pools.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** The turns of requests at the connections of each kind. */
@@ -28,4 +30,16 @@ export function createTurns({
     sending: new FairQueue(long),
     files: new FairQueue(long),
   }
+}
+
+/** The use of each pool; requests wait for their turns before they come to it. */
+export function poolsInUse(
+  pools: Pools,
+  turns: Partial<Record<string, FairQueue>>,
+): Record<string, PoolUse> {
+  const use = Object.entries(pools).map(([name, pool]): [string, PoolUse] => {
+    const { waiting, ...rest } = poolUse(pool)
+    return [name, { ...rest, waiting: waiting + (turns[name]?.waiting ?? 0) }]
+  })
+  return Object.fromEntries(use)
 }

@@ -1,9 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { components } from '../../generated/openapi.d.ts'
 import type { PoolUse } from '../database/pool.ts'
-import type { Metrics, Observed, QueueState } from './telemetry.ts'
+import type { AttemptDone, Metrics, Observed, QueueState } from './telemetry.ts'
 
 const secondsOfRequests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
+
+const kinds: components['schemas']['JobKind'][] = ['add-products', 'sync-with-catalog', 'load-file']
+const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
 /** The counters of this process, and gauges that are read when they are asked for. */
 export function createMetrics({ pools, queue }: Observed): Metrics {
@@ -80,6 +84,8 @@ function attemptCounters(registry: Registry): Metrics['attempt'] {
     buckets: secondsOfAttempts,
     registers,
   })
+  // Prometheus sees a series grow only from a value that it has seen: the first failure would raise no alert.
+  for (const kind of kinds) for (const outcome of outcomes) attempts.inc({ kind, outcome }, 0)
   return ({ kind, outcome, seconds }) => {
     attempts.inc({ kind, outcome })
     duration.observe({ kind }, seconds)

@@ -292,3 +292,14 @@ t.test('any order of arrivals, ends and departures leaves the queue empty', asyn
   )
   for (const work of after) work.end()
 })
+
+t.test('who has a turn at once is not refused because others wait for theirs', async (t) => {
+  const queue = new FairQueue({ ...limits, turnsMax: 2, waitingMax: 2 })
+  const works = [1, 2, 3].map(() => heldWork(queue, 1))
+  t.equal(queue.waiting, 2)
+  t.notOk(queue.refusal(2))
+  const other = heldWork(queue, 2)
+  t.ok(other.hasBegun())
+  for (const work of [...works, other]) work.end()
+  for (const work of [...works, other]) t.equal(await work.outcome, 'done')
+})

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { connectionsOf } from '../helpers/connections-of.ts'
+import { waitForSalesLock } from '../helpers/database.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { caller, startProcess } from '../helpers/process.ts'
+import { aSale } from '../helpers/sales.ts'
 import { jwtSecret, metricsToken, startTestService, type TestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { aToken } from '../helpers/tokens.ts'
@@ -156,6 +159,23 @@ t.test('pools and jobs show what waits', async (t) => {
   t.ok(Number(seriesOf(text, 'pricewell_jobs_oldest_seconds{state="waiting"}')) > 0)
 })
 
+t.test('requests that wait for their turn at the database are shown as waiting', async (t) => {
+  const service = await startTestService(t, { ROLE: 'api', DATABASE_CONNECTIONS: '1' })
+  const account = await service.newAccount(t)
+  const owner = new pg.Client({ connectionString: service.url })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  await owner.query('begin; lock table sales in share mode')
+  const write = (id: string) =>
+    account.post('/api/v1/sales_history/bulk_create_or_update/', [aSale({ transaction_id: id })])
+  const writes = [write('A'), write('B'), write('C')]
+  await waitForSalesLock(owner)
+  const text = await read(t, service)
+  await owner.query('commit')
+  await Promise.all(writes)
+  t.equal(seriesOf(text, 'pricewell_database_connections_waiting{pool="writes"}'), 2)
+})
+
 t.test('while the database is away the rest is shown, and no count of jobs', async (t) => {
   const service = await startTestService(t, { ROLE: 'api' })
   await aBigJob(t, service)
@@ -173,10 +193,11 @@ t.test('while the database is away the rest is shown, and no count of jobs', asy
 
 t.test('tries at jobs are counted by how they end', async (t) => {
   const service = await startTestService(t)
+  const series = 'pricewell_job_attempts_total{kind="add-products",outcome="done"}'
+  t.equal(seriesOf(await read(t, service), series), 0, 'the first is seen as growth')
   const { shop, job } = await aBigJob(t, service)
   await shop.finished(job)
-  const series = 'pricewell_job_attempts_total{kind="add-products",outcome="done"}'
-  while (seriesOf(await read(t, service), series) === undefined);
+  while (seriesOf(await read(t, service), series) === 0);
   const text = await read(t, service)
   t.equal(seriesOf(text, series), 1)
   t.equal(seriesOf(text, 'pricewell_jobs{state="waiting"}'), 0)
