@@ -62,6 +62,46 @@ t.test('a user who may not act as the application role is told what to do', asyn
   t.equal(await service.stop(), 0)
 })
 
+t.test('rows are staged where the public has no rights on the database', async (t) => {
+  await run(postgres.url, 'create database closed owner shop')
+  await run(postgres.url, 'revoke all on database closed from public')
+  const service = await startProcess(t, { ...settings, DATABASE_URL: as('shop', 'closed') })
+  const privilege = `has_database_privilege('pricewell_app', current_database(), 'temporary')`
+  await run(as('shop', 'closed'), `do $$ begin assert ${privilege}; end $$`)
+  t.equal(await service.stop(), 0)
+})
+
+t.test('who may not grant that is told who may', async (t) => {
+  const create = ['create role tables login createrole', 'create database managed']
+  await run(postgres.url, ...create, 'revoke temporary on database managed from public')
+  await run(
+    postgres.url,
+    'grant pricewell_app to tables',
+    'grant create on database managed to tables',
+  )
+  const managed = new URL(postgres.url)
+  managed.pathname = '/managed'
+  await run(managed.href, 'grant create on schema public to tables')
+  const refused = await runFile('src/server.ts', [], {
+    ...settings,
+    DATABASE_URL: as('tables', 'managed'),
+  })
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /grant temporary on database managed to pricewell_app/)
+  await run(postgres.url, 'grant temporary on database managed to pricewell_app')
+  const service = await startProcess(t, { ...settings, DATABASE_URL: as('tables', 'managed') })
+  t.equal(await service.stop(), 0)
+})
+
+t.test('the role of requests is not taken for the owner of the tables', async (t) => {
+  await run(postgres.url, 'alter role pricewell_app login')
+  const url = as('pricewell_app', 'shop')
+  const refused = await runFile('src/server.ts', [], { ...settings, DATABASE_URL: url })
+  await run(postgres.url, 'alter role pricewell_app nologin')
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /let DATABASE_URL name another user, who owns the tables/)
+})
+
 /** The server as another user, in another database. */
 function as(user: string, database: string): string {
   const url = new URL(postgres.url)

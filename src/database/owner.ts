@@ -11,6 +11,9 @@ export async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> 
   await inTurn(db, async (trx) => {
     await sql`
       do $$ begin
+        if current_user = 'pricewell_app' then
+          raise exception 'the database user is pricewell_app, the role of requests, which see the rows of their account only: let DATABASE_URL name another user, who owns the tables';
+        end if;
         if not exists (select from pg_roles where rolname = 'pricewell_app') then
           create role pricewell_app nologin;
         end if;
@@ -30,6 +33,22 @@ export async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> 
         raise exception 'another user created the role pricewell_app: let a superuser run "grant pricewell_app to %"', quote_ident(current_user);
       end $$`.execute(trx)
   })
+}
+
+/** Rows are staged in temporary tables, which a database may keep from all but its owner. */
+async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
+  await sql`
+    do $$ begin
+      if not has_database_privilege('pricewell_app', current_database(), 'temporary') then
+        execute format('grant temporary on database %I to pricewell_app', current_database());
+        -- Whoever may not has an error, or only a warning.
+        if not has_database_privilege('pricewell_app', current_database(), 'temporary') then
+          raise insufficient_privilege;
+        end if;
+      end if;
+    exception when insufficient_privilege then
+      raise exception 'the role pricewell_app may not create temporary tables: let the owner of the database run "grant temporary on database % to pricewell_app"', quote_ident(current_database());
+    end $$`.execute(trx)
 }
 
 /**
@@ -58,6 +77,7 @@ export async function ensureOwner(db: Kysely<unknown>): Promise<void> {
     await sql`alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app`.execute(
       trx,
     )
+    await grantTemporary(trx)
   })
 }
 
