@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { createBoss } from '../src/jobs/queue.ts'
 import { openPools } from '../src/pools.ts'
 import { cloneDatabase } from './helpers/database.ts'
 
@@ -16,4 +17,16 @@ t.test('a request with a file waits for others no longer than one without', asyn
     timeouts.push(rows[0]?.lock_timeout)
   }
   t.strictSame(timeouts, ['1250ms', '1250ms', '1250ms'])
+})
+
+t.test('the queue waits for a lock no longer than it waits for an answer', async (t) => {
+  const { url, drop } = await cloneDatabase()
+  const boss = createBoss(url, { supervise: false, onError: () => undefined })
+  await boss.start()
+  t.teardown(async () => {
+    await boss.stop({ graceful: false })
+    await drop()
+  })
+  const { rows } = await boss.getDb().executeSql('show lock_timeout')
+  t.strictSame(rows, [{ lock_timeout: '10s' }], 'of 15')
 })

@@ -1,7 +1,7 @@
 import { PgBoss } from 'pg-boss'
 import { onOneConnection } from '../database/one-connection.ts'
 import { applicationRole } from '../database/pool.ts'
-import { connectionTimeoutMillis } from '../database/session-settings.ts'
+import { connectionTimeoutMillis, withSessionSettings } from '../database/session-settings.ts'
 
 /**
  * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
@@ -37,6 +37,8 @@ export const retryDelaySeconds = 1
 
 /** A connection that the network swallows is given up after this time, and the queue goes on with another one. */
 const silence: object = { query_timeout: 15_000, keepAlive: true }
+/** Less than that: what is given up here would go on waiting in the server, and each further connection would, too. */
+const lockTimeoutMs = 10_000
 /** Processes that start at once install the queue one after the other. */
 const installationLock = 0x70726963
 
@@ -46,7 +48,7 @@ export function createBoss(
   options: { supervise: boolean; onError: (error: Error) => void },
 ): PgBoss {
   const boss = new PgBoss({
-    connectionString: url,
+    connectionString: withSessionSettings(url, { lock_timeout: lockTimeoutMs }),
     application_name: 'pricewell queue',
     max: 4,
     ...silence,
