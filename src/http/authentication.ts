@@ -19,6 +19,8 @@ export interface Caller {
 }
 
 const tokenLengthMax = 8192
+/** As in OpenID Connect. */
+const subjectLengthMax = 255
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
 
 /** Answers the caller of a request from its Authorization header alone; throws `unauthorized`. */
@@ -87,12 +89,16 @@ function readToken(request: FastifyRequest): string {
 }
 
 function readCaller({ sub, account, scope }: JWTPayload): Caller {
-  if (typeof sub !== 'string' || sub === '') throw new Error('sub is not a text')
+  if (typeof sub !== 'string' || !isStorable(sub)) throw new Error('sub is not a text')
   if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
     throw new Error('account is not an id')
   if (typeof scope !== 'string') throw new Error('scope is not a text')
   return { account, subject: sub, scopes: new Set(scope.split(' ')) }
 }
+
+/** It is a part of the key of a stored answer. */
+const isStorable = (sub: string): boolean =>
+  sub !== '' && sub.length <= subjectLengthMax && sub.isWellFormed() && !sub.includes('\0')
 
 function identityProviderAway(cause: unknown): Problem {
   return unavailable('The identity provider does not answer.', 5, cause)

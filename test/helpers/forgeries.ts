@@ -116,7 +116,7 @@ function wrongClaims(): Record<string, string> {
     iat: [String(now), null, {}, true],
     iss: [1, null, ['pricewell'], {}],
     aud: [1, null, {}, true],
-    sub: [1, null, '', {}, ['1']],
+    sub: [1, null, '', {}, ['1'], 'a\0b', '\ud800', 'x'.repeat(256)],
     account: ['1', 0, -1, 1.5, 1e300, null, true, [1], {}, 2 ** 53],
     scope: [1, null, ['read'], {}, true],
     nbf: ['0', null, {}],
