@@ -1069,9 +1069,9 @@ export interface components {
         CsvFeed: string;
         /** @description The rows as NDJSON, one JSON object on each line. */
         NdjsonFeed: string;
-        /** @description Everything that matches, as of one moment, as CSV with a header; `offset` and `limit` are not looked at. */
+        /** @description Everything that matches, as of one moment, as CSV with a header; `offset` and `limit` have no effect. */
         CsvExport: string;
-        /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` are not looked at. */
+        /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` have no effect. */
         NdjsonExport: string;
         /**
          * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound.
