@@ -34,8 +34,8 @@ export function calendarStrips(wanted, rows, { extensions }, signal, onDay) {
   const read = async (/** @type {number} */ from) => {
     const shown = rows.slice(from, from + stripsAtOnce)
     const years = await readYears(wanted, shown, extensions, days, signal)
-    const added = shown.map((row, index) =>
-      strip(titleOf(row, extensions), days, years[index] ?? [], mark),
+    const added = shown.map((row) =>
+      strip(titleOf(row, extensions), days, years.get(keyOf(row)) ?? [], mark),
     )
     for (const one of added) one.setDay(marked)
     strips.push(...added)
@@ -71,14 +71,14 @@ function showInParts(section, count, signal, read, from = 0) {
 }
 
 /**
- * The price in force of each row and day; a year is one read.
+ * The year of each row, by its key: the price in force of each day. A row that has left the list meanwhile has none.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
  * @param {{ name: string }[]} extensions
  * @param {string[]} days
  * @param {AbortSignal} signal
- * @returns {Promise<number[][]>}
+ * @returns {Promise<Map<string, number[]>>}
  */
 async function readYears({ code, list, on }, rows, extensions, days, signal) {
   const payload = rows.flatMap((row) => {
@@ -93,9 +93,13 @@ async function readYears({ code, list, on }, rows, extensions, days, signal) {
   const body = { price_list_id: list.id, promotion_date: on, payload }
   /** @type {PriceRow[]} */
   const prices = await post('/api/v1/prices/get_prices/', body, signal)
-  return rows.map((_, index) =>
-    prices.slice(index * days.length, (index + 1) * days.length).map((row) => row.active_price),
-  )
+  const years = [...Map.groupBy(prices, keyOf)]
+  return new Map(years.map(([key, year]) => [key, year.map((row) => row.active_price)]))
+}
+
+/** @param {PriceRow} row */
+function keyOf({ extended_catalog_id, price_dimension }) {
+  return JSON.stringify([extended_catalog_id, price_dimension])
 }
 
 /**
