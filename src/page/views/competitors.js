@@ -3,16 +3,21 @@ import { el, name } from '../dom.js'
 import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
-/** @typedef {(row: Record<string, unknown>) => CompetitorPrice[]} CompetitorsOf */
+/**
+ * The competitor prices that are about a row, cheapest first, how many were compared for all rows, and how many there are.
+ *
+ * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number, count: number }} Competitors
+ */
 
 const shownMax = 3
+const comparedMax = 10_000
 
 /**
- * Answers the competitor prices that are about a row of this code, cheapest first; none without a schema.
+ * What competitors charge for the rows of this code; nothing without a schema.
  *
  * @param {string} code
  * @param {AbortSignal} signal
- * @returns {Promise<CompetitorsOf>}
+ * @returns {Promise<Competitors>}
  */
 export async function competitorsOf(code, signal) {
   const schema = await get('/api/v1/competitor_prices/schema/', {}, signal).catch((error) => {
@@ -21,17 +26,47 @@ export async function competitorsOf(code, signal) {
   })
   /** @type {string[]} */
   const dimensions = schema?.input.dimensions ?? []
-  if (!dimensions.includes('code')) return () => []
-  /** @type {{ results: CompetitorPrice[] }} */
-  const { results } = await get('/api/v1/competitor_prices/', { code, limit: 1000 }, signal)
-  const sorted = results.sort((a, b) => a.competitor_price - b.competitor_price)
+  if (!dimensions.includes('code')) return { about: () => [], compared: 0, count: 0 }
+  const { entries, count } = await readEntries(code, signal)
+  const sorted = entries.sort((a, b) => a.competitor_price - b.competitor_price)
   // A competitor price has texts only; an attribute in the schema is the same for all rows of the code.
   const isAbout = (
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
   ) =>
     dimensions.every((column) => row[column] === undefined || String(row[column]) === entry[column])
-  return (row) => sorted.filter((entry) => isAbout(entry, row))
+  const about = (/** @type {Record<string, unknown>} */ row) =>
+    sorted.filter((entry) => isAbout(entry, row))
+  return { about, compared: sorted.length, count }
+}
+
+/**
+ * All competitor prices of a code, up to a bound, and how many there are.
+ *
+ * @param {string} code
+ * @param {AbortSignal} signal
+ */
+async function readEntries(code, signal) {
+  /** @type {CompetitorPrice[]} */
+  const entries = []
+  for (;;) {
+    const query = { code, offset: entries.length, limit: 1000 }
+    const { count, results } = await get('/api/v1/competitor_prices/', query, signal)
+    entries.push(...results)
+    const isAll = results.length === 0 || entries.length >= count
+    if (isAll || entries.length >= comparedMax) return { entries, count }
+  }
+}
+
+/**
+ * Says that there are more competitor prices than were compared.
+ *
+ * @param {Competitors} competitors
+ */
+export function competitorHint({ compared, count }) {
+  if (compared >= count) return ''
+  const first = `The first ${format.count(compared)} of ${format.count(count)} competitor prices`
+  return el('p', { class: 'hint' }, `${first} are compared; there may be cheaper ones`)
 }
 
 /**

@@ -13,7 +13,7 @@ import { competitorCell } from './competitors.js'
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
  * @param {Schemas['CatalogSchema']} schema
- * @param {import('./competitors.js').CompetitorsOf} competitors
+ * @param {import('./competitors.js').Competitors} competitors
  */
 export function priceTable({ code, list }, rows, { extensions }, competitors) {
   return table({
@@ -45,7 +45,10 @@ export function priceTable({ code, list }, rows, { extensions }, competitors) {
         cell: marginOf,
       },
       { label: 'Promotions', cell: promotionsOf },
-      { label: 'Competitors', cell: (row) => competitorCell(competitors(row), row.active_price) },
+      {
+        label: 'Competitors',
+        cell: (row) => competitorCell(competitors.about(row), row.active_price),
+      },
     ],
   })
 }

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
-import { competitorsOf } from './competitors.js'
+import { competitorHint, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
 import { priceTable } from './price-table.js'
 
@@ -33,7 +33,7 @@ export async function showPricesOf(wanted, signal, onDay) {
   const about = aboutProduct(code, products, schema)
   if (rows.length === 0) return [about, noPrices(list)]
   const place = el('div', {}, priceTable(wanted, rows, schema, competitors))
-  about.append(priceHeading(wanted), place)
+  about.append(priceHeading(wanted), place, competitorHint(competitors))
   if (!list.is_calendar || !wanted.date) return about
   let moving = new AbortController()
   const move = (/** @type {string} */ date) => {

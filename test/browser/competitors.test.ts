@@ -1,0 +1,39 @@
+import t, { type Test } from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+
+/** A shop with one product in a list, and what this many competitors charge for it: the last is the cheapest. */
+async function aShopWithCompetitors(t: Test, count: number): Promise<TestAccount> {
+  const shop = await aShopOf(t, service, {}, [{ code: 'A1' }])
+  await aList(shop, { name: 'Retail' })
+  await addProducts(shop, 'Retail', [{ code: 'A1' }])
+  const path = '/api/v1/competitor_prices'
+  await shop.post(`${path}/schema/create_schema/`, { attributes_config: ['code'] })
+  const entries = Array.from({ length: count }, (_, index) => ({
+    ...{ code: 'A1', competitor_name: `Shop ${index + 1}`, competitor_price: count - index },
+  }))
+  for (const part of [entries.slice(0, -1), entries.slice(-1)])
+    await shop.post(`${path}/bulk_create_or_update/`, part)
+  return shop
+}
+
+t.test('the cheapest competitor is first, however many there are', async (t) => {
+  const { token } = await aShopWithCompetitors(t, 1001)
+  const page = await openPage(t, browser, { url, token, path: '/#/prices?code=A1' })
+  const shown = page.locator('.cards li')
+  await shown.first().waitFor()
+  t.match(await shown.first().innerText(), /^Shop 1001 1\.00/)
+  t.equal(await shown.count(), 1001)
+  t.equal(await page.getByText('competitor prices are compared').count(), 0)
+})
+
+t.test('competitor prices that are too many to be compared are counted', async (t) => {
+  const { token } = await aShopWithCompetitors(t, 10_001)
+  const page = await openPage(t, browser, { url, token, path: '/#/prices?code=A1' })
+  await page.getByText('The first 10,000 of 10,001 competitor prices are compared').waitFor()
+})
