@@ -75,7 +75,7 @@ function choiceForm(lists, choice, place, signal) {
   code.addEventListener('input', debounced(change))
   code.addEventListener(
     'input',
-    debounced(() => void suggest(code.value, codes, signal)),
+    debounced(() => void suggest(code, codes, signal)),
   )
   for (const input of [list, on, date]) input.addEventListener('change', change)
   look()
@@ -133,18 +133,20 @@ function invitation(list) {
 }
 
 /**
- * Suggests codes that begin like this.
+ * Suggests codes that begin with what stands in the field.
  *
- * @param {string} prefix
+ * @param {HTMLInputElement} field
  * @param {Element} codes
  * @param {AbortSignal} signal
  */
-async function suggest(prefix, codes, signal) {
+async function suggest(field, codes, signal) {
+  const prefix = field.value
   if (prefix === '') return codes.replaceChildren()
   const query = { code_prefix: prefix, limit: 200 }
   const { results } = await get('/api/v1/product_catalog/', query, signal).catch(() => ({
     results: [],
   }))
+  if (field.value !== prefix) return
   /** @type {Set<string>} */
   const found = new Set(results.map((/** @type {{ code: string }} */ { code }) => code))
   codes.replaceChildren(...[...found].slice(0, 20).map((value) => el('option', { value })))
