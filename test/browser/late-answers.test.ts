@@ -67,3 +67,13 @@ t.test('an empty field has no suggestions', async (t) => {
   await late.arrive()
   t.strictSame(await suggestions(page), [])
 })
+
+t.test('who takes the code away while its prices load can read on', async (t) => {
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/prices' })
+  const late = await aLateAnswer(page, /get_prices/)
+  await page.getByLabel('Product code').fill('A1')
+  await late.held
+  await page.getByLabel('Product code').fill('')
+  await noCode(page)
+  t.equal(await page.locator('[aria-busy]').count(), 0)
+})

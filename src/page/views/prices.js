@@ -52,10 +52,10 @@ function choiceForm(lists, choice, place, signal) {
     const chosen = lists.find(({ id }) => String(id) === list.value)
     dateLabel.hidden = !chosen?.is_calendar
     if (chosen?.is_calendar) setCalendar(date, chosen)
-    if (code.value === '' || !chosen) return place.replaceChildren(invitation(chosen))
+    if (code.value === '' || !chosen) return fill(place, current, async () => invitation(chosen))
     const wanted = { code: code.value, list: chosen, on: on.value || format.today() }
     const day = chosen.is_calendar ? date.value : undefined
-    void fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
+    return fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
   }
   const remember = () => {
     const isChosen = choice.on !== undefined || on.value !== format.today()
@@ -70,7 +70,7 @@ function choiceForm(lists, choice, place, signal) {
   const change = () => {
     if (signal.aborted) return
     remember()
-    look()
+    void look()
   }
   code.addEventListener('input', debounced(change))
   code.addEventListener(
@@ -78,7 +78,7 @@ function choiceForm(lists, choice, place, signal) {
     debounced(() => void suggest(code, codes, signal)),
   )
   for (const input of [list, on, date]) input.addEventListener('change', change)
-  look()
+  void look()
   return element
 }
 
