@@ -1,28 +1,15 @@
 import { get, jobEvents } from '../api.js'
-import { el, name } from '../dom.js'
-import * as format from '../format.js'
-import { href } from '../routes.js'
+import { el } from '../dom.js'
 import { empty, fill } from '../states.js'
-import { newOrder, table } from '../table.js'
+import { newOrder } from '../table.js'
 import { jobState } from './job-state.js'
+import { jobTable } from './job-table.js'
 
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
 const refreshMs = 5000
 /** A browser has six connections to a service; the list of jobs and the rest of the page need some of them. */
 const watchedMax = 3
-const kinds = { 'add-products': 'Add products to', 'sync-with-catalog': 'Sync with the catalog:' }
-/** @type {Record<string, string>} */
-const files = {
-  upsertProducts: 'Load products',
-  addProducts: 'Load products to add to',
-  updatePrices: 'Load prices of',
-  updateDynamicAttributes: 'Load attributes of',
-  upsertPromotions: 'Load promotions',
-  upsertSales: 'Load sales',
-  upsertCompetitorPrices: 'Load competitor prices',
-  upsertAgreements: 'Load agreements',
-}
 
 /** @type {import('../main.js').View<unknown>} */
 export function showJobs(main, _route, signal) {
@@ -107,61 +94,4 @@ function keyOf(jobs) {
 function noJobs() {
   const hint = 'Work on more than 100 products runs as a job; jobs are kept for 7 days.'
   return empty('There are no jobs.', hint)
-}
-
-/**
- * @param {JobSummary[]} jobs
- * @param {States} states
- * @param {import('../table.js').Order} order
- */
-function jobTable(jobs, states, order) {
-  return table({
-    caption: 'Jobs',
-    order,
-    rows: jobs,
-    columns: [
-      { label: 'Work', sort: ({ kind }) => kind, cell: workOf },
-      { label: 'Job', sort: ({ id }) => id, cell: ({ id }) => String(id), isWide: true },
-      { label: 'Progress', cell: ({ id }) => states.get(id)?.element },
-      {
-        label: 'Started',
-        sort: ({ created_at }) => created_at,
-        cell: ({ created_at }) => time(created_at),
-        isWide: true,
-      },
-      {
-        label: 'Took',
-        sort: took,
-        cell: (job) => (job.finished_at ? format.duration(took(job)) : '–'),
-        isNumber: true,
-        isWide: true,
-      },
-    ],
-  })
-}
-
-/** @param {JobSummary} job */
-function workOf({ kind, operation = '', created_at, ...list }) {
-  const work = kind === 'load-file' ? (files[operation] ?? 'Load a file') : kinds[kind]
-  return [
-    el('span', {}, `${work} `, listOf(list)),
-    el('span', { class: 'sub narrow' }, time(created_at)),
-  ]
-}
-
-/** @param {Pick<JobSummary, 'price_list_id' | 'price_list_name'>} job */
-function listOf({ price_list_id, price_list_name }) {
-  if (price_list_id === undefined) return ''
-  if (price_list_name === undefined) return 'a list that is gone'
-  return el('a', { href: href(`lists/${price_list_id}`) }, name(price_list_name))
-}
-
-/** @param {string} timestamp */
-function time(timestamp) {
-  return el('time', { datetime: timestamp }, format.moment(timestamp))
-}
-
-/** @param {JobSummary} job */
-function took({ created_at, finished_at }) {
-  return finished_at ? Date.parse(finished_at) - Date.parse(created_at) : 0
 }
