@@ -1,5 +1,6 @@
 import { get, jobEvents } from '../api.js'
 import { el } from '../dom.js'
+import { newestOf } from '../newest.js'
 import { empty, fill } from '../states.js'
 import { newOrder } from '../table.js'
 import { jobState } from './job-state.js'
@@ -20,23 +21,23 @@ export function showJobs(main, _route, signal) {
   const states = new Map()
   const order = newOrder()
   let shown = ''
-  const read = async () => {
-    const query = { order: 'newest', limit: 50 }
-    /** @type {{ results: JobSummary[] }} */
-    const { results } = await get('/api/v1/jobs/', query, signal)
-    for (const job of results) {
+  /** @type {JobSummary[]} */
+  let jobs = []
+  const load = () => get('/api/v1/jobs/', { order: 'newest', limit: 50 }, signal)
+  const looks = newestOf(load, ({ results }) => {
+    jobs = results
+    for (const job of jobs) {
       stateOf(states, job.id).update(job)
       if (job.status === 'progress') void watch(job.id)
     }
-    return results
-  }
-  const show = (/** @type {JobSummary[]} */ jobs) => {
+  })
+  const show = () => {
     shown = keyOf(jobs)
     return jobs.length > 0 ? jobTable(jobs, states, order) : noJobs()
   }
   const refresh = async () => {
-    const jobs = await read()
-    if (keyOf(jobs) !== shown) place.replaceChildren(show(jobs))
+    await looks.ask()
+    if (keyOf(jobs) !== shown) place.replaceChildren(show())
   }
   // A look that fails is followed by another one in a moment.
   const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)
@@ -45,9 +46,11 @@ export function showJobs(main, _route, signal) {
     watched.add(id)
     const isOver = await follow(id, stateOf(states, id), signal)
     watched.delete(id)
-    if (isOver) quietly(refresh())
+    if (!isOver) return
+    looks.outdate()
+    quietly(refresh())
   }
-  void fill(place, signal, async () => show(await read()))
+  void fill(place, signal, () => looks.ask().then(show))
   const timer = setInterval(() => document.hidden || quietly(refresh()), refreshMs)
   signal.addEventListener('abort', () => clearInterval(timer))
 }
