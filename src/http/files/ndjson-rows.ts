@@ -1,7 +1,7 @@
 import { Problem } from '../../contract/problem.ts'
 import { parseShort } from '../json-value.ts'
 import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
-import { lineBytesMax, type TextBlock } from './text-blocks.ts'
+import type { TextBlock } from './text-blocks.ts'
 
 /** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
 export function readNdjson(blocks: AsyncIterable<TextBlock>, { ignored }: RowShape): FileRows {
@@ -41,15 +41,10 @@ function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer;
 function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
   const source = bytes.toString('utf8')
   return readRow(source, line, () => {
-    if (bytes.length > lineBytesMax) throw unreadable(`is longer than ${lineBytesMax} bytes`)
     const value = parseShort(source)
-    if (value === undefined) throw unreadable('is not valid JSON')
+    if (value === undefined) throw new Problem('malformed-file', 'is not valid JSON')
     return withoutIgnored(value, ignored)
   })
-}
-
-function unreadable(message: string): Problem {
-  return new Problem('malformed-file', message)
 }
 
 function withoutIgnored(value: unknown, ignored: ReadonlySet<string>): unknown {
