@@ -258,6 +258,25 @@ t.test(
   },
 )
 
+t.test('a row with too many fields keeps them, however often its file comes back', async (t) => {
+  const account = await service.newAccount(t)
+  const long = ['T1', 'A', 'Smith', ' John', '1', '2']
+  const files: [header: string, row: string[]][] = [
+    [header, long],
+    [header.replace('code,', 'code,error,'), ['T1', 'A', 'old', ...long.slice(2)]],
+  ]
+  for (const [head, fields] of files) {
+    let file = lines(head, fields.join(','))
+    for (const time of [1, 2, 3]) {
+      file = (await csv(account, file, { accept: 'text/csv' })).body
+      const [columns, cells = []] = parse(file, { relax_column_count: true })
+      t.strictSame(columns, [...header.split(','), 'error'], head)
+      t.match(cells.pop(), /^has \d fields, the header has \d$/)
+      t.strictSame(cells, long, `${head}, time ${time}`)
+    }
+  }
+})
+
 t.test('a refused NDJSON file comes back with its errors, digits as they were sent', async (t) => {
   const account = await service.newAccount(t)
   const bad =

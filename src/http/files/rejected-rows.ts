@@ -98,18 +98,16 @@ export class RejectedRows {
   }
 
   async *#lines(): AsyncGenerator<string> {
-    const place = this.#header.indexOf(errorColumn)
-    if (this.#mediaType === 'text/csv')
-      yield csvLine([...without(this.#header, place), errorColumn])
+    const header = withoutError(this.#header, this.#header)
+    if (this.#mediaType === 'text/csv') yield csvLine([...header, errorColumn])
     const rows = createInterface({ input: createReadStream(join(this.#directory, 'rows')) })
-    const width = this.#header.length - (place < 0 ? 0 : 1)
     let row = 0
     for await (const text of rows) {
       const [source, early] = JSON.parse(text) as [RowSource, string]
       const said = [early, this.#late.get(row++) ?? ''].filter(Boolean).join('; ')
       yield typeof source === 'string'
         ? jsonLine(source, said)
-        : csvLine([...padded(without(source, place), width), said])
+        : csvLine([...padded(withoutError(source, this.#header), header.length), said])
     }
   }
 }
@@ -128,8 +126,12 @@ function padded(fields: string[], width: number): string[] {
   return fields.length < width ? [...fields, ...Array(width - fields.length).fill('')] : fields
 }
 
-function without(fields: readonly string[], place: number): string[] {
-  return place < 0 ? [...fields] : fields.filter((_, index) => index !== place)
+/** A file that came back has the error last, also in a row with too many fields. */
+function withoutError(fields: readonly string[], header: readonly string[]): string[] {
+  const column = header.indexOf(errorColumn)
+  const isLast = column >= 0 && column === header.length - 1
+  const place = isLast ? Math.max(column, fields.length - 1) : column
+  return fields.filter((_, index) => index !== place)
 }
 
 /** The row with its error; what is no JSON object cannot carry one and stands beside it as a text. */
