@@ -60,6 +60,14 @@ export function canonicalText(value: ColumnValue): string {
     : String(value)
 }
 
+/** A canonical text as it is written where values are texts: a large number without an exponent. */
+export function shownText(type: ColumnType, text: string): string {
+  if (type !== 'number' || !text.includes('e')) return text
+  const [mantissa = '', exponent = ''] = text.split('e+')
+  const [whole = '', decimals = ''] = mantissa.split('.')
+  return whole + decimals.padEnd(Number(exponent), '0')
+}
+
 /** The value that a canonical text stands for. */
 export function readValue(type: ColumnType, text: string): ColumnValue {
   if (type === 'boolean') return text === 'true'

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { shownText } from '../catalog/column-value.ts'
 import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
@@ -79,7 +80,9 @@ function entryOf(
 ): Schemas['CompetitorPrice'] {
   return withoutAbsent({
     ...{ id, hash },
-    ...Object.fromEntries(columns.map(({ name }, index) => [name, dimensions[index]])),
+    ...Object.fromEntries(
+      columns.map(({ name, type }, index) => [name, shownText(type, dimensions[index] as string)]),
+    ),
     ...entry,
     latest_update: shownTimestamp(latest_update),
   }) as Schemas['CompetitorPrice']

@@ -35,6 +35,27 @@ t.test('shows entries as they were written, values of columns as strings', async
   })
 })
 
+t.test('numbers are shown without an exponent, and are loaded again as the same', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code', 'weight'] })
+  const zeros = (count: number) => '0'.repeat(count)
+  const weights = ['1.50', '0.000001', `1${zeros(20)}`, `1${zeros(21)}`, `-9.75${zeros(9)}`]
+  const long = [`-123456789012345${zeros(24)}`, `1${zeros(39)}`]
+  for (const weight of [...weights, ...long]) {
+    const { created } = (await market.post(loadPath, [anEntry({ weight })])).body
+    t.equal(created.length, 1, weight)
+  }
+  const { results } = (await market.get(listPath)).body
+  t.strictSame(
+    results.map(({ weight }: { weight: string }) => weight),
+    ['1.5', ...weights.slice(1, 4), '-9.75', ...long],
+  )
+  for (const type of ['text/csv', 'application/x-ndjson']) {
+    const { body: file } = await market.send('GET', listPath, undefined, { accept: type })
+    const answer = await market.send('POST', loadPath, file, { 'content-type': type })
+    t.match(answer, { status: 201, body: { created: 0, updated: 7 } }, type)
+  }
+})
+
 t.test('is empty before a schema is made', async (t) => {
   const account = await service.newAccount(t)
   t.strictSame((await account.get(listPath)).body, { count: 0, results: [] })
