@@ -241,6 +241,19 @@ t.test('a column that is called like what every object has is read by its own ty
   t.match((await account.get('/api/v1/product_catalog/')).body.results, [{ valueOf: 7 }])
 })
 
+t.test('no column stands for another of which its name begins with the name', async (t) => {
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    attributes: [{ name: 'country.code', type: 'string' }],
+    extensions: [{ name: 'country', type: 'string' }],
+  })
+  const send = (file: string) => account.send('POST', catalog, file, { 'content-type': 'text/csv' })
+  const missing = [{ line: 1, pointer: '#/columns/country', code: 'required' }]
+  for (const rows of ['', 'A,GB\n'])
+    t.match(await send(`code,country.code\n${rows}`), { status: 400, body: { errors: missing } })
+  t.match(await send('code,country.code,country\nA,GB,UK\n'), { body: { created: 1 } })
+})
+
 t.test('competitor prices without a schema are a conflict', async (t) => {
   const account = await service.newAccount(t)
   const file = 'competitor_name,competitor_price\nX,1\n'

@@ -81,14 +81,20 @@ function findColumn(name: string, { schema, columns }: RowShape): Column | undef
 /** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for a price of a day. */
 function findInner(name: string, schema: RowSchema): Column | undefined {
   const [, key = '', inner = ''] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
-  const values = schema.properties?.[key]?.additionalProperties
-  if (key === 'extensions' || typeof values !== 'object') return undefined
+  const values = innerValues(key, schema)
+  if (!values) return undefined
   const [, outer, day] = /^(.+)\.(\d{4}-\d{2}-\d{2})$/s.exec(inner) ?? []
   if ([inner, outer].includes('__proto__')) return undefined
   const days = values.additionalProperties
   if (outer !== undefined && day !== undefined && typeof days === 'object')
     return { path: [key, outer, day], read: cellReader(days), empty: undefined }
   return { path: [key, inner], read: cellReader(values), empty: undefined }
+}
+
+/** What the values of an object are that has columns of its own: no other name has others behind a dot. */
+function innerValues(key: string, { properties }: RowSchema): RowSchema | undefined {
+  const values = properties?.[key]?.additionalProperties
+  return key !== 'extensions' && typeof values === 'object' ? values : undefined
 }
 
 function isRequired({ required = [] }: RowSchema, name: string): boolean {
@@ -114,8 +120,10 @@ function missingColumns(names: string[], { schema, columns }: RowShape): Request
     ...(schema.required ?? []),
     ...columns.filter((column) => column.isRequired).map(({ name }) => name),
   ]
+  const hasInner = (key: string) =>
+    innerValues(key, schema) && names.some((name) => name.startsWith(`${key}.`))
   return required
-    .filter((key) => !names.some((name) => name === key || name.startsWith(`${key}.`)))
+    .filter((key) => !names.includes(key) && !hasInner(key))
     .map((key) => columnFault(key, 'required', 'the column is missing'))
 }
 
