@@ -395,8 +395,9 @@ export interface paths {
          *     with a job under way waits briefly for it, else answers 503.
          *
          *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
-         *     when written as JSON without white space. Inside arrays and objects `null` is kept; a number that a double
-         *     cannot hold as it was written is refused there too. The name `__proto__` is refused.
+         *     when written as JSON without white space; a cell of CSV that says `null` is refused, too. Inside arrays and
+         *     objects `null` is kept; a number that a double cannot hold as it was written is refused there too. The name
+         *     `__proto__` is refused.
          *
          *     A row that is not in the published list is an error. The list is named by `price_list_name` or
          *     `price_list_id`; a list that is not published, or was not made through this interface, is a conflict (409).
@@ -589,8 +590,8 @@ export interface paths {
          *     also when the entry existed.
          *
          *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
-         *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean, `"2026-11-27"` for a date. No
-         *     other column may stand there. Products need not be in the catalog.
+         *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean (a cell of CSV may say `TRUE`),
+         *     `"2026-11-27"` for a date. No other column may stand there. Products need not be in the catalog.
          *
          *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
          *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`
@@ -1074,7 +1075,8 @@ export interface components {
         /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` have no effect. */
         NdjsonExport: string;
         /**
-         * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound.
+         * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound, or where its
+         *     fault is beyond the first 100,000 that show when all rows are there.
          * @example code,extension,error
          *     85123A,,
          *     ,UK,code: is required

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed } from '../contract/feed.ts'
+import type { Feed, FeedColumn } from '../contract/feed.ts'
 import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
@@ -53,11 +53,11 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
 ) => {
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) throw noSchema()
-  const types = schema.columns.map(
-    ({ name }) => ({ name, type: 'string', isRequired: true }) as const,
-  )
+  const columns = schema.columns.map(({ name, type }): FeedColumn => {
+    return { name, type: type === 'boolean' ? 'boolean text' : 'string', isRequired: true }
+  })
   return {
-    ...{ columns: types, ignored: ['id', 'hash'], input: inputColumns(schema), key: ['hash'] },
+    ...{ columns, ignored: ['id', 'hash'], input: inputColumns(schema), key: ['hash'] },
     read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
       readEntryRows(rows, schema, errors),
     write: async (staged) => {

@@ -7,8 +7,8 @@ import type { Answer, Context, OperationId, OperationRequest, Schemas } from './
 import type { RowErrors } from './row-errors.ts'
 import type { StagedFaults } from './staged-faults.ts'
 
-/** How the cells of a column are read. */
-export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
+/** How the cells of a column are read; `boolean text` is `"true"` or `"false"` in JSON. */
+export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'boolean text' | 'date'
 
 /** A column that rows may have beside the fixed keys of the contract. */
 export interface FeedColumn {

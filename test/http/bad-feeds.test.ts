@@ -254,6 +254,35 @@ t.test('no column stands for another of which its name begins with the name', as
   t.match(await send('code,country.code,country\nA,GB,UK\n'), { body: { created: 1 } })
 })
 
+t.test('a spreadsheet may write the booleans of competitor prices its own way', async (t) => {
+  const account = await service.newAccount(t)
+  await account.post('/api/v1/product_catalog/schema/create_schema/', {
+    extensions: [{ name: 'kept', type: 'boolean' }],
+    attributes: [{ name: 'about', type: 'string' }],
+  })
+  const attributes_config = ['code', 'kept', 'about']
+  await account.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config })
+  const file = (...kept: string[]) =>
+    ['code,kept,about,competitor_name,competitor_price']
+      .concat(kept.map((cell, index) => `${index},${cell},TRUE,X,1`))
+      .join('\n')
+  const type = { 'content-type': 'text/csv' }
+  const answer = await account.send('POST', competitor, file('TRUE', 'False', 'true'), type)
+  t.match(answer, { status: 201, body: { created: 3 } })
+  const { body } = await account.get('/api/v1/competitor_prices/')
+  t.strictSame(
+    body.results.map(({ kept, about }: Record<string, string>) => [kept, about]),
+    [
+      ['true', 'TRUE'],
+      ['false', 'TRUE'],
+      ['true', 'TRUE'],
+    ],
+  )
+  const refused = await account.send('POST', competitor, file('yes', '1'), type)
+  const fault = { pointer: '/0/kept', code: 'format', message: 'must be "true" or "false"' }
+  t.match(refused.body.errors, [fault, { ...fault, pointer: '/1/kept' }])
+})
+
 t.test('competitor prices without a schema are a conflict', async (t) => {
   const account = await service.newAccount(t)
   const file = 'competitor_name,competitor_price\nX,1\n'

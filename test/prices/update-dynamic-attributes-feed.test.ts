@@ -31,6 +31,19 @@ t.test(
   },
 )
 
+t.test('a dynamic attribute is never null, in a cell as in JSON; a text may say so', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, {})
+  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const send = (cell: string) =>
+    shop.send('POST', path, `${head}\nA,UK,n,${cell}\n`, { 'content-type': 'text/csv' })
+  const fault = { line: 2, pointer: '/0/dynamic_attribute_value', code: 'type' }
+  for (const cell of ['null', ' null '])
+    t.match(await send(cell), { status: 400, body: { errors: [fault] } }, cell)
+  t.match(await send('"""null"""'), { status: 201, body: { updated: 1 } })
+  t.strictSame((await rowsOf(shop, list))[0].dynamic_attributes, { n: 'null' })
+})
+
 const values = [
   ...[false, true, 0, -1.5, 1e-7, 123456789012345, '', ' ', 'left', 'a, "b"\n', ' left'],
   ...['true', 'FALSE', 'null', 'true ', 'Nullable', 'NaN', 'Infinity', '12', '-1', '1e400', '+1'],

@@ -28,7 +28,10 @@ const readJson: ReadCell = (cell) => {
   return parseCell(cell) ?? cell
 }
 
-const readAny: ReadCell = (cell) => parseCell(cell) ?? readBoolean(cell)
+const readAny: ReadCell = (cell) => {
+  const value = parseCell(cell)
+  return value === undefined ? readBoolean(cell) : value
+}
 
 const readers: Record<string, ReadCell> = {
   string: readText,
@@ -36,6 +39,7 @@ const readers: Record<string, ReadCell> = {
   number: readNumber,
   integer: readNumber,
   boolean: readBoolean,
+  'boolean text': (cell) => String(readBoolean(cell)),
   object: readJson,
   array: readJson,
 }
@@ -47,9 +51,7 @@ const readers: Record<string, ReadCell> = {
 export function cellReader({ type }: RowSchema): ReadCell {
   const types = [type ?? []].flat()
   if (types.includes('string') && types.includes('object')) return readAny
-  const first = ['string', 'number', 'integer', 'boolean', 'object', 'array'].find((one) =>
-    types.includes(one),
-  )
+  const first = Object.keys(readers).find((one) => types.includes(one))
   return readers[first ?? 'string'] as ReadCell
 }
 
