@@ -1,0 +1,34 @@
+import t from 'tap'
+import { tidyList } from '../../src/price-lists/tidy-list.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
+import { openJobsDatabase } from '../helpers/workers.ts'
+
+const service = await startTestService(t, { ROLE: 'api' })
+const db = openJobsDatabase(t, service)
+
+t.test('all rows go that no reader sees any more, however many, and no others', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id: priceListId } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const [{ version }] = await select(service.url, 'select version from price_lists')
+  const addRemoved = (name: string, count: number, removedVersion: number) =>
+    select(
+      service.url,
+      `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices,
+         added_version, removed_version)
+       select account_id, price_list_id, product_id, $1 || i, extensions, extension_key, prices, 1, $2
+       from price_list_rows, generate_series(1, $3) i where code = 'A'`,
+      [name, removedVersion, count],
+    )
+  await addRemoved('removed ', 50_001, version)
+  await addRemoved('removed in the draft ', 2, version + 1)
+  const signal = new AbortController().signal
+  await tidyList({ db, account: shop.id, priceListId, signal })
+  const left = await select(service.url, 'select code from price_list_rows order by code')
+  t.strictSame(
+    left.map(({ code }) => code),
+    ['A', 'removed in the draft 1', 'removed in the draft 2'],
+  )
+})
