@@ -1,8 +1,6 @@
 import { Problem } from '../contract/problem.ts'
+import { withExactNumbers } from './json-number.ts'
 import { JsonScanner } from './json-scanner.ts'
-
-/** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite), or -0. */
-const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.\d]))/
 
 /**
  * JSON.parse that makes a number infinite that a double cannot hold as written, and -0 the 0 that it is read back as;
@@ -10,7 +8,7 @@ const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.
  */
 export function parseText(text: string): unknown {
   try {
-    return inexactPossible.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text)
+    return JSON.parse(withExactNumbers(text))
   } catch {
     return undefined
   }
@@ -30,18 +28,6 @@ export function parseShort(text: string): unknown {
   if (countMembers(value, text.includes('\\')) !== scanner.members)
     throw malformed('An object has the same key twice.')
   return value
-}
-
-/** Keeps a number only if reading it back gives the digits that were written. */
-function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || context?.source === undefined) return value
-  if (significantDigits(context.source) === significantDigits(String(value))) return value + 0
-  return value < 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-}
-
-function significantDigits(number: string): string {
-  const mantissa = number.replace(/e.*$/i, '').replace(/[-+.]/g, '')
-  return mantissa.replace(/^0+/, '').replace(/0+$/, '')
 }
 
 /** Checks all texts of a value (`escapes`: they may hold what only an escape can write) and counts its members. */

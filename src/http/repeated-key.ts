@@ -1,4 +1,5 @@
 import { pointerSegment } from '../contract/row-errors.ts'
+import { endOfString } from './json-string.ts'
 
 /** An object or array that is being read: the keys it has had, or how many items. */
 interface Level {
@@ -15,8 +16,8 @@ export function findRepeatedKey(text: string): string {
     switch (text[index]) {
       case '"': {
         const end = endOfString(text, index)
-        string = text.slice(index, end + 1)
-        index = end
+        string = text.slice(index, end)
+        index = end - 1
         break
       }
       case '{':
@@ -45,12 +46,6 @@ function takeKey(level: Level, key: string): boolean {
   if (level.keys?.has(key)) return false
   level.keys?.add(key)
   return true
-}
-
-function endOfString(text: string, start: number): number {
-  let index = start + 1
-  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1
-  return index
 }
 
 function pointerOf(levels: Level[]): string {

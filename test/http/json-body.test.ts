@@ -192,6 +192,8 @@ t.test('a number that a double cannot hold as it was written is no number', asyn
     '0.1234567890123456789',
     '12345678901234567890',
     '1.00000000000000001',
+    '-1e-400',
+    `1${'0'.repeat(1_000_000)}1`,
   ]
   for (const text of inexact) {
     t.notOk(Number.isFinite(((await parseJson(Buffer.from(`[${text}]`))) as number[])[0]), text)
@@ -205,6 +207,7 @@ t.test('a number that a double cannot hold as it was written is no number', asyn
     '0.10000',
     '1.5e-5',
     '-9007199254740992',
+    `1.${'0'.repeat(1_000_000)}`,
   ]
   for (const text of exact) {
     t.equal(((await parseJson(Buffer.from(`[${text}]`))) as number[])[0], Number(text), text)
@@ -220,6 +223,31 @@ t.test('-0 is the 0 that it is read back as', async (t) => {
     }
   }
   t.same(await parseJson(Buffer.from('["-0", "a:-0", -0.05]')), ['-0', 'a:-0', -0.05])
+})
+
+t.test('only numbers are looked at, and only what is a number becomes one', async (t) => {
+  const texts = [
+    '"1e400"',
+    '{"1e400":"-0"}',
+    '"\\"1e400"',
+    '["\\\\",1e5,"\\\\\\":-0"]',
+    '["1e5",2.50]',
+  ]
+  for (const text of texts)
+    t.strictSame(await parseJson(Buffer.from(`[1e0,${text}]`)), [1, JSON.parse(text)], text)
+  for (const text of [
+    '01e5',
+    '-01',
+    '1.e5',
+    '.5e3',
+    '1e',
+    '1.2.3e4',
+    '--0',
+    '-0-0',
+    '+1e5',
+    '1e5x',
+  ])
+    t.match((await faultOf(`[1e0,${text}]`)).message, /position/, text)
 })
 
 t.test('a long array is read in slices as it would be at once', async (t) => {
