@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { Problem } from '../contract/problem.ts'
+import { pointerSegment } from '../contract/row-errors.ts'
 import { nextTurn } from '../next-turn.ts'
 import { findFault } from './json-fault.ts'
 import { JsonScanner, type Slice } from './json-scanner.ts'
@@ -21,25 +22,36 @@ export async function parseJson(body: Buffer): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
   const scanner = new JsonScanner(body, sliceBytes)
   while (scanner.advance(sliceBytes)) await nextTurn()
-  if (scanner.slices.length === 0) return parseWhole(body.toString('utf8'), scanner.members)
+  const { slices, members } = scanner
+  if (slices.length === 0) return parseWhole(body.toString('utf8'), members, lineAndColumn)
+  const around = () => parseAround(body, slices, members)
   const rows: unknown[] = []
-  for (const slice of scanner.slices) {
-    for (const row of parseSlice(body, slice, rows.length, scanner.arrayPointer)) rows.push(row)
+  for (const slice of slices) {
+    for (const row of parseSlice(body, slice, rows.length, around)) rows.push(row)
     await nextTurn()
   }
-  return parseAround(body, scanner.slices, scanner.members, rows)
+  const { value, key } = around()
+  return key === undefined ? rows : { ...(value as object), [key]: rows }
 }
 
-function parseWhole(text: string, members: number): unknown {
+/** `placeOf` words the place of a fault from its index in the text. */
+function parseWhole(
+  text: string,
+  members: number,
+  placeOf: (index: number, text: string) => string,
+): unknown {
   const value = parseText(text)
-  if (value === undefined) {
-    const index = findFault(text)
-    const lines = text.slice(0, index).split('\n')
-    const place = `line ${lines.length} column ${(lines.at(-1) ?? '').length + 1}`
-    throw malformed(`The body is not valid JSON at position ${index} (${place}).`)
-  }
+  if (value === undefined)
+    throw malformed(`The body is not valid JSON at ${placeOf(findFault(text), text)}.`)
   if (countMembers(value, text.includes('\\')) === members) return value
-  throw repeatedKey(findRepeatedKey(text), rowsPointer(value) ?? '')
+  throw repeatedKey(findRepeatedKey(text), rowsPointer(value))
+}
+
+function lineAndColumn(index: number, text: string): string {
+  const before = text.slice(0, index)
+  let line = 1
+  for (let end = before.indexOf('\n'); end >= 0; end = before.indexOf('\n', end + 1)) line++
+  return `position ${index} (line ${line} column ${index - before.lastIndexOf('\n')})`
 }
 
 /** Rows of one slice. It ends at a comma or the bracket, so it has no rows only where a comma stands alone. */
@@ -47,7 +59,7 @@ function parseSlice(
   body: Buffer,
   { start, end, members }: Slice,
   firstRow: number,
-  arrayPointer: '' | '/payload',
+  around: () => Around,
 ): unknown[] {
   const text = `[${body.toString('utf8', start, end)}]`
   const rows = parseText(text) as unknown[] | undefined
@@ -57,22 +69,34 @@ function parseSlice(
   }
   if (countMembers(rows, text.includes('\\')) === members) return rows
   const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(findRepeatedKey(text)) ?? []
-  throw repeatedKey(`${arrayPointer}/${Number(row) + firstRow}${rest}`, arrayPointer)
+  const { value, key } = around()
+  const array = key === undefined ? '' : `/${pointerSegment(key)}`
+  throw repeatedKey(`${array}/${Number(row) + firstRow}${rest}`, rowsPointer(value))
 }
 
-/** The body with the parsed rows in the place of the array that was sliced. */
-function parseAround(body: Buffer, slices: Slice[], members: number, rows: unknown[]): unknown {
-  const placeholder = randomUUID()
-  const before = body.toString('utf8', 0, slices[0]?.start)
-  const after = body.toString('utf8', slices.at(-1)?.end)
-  const value = parseWhole(`${before}"${placeholder}"${after}`, members)
-  if (Array.isArray(value)) return rows
-  const around = value as Record<string, unknown>
-  const isPlace = (key: string) => Array.isArray(around[key]) && around[key][0] === placeholder
-  return { ...around, [Object.keys(around).find(isPlace) ?? '']: rows }
+/** What stands around the array that was sliced, which has one item here. */
+interface Around {
+  value: unknown
+  /** Of the array; undefined: it is the body itself. */
+  key: string | undefined
 }
 
-function repeatedKey(pointer: string, rowsAt: string): Problem {
+function parseAround(body: Buffer, slices: Slice[], members: number): Around {
+  const end = slices.at(-1)?.end ?? 0
+  const item = randomUUID()
+  const before = `${body.toString('utf8', 0, slices[0]?.start)}"${item}"`
+  const place = (index: number, text: string) => {
+    const isBehind = index >= before.length
+    const bytes = Buffer.byteLength(text.slice(isBehind ? before.length : 0, index))
+    return `byte ${isBehind ? end + bytes : bytes}`
+  }
+  const value = parseWhole(`${before}${body.toString('utf8', end)}`, members, place)
+  if (Array.isArray(value)) return { value, key: undefined }
+  const isArray = ([, of]: [string, unknown]) => Array.isArray(of) && of[0] === item
+  return { value, key: Object.entries(value as object).find(isArray)?.[0] }
+}
+
+function repeatedKey(pointer: string, rowsAt: string | undefined): Problem {
   const error = { pointer, code: 'not_allowed', message: 'this key is given twice' } as const
   return new Problem('malformed-body', `An object has the same key twice, at ${pointer}.`, {
     errors: [locate(error, rowsAt)],

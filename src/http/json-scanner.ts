@@ -45,11 +45,6 @@ export class JsonScanner {
     this.#sliceBytes = sliceBytes
   }
 
-  /** Where the sliced array is in the body: the contract's long arrays are the body or its payload. */
-  get arrayPointer(): '' | '/payload' {
-    return this.#arrayDepth === 1 ? '' : '/payload'
-  }
-
   /** Walks `count` bytes further; false at the end. */
   advance(count: number): boolean {
     const end = Math.min(this.#bytes.length, this.#index + count)

@@ -106,6 +106,7 @@ t.test('a key given twice is refused with its place and its row', async (t) => {
     ['[{"a":"\\"x\\":","b":"}]","a":1}]', '/0/a', 0, 'a'],
     ['[[1,2],[3,{"":1,"":1}]]', '/1/1/', 1, '1/'],
     ['{"a":"\\",\\"b\\":1","b":2,"c":1,"c":2}', '/c'],
+    ['{"0":{"a":1,"a":1}}', '/0/a'],
   ]
   for (const [text, pointer, row, field] of cases) {
     const { type, message, options } = await faultOf(text)
@@ -286,6 +287,38 @@ t.test('faults of a long array are found where they are', async (t) => {
     `["${'x'.repeat(300_000)}",]`,
   ]
   for (const body of bodies) t.match(await faultOf(body), { type: 'malformed-body' })
+})
+
+t.test('a fault behind a long array is told where it is in the body', async (t) => {
+  const rows = Array.from({ length: 9000 }, (_, id) => ({ id, text: `é${'x'.repeat(50)}` }))
+  const array = JSON.stringify(rows)
+  const cases: [string, string][] = [
+    [array.slice(0, -1), ''],
+    [`{"name":"é","payload":${array} `, '"name":"x"}'],
+    [`{"payload":${array},"name":`, 'x}'],
+    ['{"name":', `x,"payload":${array}}`],
+    ['{"a":1 ', `${array}}`],
+  ]
+  for (const [sound, rest] of cases) {
+    const { message } = await faultOf(sound + rest)
+    t.equal(message, `The body is not valid JSON at byte ${Buffer.byteLength(sound)}.`)
+  }
+})
+
+t.test('a key given twice is named in whatever array it is', async (t) => {
+  const values = `"values":["${'x'.repeat(300_000)}"]`
+  const columns = `[{"name":"a",${values}},{"name":"b","name":"b"}]`
+  for (const [key, pointer] of [
+    ['attributes', '/attributes/1/name'],
+    ['\\u0061/b~', '/a~1b~0/1/name'],
+    ['0', '/0/1/name'],
+  ]) {
+    const { errors } = (await faultOf(`{"extensions":[],"${key}":${columns}}`)).options
+    const expected = { pointer, code: 'not_allowed', message: 'this key is given twice' }
+    t.strictSame(errors, [expected], 'no row: it is not among the rows')
+  }
+  const broken = `{"attributes":${columns},"costs"}`
+  t.match((await faultOf(broken)).message, `not valid JSON at byte ${broken.length - 1}.`)
 })
 
 t.test('every refused body is answered 400 and writes nothing', async (t) => {
