@@ -15,11 +15,22 @@ export function addBodyParsers(app: FastifyInstance, limits: Limits, refusal: Re
   app.removeAllContentTypeParsers()
   for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
     if (fileTypes.includes(mediaType)) addFileParser(app, mediaType, limits)
-    else addJsonParser(app, mediaType, refusal)
+    else addJsonParser(app, mediaType, limits, refusal)
   }
 }
 
-function addJsonParser(app: FastifyInstance, mediaType: string, refusal: Refusal): void {
+/** Objects and arrays of a body for each row that it may have, on average. */
+const containersARow = 10
+/** Where a call takes few rows, they may have many. */
+const containersMin = 1_000_000
+
+function addJsonParser(
+  app: FastifyInstance,
+  mediaType: string,
+  { rowsMax }: Limits,
+  refusal: Refusal,
+): void {
+  const containersMax = Math.max(containersMin, containersARow * rowsMax)
   app.addContentTypeParser(
     mediaType,
     { parseAs: 'buffer' },
@@ -27,7 +38,8 @@ function addJsonParser(app: FastifyInstance, mediaType: string, refusal: Refusal
       rejectMediaType(request, mediaType)
       rejectTooMany(request, refusal)
       if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
-      return parseJson(body)
+      const reserve = (bytes: number) => request.heldBody?.grow(bytes)
+      return parseJson(body, { containersMax, reserve })
     },
   )
 }

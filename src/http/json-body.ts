@@ -4,6 +4,7 @@ import { Problem } from '../contract/problem.ts'
 import { pointerSegment } from '../contract/row-errors.ts'
 import { nextTurn } from '../next-turn.ts'
 import { findFault } from './json-fault.ts'
+import { rejectValues } from './json-limits.ts'
 import { JsonScanner, type Slice } from './json-scanner.ts'
 import { countMembers, malformed, parseText } from './json-value.ts'
 import { findRepeatedKey } from './repeated-key.ts'
@@ -12,17 +13,29 @@ import { locate, rowsPointer } from './shape-errors.ts'
 /** Scanned and parsed in about 3 ms; then other requests get their turn. */
 const sliceBytes = 256 * 1024
 
+/** What an object or array takes of the memory, where a byte of the rest takes 4: up to 270 bytes for one of its own keys. */
+const containerBytes = 64
+
+export interface Room {
+  /** Objects and arrays in one body. */
+  containersMax: number
+  /** Told what a body counts for before it is parsed; throws where there is no room for so much. */
+  reserve: (bytes: number) => void
+}
+
 /**
  * Parses a JSON body without holding up other requests: a long array (the body, or a member of it) is parsed in slices.
  * Refuses, with `malformed-body`, what JSON.parse lets through and a database or a second reader would see differently:
  * invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32; and more than 10,000 keys in
- * an object. A number that a double cannot hold as it was written becomes infinite, which no schema accepts.
+ * an object or 500,000 values in a row. More than `containersMax` objects and arrays are `payload-too-large`. A number that
+ * a double cannot hold as it was written becomes infinite, which no schema accepts.
  */
-export async function parseJson(body: Buffer): Promise<unknown> {
+export async function parseJson(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
-  const scanner = new JsonScanner(body, sliceBytes)
+  const scanner = new JsonScanner(body, sliceBytes, containersMax)
   while (scanner.advance(sliceBytes)) await nextTurn()
-  const { slices, members } = scanner
+  const { slices, members, containers } = scanner
+  reserve(Math.max(body.length, containers * containerBytes))
   if (slices.length === 0) return parseWhole(body.toString('utf8'), members, lineAndColumn)
   const around = () => parseAround(body, slices, members)
   const rows: unknown[] = []
@@ -40,6 +53,7 @@ function parseWhole(
   members: number,
   placeOf: (index: number, text: string) => string,
 ): unknown {
+  rejectValues(text)
   const value = parseText(text)
   if (value === undefined)
     throw malformed(`The body is not valid JSON at ${placeOf(findFault(text), text)}.`)
@@ -62,6 +76,7 @@ function parseSlice(
   around: () => Around,
 ): unknown[] {
   const text = `[${body.toString('utf8', start, end)}]`
+  rejectValues(text)
   const rows = parseText(text) as unknown[] | undefined
   if (rows === undefined || rows.length === 0) {
     const position = start + Buffer.byteLength(text.slice(1, findFault(text)))

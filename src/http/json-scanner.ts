@@ -1,4 +1,5 @@
 import { Problem } from '../contract/problem.ts'
+import { tooManyContainers } from './json-limits.ts'
 
 const depthMax = 32
 /** No object of the contract has more than a few hundred; one of millions would be checked without a pause. */
@@ -18,17 +19,20 @@ export interface Slice {
 
 /**
  * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, refuses depth
- * over 32 and more than 10,000 keys in an object, and cuts the first long array, that is the text itself or a member of
- * it, at commas. Whether the text is well-formed is for JSON.parse to say.
+ * over 32, more than 10,000 keys in an object and too many objects, and cuts the first long array, that is the text itself
+ * or a member of it, at commas. Whether the text is well-formed is for JSON.parse to say.
  */
 export class JsonScanner {
   /** Members of all objects outside the slices. */
   members = 0
+  /** Objects and arrays. */
+  containers = 0
   /** Slices of the first array longer than one; the array is whole when there are none. */
   readonly slices: Slice[] = []
 
   readonly #bytes: Buffer
   readonly #sliceBytes: number
+  readonly #containersMax: number
   #index = 0
   #inString = false
   #depth = 0
@@ -40,9 +44,11 @@ export class JsonScanner {
   #arrayDepth = 0
   #isSliced = false
 
-  constructor(bytes: Buffer, sliceBytes: number) {
+  /** `containersMax`: objects and arrays, which take far more memory than their bytes. */
+  constructor(bytes: Buffer, sliceBytes: number, containersMax: number) {
     this.#bytes = bytes
     this.#sliceBytes = sliceBytes
+    this.#containersMax = containersMax
   }
 
   /** Walks `count` bytes further; false at the end. */
@@ -90,6 +96,7 @@ export class JsonScanner {
     if (++this.#depth > depthMax) {
       throw new Problem('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
     }
+    if (++this.containers > this.#containersMax) throw tooManyContainers(this.#containersMax)
     this.#keys[this.#depth] = 0
     if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
     this.#start = index + 1

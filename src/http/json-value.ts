@@ -23,7 +23,7 @@ export function parseShort(text: string): unknown {
   const value = parseText(text)
   if (typeof value !== 'object' && typeof value !== 'string') return value
   const bytes = Buffer.from(text)
-  const scanner = new JsonScanner(bytes, Number.POSITIVE_INFINITY)
+  const scanner = new JsonScanner(bytes, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
   scanner.advance(bytes.length)
   if (countMembers(value, text.includes('\\')) !== scanner.members)
     throw malformed('An object has the same key twice.')

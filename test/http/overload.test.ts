@@ -214,6 +214,16 @@ t.test('bodies that are on their way or worked on', async (t) => {
     t.equal((await account.get(sales)).body.count, 2)
   })
 
+  await t.test('count for the memory that their objects take', async (t) => {
+    const account = await service.newAccount(t)
+    const objects = `[${'{},'.repeat(half / 64)}{}]`
+    const post = () => account.send('POST', path, objects)
+    const first = await holding(account, half + 1, post)
+    expectRefused(t, await post(), 503, 'overloaded')
+    await first.abort()
+    await untilStatus(post, 400)
+  })
+
   await t.test('count as they arrive when they are chunked', async (t) => {
     const account = await service.newAccount(t)
     const first = await withLength(account, half + 1)
