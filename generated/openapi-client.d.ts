@@ -19,7 +19,7 @@ export interface paths {
          *     The scheme word may be written in any case; `Bearer` is refused. An unknown e-mail and a wrong password answer
          *     alike. After 10 failed logins for one e-mail within a minute the answer is 429. Each process of the service counts
          *     for itself; it checks two logins at a time, and while 32 wait for their turn, or after 2.5 seconds of waiting, the
-         *     answer is 503 (`overloaded`).
+         *     answer is 503 (`overloaded`). The body may have 64 kB (413).
          *
          *     Where the operator names an identity provider (`JWT_JWKS_URL`), its tokens are taken instead of these.
          */

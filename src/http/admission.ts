@@ -32,11 +32,7 @@ export interface Admission {
 }
 
 /** The admission of a server; it ends with it. */
-export function createAdmission(
-  app: FastifyInstance,
-  { limits, load }: Config,
-  turns: Turns,
-): Admission {
+export function createAdmission(app: FastifyInstance, { load }: Config, turns: Turns): Admission {
   const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
   const rate = new RequestRate(load.accountRequestsPerSecond)
   const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
@@ -60,7 +56,7 @@ export function createAdmission(
     if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
     // One over the limit is refused before it is read, and so takes no memory.
     const length = bodyLength(request)
-    if (length === undefined || length > limits.bodyBytesMax) return
+    if (length === undefined || length > request.routeOptions.bodyLimit) return
     const body = bodies.begin()
     body.grow(length)
     request.heldBody = body

@@ -22,6 +22,9 @@ export interface OperationServices {
   turns: Turns
 }
 
+/** An e-mail and a password, of who may be anybody. */
+const openBodyBytesMax = 64 * 1024
+
 /** Route options of an operation: what is checked before its handler runs, and how its result is answered. */
 export function operationRoute(
   operation: Operation,
@@ -38,6 +41,7 @@ export function operationRoute(
   const implementation = { handler, operation, findFaults, queue: queueOf(operation), turns }
   return {
     config,
+    ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),
     preValidation: async (request) =>
       rejectBody(request, operation, services.config.limits.rowsMax),
     handler: (request, reply) => {

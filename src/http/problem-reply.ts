@@ -113,11 +113,11 @@ function isAccountMissing(error: unknown): boolean {
 
 function bodyTooLarge(request: FastifyRequest): Problem {
   const size = request.headers['content-length']
-  const limit = `The body limit is ${request.routeOptions.bodyLimit} bytes`
-  return new Problem(
-    'payload-too-large',
-    `${limit}, this one has ${size ?? 'more'}. Send it in several calls.`,
-  )
+  const { bodyLimit, config } = request.routeOptions
+  const isLogin = config.operation?.scope === undefined
+  const advice = isLogin ? '' : ' Send it in several calls.'
+  const detail = `The body limit is ${bodyLimit} bytes, this one has ${size ?? 'more'}.${advice}`
+  return new Problem('payload-too-large', detail)
 }
 
 function outcomeUnknown(cause: unknown): Problem {

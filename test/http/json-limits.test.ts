@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { Problem } from '../../src/contract/problem.ts'
 import { parseJson } from '../../src/http/json-body.ts'
@@ -78,4 +79,22 @@ t.test('a call may have a million objects and arrays', async (t) => {
   t.match([status, body.type], [413, 'payload-too-large'])
   t.match(body.detail, /at most 1000000 objects and arrays/)
   t.match((await send(999_999)).body.detail, /at most 10 rows/)
+})
+
+t.test('who has no token may send 64 kB', async (t) => {
+  const { app } = await startTestService(t)
+  const bytesMax = 64 * 1024
+  const credentials = JSON.stringify({ email: 'nobody@example.com', password: 'x' })
+  const login = (payload: string | Readable, more = {}) =>
+    app.inject({
+      ...{ method: 'POST', url: '/login/', payload },
+      headers: { 'content-type': 'application/json', ...more },
+    })
+  t.equal((await login(credentials.padEnd(bytesMax))).statusCode, 401)
+  const over = await login(credentials.padEnd(bytesMax + 1))
+  t.equal(over.statusCode, 413)
+  t.equal(over.json().detail, 'The body limit is 65536 bytes, this one has 65537.')
+  const chunks = Readable.from([credentials, ' '.repeat(bytesMax)].map((text) => Buffer.from(text)))
+  const chunked = await login(chunks, { 'transfer-encoding': 'chunked' })
+  t.equal(chunked.statusCode, 413, 'also in chunks')
 })
