@@ -1,4 +1,5 @@
 import cliProgress from 'cli-progress'
+import { endingWith } from './ending-with.ts'
 import type { Shared } from './program.ts'
 
 /** A bar on standard error. */
@@ -16,7 +17,8 @@ export function startBar(label: string, { json }: Shared): Bar {
     { format, stream: process.stderr, hideCursor: true },
     cliProgress.Presets.shades_classic,
   )
-  const forgetSignals = endingWith(() => bar.stop())
+  // Which gives the cursor back.
+  const forgetEnd = endingWith(() => bar.stop())
   const startedAt = Date.now()
   let isStopped = false
   return {
@@ -30,22 +32,9 @@ export function startBar(label: string, { json }: Shared): Bar {
     },
     stop: () => {
       isStopped = true
-      forgetSignals()
+      forgetEnd()
       bar.stop()
     },
-  }
-}
-
-/** A signal ends the command once `work` is done, which gives the cursor back. Answers how to leave signals alone. */
-function endingWith(work: () => void): () => void {
-  const end = (_signal: NodeJS.Signals, number: number) => {
-    work()
-    process.exit(128 + number)
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.once(signal, end)
-  return () => {
-    for (const signal of signals) process.off(signal, end)
   }
 }
 

@@ -1,7 +1,10 @@
-import { createWriteStream, realpathSync, type Stats, statSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { createWriteStream, realpathSync, rmSync, type Stats, statSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { endingWith } from './ending-with.ts'
 import { UsageFault } from './faults.ts'
 
 type Chunks = AsyncIterable<Uint8Array>
@@ -15,8 +18,8 @@ export async function writeTo(file: string | undefined, chunks: Chunks): Promise
   try {
     const there = statSync(file, { throwIfNoEntry: false })
     rejectFolder(file, there)
-    if (there && !there.isFile()) await write(file, file, chunks)
-    else await writeWhole(file, there ? realpathSync(file) : file, chunks)
+    if (there && !there.isFile()) await write(file, createWriteStream(file), chunks)
+    else await writeWhole(file, there, chunks)
   } catch (error) {
     throw faultOf(file, error)
   }
@@ -29,19 +32,28 @@ async function writeOut(chunks: Chunks): Promise<void> {
   })
 }
 
-async function writeWhole(file: string, place: string, chunks: Chunks): Promise<void> {
-  const part = `${place}.part`
+/** Those who may not read the file that is there may not read the one in its place either. */
+async function writeWhole(file: string, there: Stats | undefined, chunks: Chunks): Promise<void> {
+  const place = there ? realpathSync(file) : file
+  // Another command may write the same file, and what is called like it may be anybody's.
+  const part = `${place}.${randomBytes(4).toString('hex')}.part`
+  const mode = there && there.mode & 0o777
+  const handle = await open(part, 'wx', mode)
+  const removePart = () => rmSync(part, { force: true })
+  const forgetEnd = endingWith(removePart)
   try {
-    await write(file, part, chunks)
+    if (mode !== undefined) await handle.chmod(mode)
+    await write(file, handle.createWriteStream(), chunks)
     await rename(part, place)
   } catch (error) {
-    await rm(part, { force: true })
+    removePart()
     throw error
+  } finally {
+    forgetEnd()
   }
 }
 
-async function write(file: string, target: string, chunks: Chunks): Promise<void> {
-  const stream = createWriteStream(target)
+async function write(file: string, stream: Writable, chunks: Chunks): Promise<void> {
   if (/\.gz$/i.test(file)) await pipeline(chunks, createGzip(), stream)
   else await pipeline(chunks, stream)
 }

@@ -1,21 +1,25 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   createReadStream,
   existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
-import { nothingThere } from '../helpers/stand-in.ts'
+import { nothingThere, standIn } from '../helpers/stand-in.ts'
 
 const service = await startTestService(t)
 const PRICEWELL_URL = await service.app.listen({ port: 0 })
@@ -45,7 +49,10 @@ await shop.post('/api/v1/agreement/bulk_create_or_update', [
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [
   { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
 ])
-const { home, run, shell } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+const { home, run, shell, interrupt } = commandLine(t, {
+  PRICEWELL_URL,
+  PRICEWELL_TOKEN: shop.token,
+})
 const read = (name: string) => readFileSync(join(home, name))
 
 t.test('every kind is written, in both formats, and can be loaded again', async (t) => {
@@ -124,6 +131,39 @@ t.test('what is there and is no file is written to; a link stays one', async (t)
   t.ok(lstatSync(join(home, 'link.csv')).isSymbolicLink())
   t.equal(String(read('target.csv')), products)
 })
+
+t.test('a file takes the place of another whole, and is for the same readers', async (t) => {
+  const { stdout: products } = await run('export', 'products')
+  for (const mode of [0o600, 0o440, 0o666]) {
+    writeFileSync(join(home, 'kept.csv'), 'old')
+    chmodSync(join(home, 'kept.csv'), mode)
+    writeFileSync(join(home, 'kept.csv.part'), 'mine')
+    t.equal((await run('export', 'products', '-o', 'kept.csv')).code, 0)
+    t.equal(statSync(join(home, 'kept.csv')).mode & 0o777, mode)
+    t.equal(String(read('kept.csv')), products)
+    t.equal(String(read('kept.csv.part')), 'mine', 'what is called like a part is left alone')
+    rmSync(join(home, 'kept.csv'))
+  }
+  rmSync(join(home, 'kept.csv.part'))
+})
+
+t.test(
+  'exports of one name that overlap do not mix, and one that ends leaves nothing',
+  async (t) => {
+    const begun = { status: 200, headers: { 'content-type': 'text/csv' }, body: 'code\nBEGUN\n' }
+    const { url, requests } = await standIn(t, [
+      { status: 200, body: { count: 2, results: [] } },
+      { ...begun, ends: 'never' },
+    ])
+    const parts = () => readdirSync(home).filter((name) => /^both\.csv\../.test(name))
+    const slow = interrupt('50 %', 'export', 'products', '-o', 'both.csv', '--url', url)
+    while (requests.length < 2 || parts().length === 0) await sleep(10)
+    t.equal((await run('export', 'products', '-o', 'both.csv')).code, 0)
+    t.equal((await slow).code, 130)
+    t.strictSame(read('both.csv'), Buffer.from((await run('export', 'products')).stdout))
+    t.strictSame(parts(), [])
+  },
+)
 
 t.test('who has seen enough of standard output ends it; one that is full is told', async (t) => {
   t.strictSame(await shell('pricewell export products | true'), { code: 0, stdout: '', stderr: '' })
