@@ -16,7 +16,7 @@ export const exitCodes = `Exit codes:
   0  done
   1  refused by the service (bad rows, conflicts, what is not there), or the job failed
   2  wrong usage, or a file that cannot be read or written
-  3  the service is not reachable, or too busy
+  3  the service is not reachable, too busy, or still at it
   4  not logged in, or the login does not allow this
   70 a fault of this program`
 
@@ -38,6 +38,7 @@ function exitCode(fault: unknown): number {
   if (fault instanceof JobFailed || fault instanceof Failed) return 1
   if (!(fault instanceof Problem)) return 70
   if (fault.status === 401 || fault.status === 403) return 4
+  if (fault.type === 'idempotency-key-in-use') return 3
   return fault.status === 429 || fault.status >= 500 || fault.status < 400 ? 3 : 1
 }
 
@@ -46,6 +47,7 @@ function message(fault: unknown): string {
   if (!(fault instanceof Problem)) return (fault as Error).message
   if (fault.type === 'about:blank') return `${fault.detail}\n${otherAddress}`
   if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
+  if (fault.type === 'idempotency-key-in-use') return stillRunning
   return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
 }
 
@@ -54,6 +56,8 @@ function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
 }
 
+const stillRunning =
+  'The service is still at it, since this was sent first. Run the same command again later to hear how it ended.'
 const otherAddress = 'This is no answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 

@@ -6,6 +6,11 @@ export interface Patience {
   retries?: number
   /** A `Retry-After` longer than this is not waited for. Default 30. */
   waitSecondsMax?: number
+  /**
+   * How long a request is waited for that was sent before and is still running: it is sent again, less and less often, for
+   * its answer, beside the `retries`. Default 1800.
+   */
+  runningSecondsMax?: number
 }
 
 /**
@@ -22,22 +27,38 @@ const gateway = new Set([502, 504])
  * running); and, where a repetition does nothing twice, when no answer came or the service does not know what became of it.
  * Throws `Unreachable` when none comes.
  */
-export function patiently(send: Send, { retries = 5, waitSecondsMax = 30 }: Patience): Send {
+export function patiently(send: Send, patience: Patience): Send {
   return async (request, init) => {
-    for (let attempt = 0; ; attempt++) {
+    const nextWait = waits(patience)
+    for (;;) {
       const answer = await send(request.clone(), init).catch((error: unknown) => {
         // An abort is the caller's own wish, and what a token source throws is its own answer.
         if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
         return noAnswer(request, error)
       })
       const isRepeated = isRepeatable(request) || !(await isOutcomeUnknown(answer))
-      const seconds = isRepeated ? secondsToWait(answer, attempt) : undefined
-      if (attempt < retries && seconds !== undefined && seconds <= waitSecondsMax) {
+      const seconds = isRepeated ? nextWait(answer) : undefined
+      if (seconds !== undefined) {
         if (answer instanceof Response) await answer.body?.cancel()
         await pause(seconds, init?.signal)
       } else if (answer instanceof Response) return answer
       else throw answer
     }
+  }
+}
+
+/** How long to wait after each answer to a request; undefined: no more. */
+function waits({ retries = 5, waitSecondsMax = 30, runningSecondsMax = 1800 }: Patience) {
+  let attempts = 0
+  let runningSeconds = 0
+  return (answer: Response | Unreachable): number | undefined => {
+    const seconds = secondsToWait(answer, attempts)
+    if (seconds === undefined || seconds > waitSecondsMax || retries === 0) return undefined
+    if (!isRunning(answer)) return attempts++ < retries ? seconds : undefined
+    if (runningSeconds >= runningSecondsMax) return undefined
+    const rarer = Math.max(seconds, Math.min(runningSeconds / 4, waitSecondsMax))
+    runningSeconds += rarer
+    return rarer
   }
 }
 
@@ -67,6 +88,10 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
 async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
   if (answer instanceof Unreachable || gateway.has(answer.status)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
+}
+
+function isRunning(answer: Response | Unreachable): boolean {
+  return answer instanceof Response && answer.status === 409
 }
 
 /** Undefined: sending it again would not help. */

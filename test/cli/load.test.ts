@@ -249,6 +249,25 @@ t.test('a file is read again when the connection breaks', async (t) => {
   t.strictSame(keys, [key])
 })
 
+t.test('a load that still runs is waited for, and is no refusal', async (t) => {
+  const type = 'idempotency-key-in-use'
+  const running = (seconds: number) => ({
+    ...{ status: 409, headers: { 'retry-after': String(seconds) } },
+    body: { type, title: 'Title', status: 409, detail: 'It is running.', instance: 'i' },
+  })
+  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': csv('A1') })
+  const done = { status: 201, body: { rows: 1, created: 1, updated: 0 } }
+  const gateway = { status: 504, headers: { 'content-type': 'text/html' }, body: 'No answer' }
+  const short = await standIn(t, [gateway, ...Array(7).fill(running(0)), done])
+  t.equal((await run('load', 'sales', 'a.csv', '--url', short.url)).code, 0)
+  t.equal(new Set(short.requests.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  const { url } = await standIn(t, [running(60)])
+  const long = await run('load', 'sales', 'a.csv', '--url', url)
+  t.match(long, { code: 3, stdout: '', stderr: /still at it.* Run the same command again later/ })
+  const told = await run('load', 'sales', 'a.csv', '--url', url, '--json')
+  t.match(JSON.parse(told.stderr), { exit_code: 3, type })
+})
+
 t.test(
   'a large file is refused at once without a login, and on a terminal it has a bar',
   async (t) => {

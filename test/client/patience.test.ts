@@ -124,6 +124,20 @@ t.test('the retries have an end, and a long Retry-After is not waited for', asyn
   t.equal(locked.requests.length, 1)
 })
 
+t.test('a request that is still running is waited for beside the retries, to an end', async (t) => {
+  const running: StandInAnswer[] = Array(7).fill(problem(409, again))
+  const long = await standIn(t, ['destroy', ...running, 'destroy', done])
+  const { POST } = createClient({ baseUrl: long.url, token: 'a.b.c', retries: 2 })
+  t.strictSame((await POST(salesPath, { body: [] })).data, [1])
+  t.equal(long.requests.length, 10)
+  for (const patience of [{ runningSecondsMax: 0 }, { retries: 0 }]) {
+    const { url, requests } = await standIn(t, running)
+    const client = createClient({ baseUrl: url, token: 'a.b.c', ...patience })
+    await t.rejects(client.POST(salesPath, { body: [] }), { name: 'Problem', status: 409 })
+    t.equal(requests.length, 1)
+  }
+})
+
 t.test('an abort ends the waiting', async (t) => {
   const { url } = await standIn(t, [problem(503, { 'retry-after': '20' })])
   const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
