@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
-import { Readable } from 'node:stream'
 import { UsageFault } from './faults.ts'
 import { checkArray, readArray } from './json-array.ts'
 
@@ -11,8 +10,8 @@ export interface FeedFile {
   isGzip: boolean
   /** As it travels. */
   bytes: number
-  /** Reads it from its beginning. */
-  open: () => Readable
+  /** Reads it from its beginning. Throws `UsageFault` where it is there no more, or has another length. */
+  open: () => AsyncIterable<Buffer>
 }
 
 const formats = {
@@ -35,7 +34,8 @@ export function openFeedFile(name: string): FeedFile {
     )
   if (format.toLowerCase() === 'json') return fromArray(name, isGzip)
   const mediaType = formats[format.toLowerCase() as keyof typeof formats]
-  return { name, mediaType, isGzip, bytes: size, open: () => createReadStream(name) }
+  const open = () => whole(name, size, createReadStream(name))
+  return { name, mediaType, isGzip, bytes: size, open }
 }
 
 /** Throws `UsageFault` where rows of the file, as they come back, could not be loaded from a file of that name. */
@@ -47,17 +47,30 @@ export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): 
 }
 
 /** SHA-256 of the content and of what it is loaded into: the same load has the same, whatever the file is called. */
-export async function fingerprint(
-  { name, mediaType, open }: FeedFile,
-  into: string,
-): Promise<string> {
+export async function fingerprint({ mediaType, open }: FeedFile, into: string): Promise<string> {
   const hash = createHash('sha256').update(`${into}\n${mediaType}\n`)
+  for await (const chunk of open()) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** The chunks as they come. Who sends them has said before how long they are. */
+async function* whole(
+  name: string,
+  bytes: number,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const changed = new UsageFault(`${name} has changed while it was read.`)
+  let left = bytes
   try {
-    for await (const chunk of open()) hash.update(chunk)
+    for await (const chunk of chunks) {
+      left -= chunk.length
+      if (left < 0) throw changed
+      yield chunk
+    }
+    if (left > 0) throw changed
   } catch (error) {
     throw unreadable(name, error)
   }
-  return hash.digest('hex')
 }
 
 function describe(name: string): { size: number; isFile: boolean } {
@@ -77,8 +90,11 @@ function unreadable(name: string, error: unknown): unknown {
 
 /** A JSON array travels as NDJSON: row and line are the same then. It is read when it is sent: there may be many. */
 function fromArray(name: string, isGzip: boolean): FeedFile {
-  return {
-    ...{ name, mediaType: 'application/x-ndjson', isGzip: false, bytes: checkArray(name, isGzip) },
-    open: () => Readable.from([readArray(name, isGzip)]),
-  }
+  const bytes = checkArray(name, isGzip)
+  const open = () => whole(name, bytes, lines(name, isGzip))
+  return { name, mediaType: 'application/x-ndjson', isGzip: false, bytes, open }
+}
+
+async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {
+  yield readArray(name, isGzip)
 }

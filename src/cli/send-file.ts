@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { isJob, JobFailed, Problem, type Schemas } from '../client/index.ts'
+import { isJob, type JobInfo, type Schemas } from '../client/index.ts'
+import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { followLoad } from './follow-load.ts'
 import { type FeedKind, feeds } from './kinds.ts'
@@ -26,19 +27,28 @@ export type Loaded = Pick<Schemas['FeedResult'], 'rows'> &
 
 /**
  * Sends a file in one request, which takes all of its rows or none, and follows the job where one does the work. Throws a
- * `Problem` with the bad lines. A job that failed and had been asked for before is asked for anew.
+ * `Problem` with the bad lines. A job that had been asked for before and has failed since is asked for anew.
  */
 export async function sendFile(load: Load): Promise<Loaded> {
   const { data, response } = await post(load, 'application/vnd.pricewell.feed+json')
   const isReplayed = response.headers.has('idempotent-replayed')
   if (!isJob(data)) return { ...(data as unknown as Schemas['FeedResult']), isReplayed }
-  try {
-    return { ...(await followLoad(load, data)), isReplayed }
-  } catch (error) {
-    const isJobs = error instanceof JobFailed || error instanceof Problem
-    if (!isReplayed || !isJobs) throw error
-    return sendFile({ ...load, key: `${load.key}-${data.id}` })
-  }
+  if (isReplayed && (await hasFailed(load, data)))
+    return sendFile({ ...load, key: keyAfter(load.key, data) })
+  return { ...(await followLoad(load, data)), isReplayed }
+}
+
+/** Whether the job has ended without its work being done. The answer that is replayed tells how it was accepted. */
+async function hasFailed(load: Load, { id }: JobInfo): Promise<boolean> {
+  const { data: job } = await openClient(load).GET('/api/v1/jobs/{id}/', {
+    params: { path: { id } },
+  })
+  return job.status === 'failed' || job.status === 'cancelled'
+}
+
+/** The same for whoever comes after the same job, and as long after the hundredth. */
+function keyAfter(key: string, { id }: JobInfo): string {
+  return createHash('sha256').update(`${key}-${id}`).digest('hex')
 }
 
 /** Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. */
@@ -75,18 +85,24 @@ function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?
 function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
-    const counted = async function* () {
-      let bytes = 0
-      for await (const chunk of file.open()) {
-        yield chunk as Buffer
-        bytes += chunk.length
-        onBytes(bytes)
-      }
-    }
-    const body = Readable.toWeb(Readable.from(counted())) as ReadableStream<Uint8Array>
-    const response = await fetch(new Request(request, { body, duplex: 'half' }))
+    const body = Readable.toWeb(Readable.from(counted(file, onBytes))) as ReadableStream<Uint8Array>
+    const whole = new Request(request, { body, duplex: 'half' })
+    // By this the service sees that a file is large, and has a job load it.
+    whole.headers.set('content-length', String(file.bytes))
+    const response = await fetch(whole).catch((error) => {
+      throw error.cause instanceof UsageFault ? error.cause : error
+    })
     // The file that comes back is what was asked for, and no fault.
     const isFile = response.headers.get('content-type')?.startsWith(file.mediaType)
     return isFile ? new Response(response.body) : response
+  }
+}
+
+async function* counted(file: FeedFile, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of file.open()) {
+    yield chunk
+    bytes += chunk.length
+    onBytes(bytes)
   }
 }

@@ -6,8 +6,9 @@ import { commandLine } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
 
-const service = await startTestService(t)
+const service = await startTestService(t, { FEED_JOB_MB: '1' })
 const PRICEWELL_URL = await service.app.listen({ port: 0 })
 const csv = (...rows: string[]) =>
   ['transaction_id,code,extension,quantity,revenue', ...rows, ''].join('\n')
@@ -38,6 +39,17 @@ t.test('a job loads the files, each is followed, and the same file is one job', 
     t.match(again, { code: 0, stdout: /2 rows, 2 new, 0 updated, loaded before/ })
   }
   t.equal(await jobs(), 2)
+})
+
+t.test('a large file is loaded by a job, unasked', async (t) => {
+  const ids = Array.from({ length: 60_000 }, (_, index) => `LARGE-${index}`)
+  const large = csv(...ids.map((id) => `${id},A,UK,1,2`))
+  t.ok(large.length > 1024 * 1024)
+  const { run, jobs } = await aUserWith(t, { 'a.csv': large, 'b.csv': good })
+  const { code, stdout } = await run('load', 'sales', 'a.csv', 'b.csv')
+  t.equal(code, 0)
+  t.match(stdout, /^a\.csv: 60,000 rows, 60,000 new, 0 updated in .*\nb\.csv: 2 rows, 2 new/)
+  t.equal(await jobs(), 1)
 })
 
 t.test('a file that the job refuses names its lines; the others are loaded', async (t) => {
@@ -76,6 +88,60 @@ t.test('prices of a list are loaded by a job; what fails otherwise ends the comm
   const { body } = await shop.get('/api/v1/jobs/?order=newest')
   const waited = await run('wait', String(body.results[0].id))
   t.match(waited.stdout, /is done: 1 rows\./)
+})
+
+/** The answers of a service that has a job for a file: how it was accepted, how it is now, how it ended. */
+function jobThat(
+  id: number,
+  { was, ends }: { was: string; ends?: string },
+): Record<'accepted' | 'found' | 'followed', StandInAnswer> {
+  const progress = { total: 2, finished: 0, error: 0 }
+  const info = { id, status: 'progress', resource_type: 'file', progress }
+  const job = { ...info, created_at: '2026-01-01T00:00:00Z', errors: [] }
+  const end = JSON.stringify({ ...job, status: ends })
+  const body = `event: progress\ndata: ${JSON.stringify(info)}\n\nevent: end\ndata: ${end}\n\n`
+  return {
+    accepted: { status: 202, headers: { 'idempotent-replayed': 'true' }, body: info },
+    found: { status: 200, body: { ...job, status: was } },
+    followed: { status: 200, headers: { 'content-type': 'text/event-stream' }, body },
+  }
+}
+
+/** Loads a file into a service that gives these answers. Answers how that ended, and the keys under which it was sent. */
+async function loadInto(t: Test, answers: StandInAnswer[]) {
+  const { url, requests } = await standIn(t, answers)
+  const { home, run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+  writeFileSync(join(home, 'a.csv'), good)
+  const ended = await run('load', 'sales', 'a.csv', '--job')
+  const keys = requests.flatMap(({ method, headers }) =>
+    method === 'POST' ? [String(headers['idempotency-key'])] : [],
+  )
+  return { ...ended, keys }
+}
+
+const loaded = { status: 201, body: { rows: 2, created: 2, updated: 0 } }
+
+t.test('a job that is found running and is then cancelled stays so', async (t) => {
+  const job = jobThat(7, { was: 'progress', ends: 'cancelled' })
+  const { code, stderr, keys } = await loadInto(t, [
+    ...[job.accepted, job.found, job.followed],
+    loaded,
+  ])
+  t.match({ code, stderr }, { code: 1, stderr: /^Job 7: cancelled\./ })
+  t.equal(keys.length, 1)
+})
+
+t.test('the key of a file stays short however often its job has failed', async (t) => {
+  const ids = [1, 2, 3, 4]
+  const failures = ids.flatMap((id) => {
+    const { accepted, found } = jobThat(id, { was: id % 2 ? 'failed' : 'cancelled' })
+    return [accepted, found]
+  })
+  const { code, keys } = await loadInto(t, [...failures, loaded])
+  t.strictSame([code, new Set(keys).size], [0, 5])
+  for (const key of keys) t.match(key, /^[0-9a-f]{64}$/)
+  const again = await loadInto(t, [...failures, loaded])
+  t.strictSame(again.keys, keys, 'the same file has the same keys')
 })
 
 t.test('a job gives no file back', async (t) => {

@@ -81,12 +81,20 @@ t.test('a job that failed, found again, is asked for anew', async (t) => {
     `event: end\ndata: ${JSON.stringify({ ...job, id, status })}\n\n`
   const { url, requests } = await standIn(t, [
     { status: 201, headers: replayed, body: { ...job, id: 7, status: 'progress' } },
-    { status: 200, headers: events, body: end(7, 'failed') },
+    { status: 200, body: { ...job, id: 7, status: 'failed' } },
     { status: 201, body: { ...job, id: 8, status: 'progress' } },
     { status: 200, headers: events, body: end(8, 'done') },
   ])
   const { code, stderr } = await run('load', 'rows', 'a.csv', '--list', 'L', '--url', url)
   t.strictSame([code, stderr], [0, ''])
   const [first, , second] = requests.map(({ headers }) => headers['idempotency-key'])
-  t.equal(second, `${first}-7`)
+  t.match([first, second], [/^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/])
+  t.not(first, second)
+  t.strictSame(
+    requests.map((request) => request.url?.replace(/\?.*/, '')),
+    [
+      ...['/api/v1/prices/bulk_add_products/', '/api/v1/jobs/7/'],
+      ...['/api/v1/prices/bulk_add_products/', '/api/v1/jobs/8/events/'],
+    ],
+  )
 })

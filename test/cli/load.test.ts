@@ -1,4 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -249,6 +251,36 @@ t.test('a file is read again when the connection breaks', async (t) => {
   t.strictSame(keys, [key])
 })
 
+/** A service that does this when a request comes, and breaks the connection. */
+async function breaksAfter(t: Test, work: () => void): Promise<string> {
+  const server = createServer(({ socket }) => {
+    work()
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('a file that cannot be read again, or is another then, is 2 and is named', async (t) => {
+  const account = await service.newAccount(t)
+  const cases: [(file: string) => void, string][] = [
+    [(file) => rmSync(file, { force: true }), 'cannot be read (ENOENT).\n'],
+    [(file) => appendFileSync(file, csv('A3')), 'has changed while it was read.\n'],
+    [(file) => truncateSync(file, 20), 'has changed while it was read.\n'],
+  ]
+  for (const [change, message] of cases)
+    for (const [name, content] of [
+      ['a.csv', csv('A1', 'A2')],
+      ['a.csv.gz', gzipSync(csv('A1', 'A2'))],
+    ] as const) {
+      const { home, run } = userOf(t, account, { [name]: content })
+      const url = await breaksAfter(t, () => change(join(home, name)))
+      const { code, stderr } = await run('load', 'sales', name, '--url', url)
+      t.strictSame([code, stderr], [2, `${name} ${message}`])
+    }
+})
+
 t.test('a load that still runs is waited for, and is no refusal', async (t) => {
   const type = 'idempotency-key-in-use'
   const running = (seconds: number) => ({
@@ -266,6 +298,26 @@ t.test('a load that still runs is waited for, and is no refusal', async (t) => {
   t.match(long, { code: 3, stdout: '', stderr: /still at it.* Run the same command again later/ })
   const told = await run('load', 'sales', 'a.csv', '--url', url, '--json')
   t.match(JSON.parse(told.stderr), { exit_code: 3, type })
+})
+
+t.test('a file says how long it is, as it travels', async (t) => {
+  const zipped = gzipSync(csv('A1'))
+  const rows = [{ ...sale('C1'), extension: 'é' }]
+  const files = {
+    ...{ 'a.csv': csv('A1', 'A2'), 'b.csv.gz': zipped, 'none.csv': '' },
+    'c.json': JSON.stringify(rows),
+  }
+  const body = { rows: 1, created: 1, updated: 0 }
+  const { url, requests } = await standIn(t, [{ status: 201, body }])
+  const { run } = userOf(t, await service.newAccount(t), files)
+  t.equal((await run('load', 'sales', ...Object.keys(files), '--url', url)).code, 0)
+  t.strictSame(
+    requests.map(({ headers }) => headers['content-length']),
+    [
+      ...[csv('A1', 'A2').length, zipped.length, 0],
+      Buffer.byteLength(`${JSON.stringify(rows[0])}\n`),
+    ].map(String),
+  )
 })
 
 t.test(

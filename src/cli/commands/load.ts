@@ -35,7 +35,7 @@ export function addLoad(program: Program): void {
       'after',
       `
 Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
-that of --job: ended in between, the same command finds it again.
+that of --job, or of a file that is large for the service: ended in between, the same command finds it again.
 A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. A refused
 file does not keep the others from being loaded.
 
