@@ -110,7 +110,9 @@ t.test('a file that is refused ends the job with the errors of the request', asy
 t.test('a refused file counts as refused, not as a fault of the service', async (t) => {
   const headers = { authorization: `Bearer ${metricsToken}` }
   const text = (await send(t, service, { method: 'GET', path: '/metrics', headers })).body
-  const outcomes = [...text.matchAll(/job_attempts_total\{kind="load-file",outcome="(\w+)"\} [1-9]/g)]
+  const outcomes = [
+    ...text.matchAll(/job_attempts_total\{kind="load-file",outcome="(\w+)"\} [1-9]/g),
+  ]
   t.strictSame(outcomes.map(([, outcome]) => outcome).sort(), ['done', 'refused'])
 })
 
