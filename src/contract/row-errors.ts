@@ -40,6 +40,12 @@ export class RowErrors {
     this.#byRow.set(row, faults)
   }
 
+  /** Counts one more error of a row behind all that an answer lists. */
+  addUnlisted(row: number): void {
+    this.#count++
+    if (!this.#byRow.has(row)) this.#byRow.set(row, new Map())
+  }
+
   /** Errors so far. */
   get count(): number {
     return this.#count

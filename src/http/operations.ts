@@ -37,7 +37,7 @@ export function operationRoute(
     return { config, handler } as Partial<RouteOptions>
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
-  const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => []
+  const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => undefined
   const implementation = { handler, operation, findFaults, queue: queueOf(operation), turns }
   return {
     config,

@@ -7,6 +7,7 @@ import {
   type OperationId,
   Stream,
 } from '../contract/operation.ts'
+import { listedMax } from '../contract/row-errors.ts'
 import { inAccountSince, readInAccount } from '../database/in-account.ts'
 import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
@@ -61,7 +62,7 @@ async function runHandler(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const errors = collectRowErrors(request.body, await findFaults(request.body))
+  const errors = await collectRowErrors(request.body, findFaults, listedMax)
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))

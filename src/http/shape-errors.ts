@@ -2,6 +2,7 @@ import type { ErrorObject } from 'ajv'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, RowErrors, unescapePointer } from '../contract/row-errors.ts'
 import { rowsOf } from './row-count.ts'
+import type { FindFaults } from './sliced-validation.ts'
 import { bodyError } from './validation.ts'
 
 /** Where the rows of a body are: the body itself, or its `payload`; undefined: it has none. */
@@ -12,21 +13,47 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 
 /**
  * Sorts the faults that the contract finds in a body. Faults inside rows are collected for the handler, which adds its
- * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others.
+ * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others. Rows
+ * behind the first `listed` faults are bad, too, and their faults counted.
  */
-export function collectRowErrors(body: unknown, faults: ErrorObject[]): RowErrors {
+export async function collectRowErrors(
+  body: unknown,
+  findFaults: FindFaults,
+  listed: number,
+): Promise<RowErrors> {
   const base = rowsPointer(body)
-  // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
-  const single = faults.filter(({ keyword }) => keyword !== 'propertyNames')
-  const errorOf = (fault: ErrorObject) => locate(bodyError(fault), base)
   const rowErrors = new RowErrors(base ?? '')
-  for (const fault of single) {
-    const { row, pointer, code, message } = errorOf(fault)
-    if (row === undefined) throw invalidRequest(single.map(errorOf))
+  const outside: RequestError[] = []
+  await findFaults(body, (faults) => {
+    const errors = faults.filter(isFault).map((fault) => locate(bodyError(fault), base))
+    for (const error of errors) if (error.row === undefined) outside.push(error)
+    if (rowErrors.count < listed) addAll(rowErrors, errors, base)
+    else countAll(rowErrors, errors)
+  })
+  if (outside.length === 0) return rowErrors
+  const { errors = [] } = rowErrors.problem().options
+  throw invalidRequest([...outside, ...errors], outside.length + rowErrors.count)
+}
+
+/** What is wrong with the name of a key is a fault of its own; that there is one is said twice. */
+const isFault = ({ keyword }: ErrorObject): boolean => keyword !== 'propertyNames'
+
+function addAll(rowErrors: RowErrors, errors: RequestError[], base = ''): void {
+  for (const { row, pointer, code, message } of errors) {
+    if (row === undefined) continue
     const inRow = pointer.slice(`${base}/${row}`.length)
     rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
   }
-  return rowErrors
+}
+
+function countAll(rowErrors: RowErrors, errors: RequestError[]): void {
+  const counted = new Set<string>()
+  for (const { row, pointer, code } of errors) {
+    const key = `${code} ${pointer}`
+    if (row === undefined || counted.has(key)) continue
+    counted.add(key)
+    rowErrors.addUnlisted(row)
+  }
 }
 
 /** The error with its row and field, if it is in one of the rows at `base`; there are none without it. */

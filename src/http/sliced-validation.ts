@@ -8,31 +8,39 @@ import { rowsOf } from './row-count.ts'
  */
 const sliceRows = 50
 
-/** The faults of a body, none when it is valid. Fills in the contract's defaults. */
-export type FindFaults = (body: unknown) => Promise<ErrorObject[]>
+/** Gives `take` the faults of a body, those of some rows at a time. Fills in the contract's defaults. */
+export type FindFaults = (body: unknown, take: TakeFaults) => Promise<void>
+
+/** Takes what it keeps of them: the faults of all rows at once may take thirty times as much memory as the body. */
+type TakeFaults = (faults: ErrorObject[]) => void
 
 /** Validates a body of many rows some rows at a time. The rows are the body itself or its `payload`. */
 export function inSlices(validate: ValidateFunction): FindFaults {
   const find = (value: unknown) => (validate(value) ? [] : (validate.errors ?? []))
-  return async (body) => {
+  return async (body, take) => {
     const rows = rowsOf(body) ?? []
-    return rows.length > sliceRows ? findInRows(find, body, rows) : find(body)
+    if (rows.length > sliceRows) await findInRows(find, body, rows, take)
+    else take(find(body))
   }
 }
 
 type Find = (value: unknown) => ErrorObject[]
 
-async function findInRows(find: Find, body: unknown, rows: unknown[]): Promise<ErrorObject[]> {
+async function findInRows(
+  find: Find,
+  body: unknown,
+  rows: unknown[],
+  take: TakeFaults,
+): Promise<void> {
   const isRows = Array.isArray(body)
-  const around = isRows ? find([]) : findAround(find, body as { payload: unknown[] })
+  take(isRows ? find([]) : findAround(find, body as { payload: unknown[] }))
   const slices = Array.from({ length: Math.ceil(rows.length / sliceRows) }, (_, index) => index)
-  const inRows = await mapInTurns(slices, (index) => {
+  await mapInTurns(slices, (index) => {
     const first = index * sliceRows
     const slice = rows.slice(first, first + sliceRows)
     const faults = find(isRows ? slice : { payload: slice })
-    return faults.flatMap((fault) => shifted(fault, isRows ? '' : '/payload', first))
+    take(faults.flatMap((fault) => shifted(fault, isRows ? '' : '/payload', first)))
   })
-  return [...around, ...inRows.flat()]
 }
 
 /** Faults of what stands around the rows. */

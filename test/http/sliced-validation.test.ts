@@ -37,3 +37,29 @@ t.test('a list is refused where a body is an object, however long it is', async 
     t.strictSame(faultsOf(answer), [' type'], id)
   }
 })
+
+t.test('errors behind those that are listed are counted, each once', async (t) => {
+  const account = await service.newAccount(t)
+  const rows = Array.from({ length: 1200 }, (_, index) => {
+    const unknown = Object.fromEntries(
+      Array.from({ length: index % 3 }, (_, key) => [`x${key}`, 1]),
+    )
+    return { ...aSale({ transaction_id: `${index}` }), ...unknown, revenue: 1 }
+  })
+  const { body } = await account.post(sales, [...rows, aSale({}), aSale({ quantity: '2' })])
+  t.equal(body.error_count, 2401, 'a sound row that contradicts another among them')
+  t.equal(body.errors.length, 1000)
+  const listed = body.errors.map(({ row }: { row: number }) => row)
+  t.strictSame(
+    listed,
+    listed.toSorted((a: number, b: number) => a - b),
+  )
+  t.equal(new Set(listed).size, 501)
+  const around = await account.post('/api/v1/prices/bulk_update_prices/', { payload: rows, x: 1 })
+  t.strictSame(faultsOf(around).slice(0, 3), [
+    '/price_list_name required',
+    '/x unknown_key',
+    '/payload/0/price required',
+  ])
+  t.equal(around.body.errors.length, 1000)
+})

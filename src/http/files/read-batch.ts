@@ -18,7 +18,8 @@ export async function readBatch(
   const readable = batch.flatMap((row, index) => (row.fault === undefined ? index : []))
   const rows = readable.map((index) => batch[index]?.value)
   const body = asBody(rows)
-  const rowErrors = collectRowErrors(body, await findFaults(body))
+  // All of them: each row of a file that comes back says what is wrong with it.
+  const rowErrors = await collectRowErrors(body, findFaults, Number.POSITIVE_INFINITY)
   let text = ''
   for (const { row, position } of await read(rows, rowErrors)) {
     const index = readable[position] as number
