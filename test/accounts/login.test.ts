@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { countFailure } from '../../src/accounts/login-limit.ts'
@@ -168,6 +169,39 @@ t.test('two logins are checked at once, 32 wait, more are refused at once', asyn
   done()
   await Promise.all(accepted)
   t.equal(begun, 34, 'who waited has a turn')
+})
+
+t.test('who waits too long for a turn is refused, and its turn is for others', async (t) => {
+  let begun = 0
+  let done = () => {}
+  const hold = () => {
+    const held = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    const check = () => {
+      begun++
+      return held
+    }
+    return [1, 2].map(() => inLoginTurn(check))
+  }
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const running = hold()
+  const refused = t.rejects(
+    inLoginTurn(async () => begun++),
+    {
+      message: 'Too many logins at the same time.',
+      options: { headers: { 'retry-after': '3' } },
+    },
+  )
+  mock.timers.tick(2500)
+  await refused
+  done()
+  await Promise.all(running)
+  const others = hold()
+  t.equal(begun, 4, 'two of them, and two others at once')
+  done()
+  await Promise.all(others)
 })
 
 t.test('tries at the same moment do not pass the limit', async (t) => {

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import t from 'tap'
+import { letPass } from '../helpers/clocks.ts'
 import { forgeries, part, withClaims } from '../helpers/forgeries.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -84,6 +85,16 @@ t.test('clocks may differ by 30 seconds', async (t) => {
     const { status } = await send(t, service, { method: 'GET', path, headers })
     t.equal(status, 200, JSON.stringify(overrides))
   }
+})
+
+t.test('a token that was let in is refused once it has expired beyond the skew', async (t) => {
+  const headers = { authorization: `jwt ${await aToken({ exp: now + 20 })}` }
+  const status = async () => (await send(t, service, { method: 'GET', path, headers })).status
+  t.equal(await status(), 200)
+  letPass(t, 40_000)
+  t.equal(await status(), 200, 'within the skew')
+  letPass(t, 15_000)
+  t.equal(await status(), 401, 'beyond it, a moment after it was let in')
 })
 
 t.test('an audience among others and claims that nobody knows are taken', async (t) => {

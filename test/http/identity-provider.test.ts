@@ -215,6 +215,21 @@ t.test('keys that are held serve on through an outage of hours', async (t) => {
   t.equal(await ask(next), 401, 'and when the keys are 10 minutes old')
 })
 
+t.test('a key that the provider has dropped ends the tokens that were let in by it', async (t) => {
+  const [first, second] = await Promise.all([aKey('ES256', 'before'), aKey('ES256', 'after')])
+  publish(first)
+  const service = await startTestService(t, settings)
+  const token = await signWith(first, { exp: Math.floor(Date.now() / 1000) + 7200 })
+  const headers = { authorization: `jwt ${token}` }
+  const ask = async () => (await send(t, service, { method: 'GET', path, headers })).status
+  t.equal(await ask(), 200)
+  letPass(t, 590_000)
+  t.equal(await ask(), 200)
+  publish(second)
+  letPass(t, 31_000)
+  t.equal(await ask(), 401, 'although it was let in half a minute ago')
+})
+
 t.test('many requests ask the provider once', async (t) => {
   const [known, next] = await Promise.all([aKey('ES256', 'first'), aKey('ES256', 'unknown')])
   publish(known)
