@@ -96,21 +96,14 @@ export async function forgeries(): Promise<Record<string, string>> {
     'no claims': signed(hs256, {}),
     'over 8 KB': withClaims({ padding: 'x'.repeat(8000) }),
     'over 8 KB in the header': withHeader({ padding: 'x'.repeat(7000) }),
-    expired: withClaims({ exp: now - 3600 }),
-    'expired beyond the skew': withClaims({ exp: now - 32 }),
-    'not valid yet': withClaims({ nbf: now + 3600 }),
-    'not valid yet, beyond the skew': withClaims({ nbf: now + 60 }),
-    'another issuer': withClaims({ iss: 'someone' }),
-    'an issuer in capitals': withClaims({ iss: 'Pricewell' }),
-    'another audience': withClaims({ aud: 'someone' }),
-    'other audiences': withClaims({ aud: ['a', 'b'] }),
-    'no audience in the list': withClaims({ aud: [] }),
-    ...wrongClaims(),
+    ...Object.fromEntries(
+      Object.entries(wrongClaims()).map(([name, wrong]) => [name, withClaims(wrong)]),
+    ),
   }
 }
 
-/** Each claim left out and of every wrong type. */
-function wrongClaims(): Record<string, string> {
+/** Claims that must be refused whoever has signed them: each out of its bounds, left out and of every wrong type. */
+export function wrongClaims(): Record<string, Record<string, unknown>> {
   const wrong: Record<string, unknown[]> = {
     exp: [String(now + 600), null, {}, [now + 600], true],
     iat: [String(now), null, {}, true],
@@ -122,10 +115,20 @@ function wrongClaims(): Record<string, string> {
     nbf: ['0', null, {}],
   }
   const cases = Object.entries(wrong).flatMap(([claim, values]) =>
-    values.map((value) => [`${claim} ${JSON.stringify(value)}`, withClaims({ [claim]: value })]),
+    values.map((value) => [`${claim} ${JSON.stringify(value)}`, { [claim]: value }]),
   )
   const missing = Object.keys(wrong)
     .filter((claim) => claim !== 'nbf')
-    .map((claim) => [`without ${claim}`, withClaims({ [claim]: undefined })])
-  return Object.fromEntries([...cases, ...missing])
+    .map((claim) => [`without ${claim}`, { [claim]: undefined }])
+  return {
+    expired: { exp: now - 3600 },
+    'expired beyond the skew': { exp: now - 32 },
+    'not valid yet': { nbf: now + 3600 },
+    'another issuer': { iss: 'someone' },
+    'an issuer in capitals': { iss: 'Pricewell' },
+    'another audience': { aud: 'someone' },
+    'other audiences': { aud: ['a', 'b'] },
+    'no audience in the list': { aud: [] },
+    ...Object.fromEntries([...cases, ...missing]),
+  }
 }

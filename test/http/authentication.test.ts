@@ -85,6 +85,9 @@ t.test('clocks may differ by 30 seconds', async (t) => {
     const { status } = await send(t, service, { method: 'GET', path, headers })
     t.equal(status, 200, JSON.stringify(overrides))
   }
+  const early = { nbf: Math.floor(Date.now() / 1000) + 40 }
+  const headers = { authorization: `jwt ${withClaims(early)}` }
+  t.equal((await send(t, service, { method: 'GET', path, headers })).status, 401, 'and no more')
 })
 
 t.test('a token that was let in is refused once it has expired beyond the skew', async (t) => {

@@ -22,13 +22,13 @@ const headers: Record<string, string> = {
   empty: '',
 }
 
-/** Runs some work; answers how often it asked for a connection of the requests' pools. */
+/** Runs some work; answers how often it asked for a connection. */
 async function connectionsOf(work: () => Promise<void>): Promise<number> {
   const { connect } = pg.Pool.prototype
   let taken = 0
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
   pg.Pool.prototype.connect = function (this: any, ...args: any[]): any {
-    if (/pricewell (reads|writes|health)/.test(this.options.application_name)) taken++
+    if (/^pricewell (?!jobs|queue)/.test(this.options.application_name)) taken++
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (connect as any).apply(this, args)
   }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import t from 'tap'
 import { letPass, setClock } from '../helpers/clocks.ts'
+import { forgeries, wrongClaims } from '../helpers/forgeries.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aToken, claims } from '../helpers/tokens.ts'
@@ -65,13 +66,19 @@ t.test('tokens of the provider are accepted by its keys and no others', async (t
       .status
   for (const key of keys) {
     t.equal(await status(await signWith(key)), 200, key.alg)
-    const wrong = [{ iss: 'x' }, { aud: 'pricewell' }, { exp: 1 }, { account: '1' }, { sub: 7 }]
-    for (const overrides of wrong)
-      t.equal(await status(await signWith(key, overrides)), 401, JSON.stringify(overrides))
-    t.equal(await status(await signWith(key, {}, { jku: url })), 401, 'its own jku')
-    t.equal(await status(await signWith(key, {}, { jwk: key.jwk })), 401, 'its own jwk')
+    const wrong = {
+      ...wrongClaims(),
+      'our issuer': { iss: 'pricewell' },
+      ours: { aud: 'pricewell' },
+    }
+    for (const [name, overrides] of Object.entries(wrong))
+      t.equal(await status(await signWith(key, overrides)), 401, `${key.alg}, ${name}`)
+    for (const header of [{ jku: url }, { jwk: key.jwk }, { x5u: url }, { x5c: ['MIIB'] }])
+      t.equal(await status(await signWith(key, {}, header)), 401, JSON.stringify(header))
   }
   t.equal(await status(await aToken()), 401, 'our own token')
+  for (const [name, token] of Object.entries(await forgeries()))
+    t.equal(await status(token), 401, name)
   t.equal(await status(await aToken(ours)), 401, 'our own secret in the name of the provider')
   const [stranger] = await Promise.all([aKey('RS256', 'key-rs256')])
   t.equal(await status(await signWith(stranger as Key)), 401, 'another key by a known name')
