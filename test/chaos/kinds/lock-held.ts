@@ -20,12 +20,9 @@ export const lockHeld: Kind = {
       await client.query('begin')
       await client.query(lock, [tenant.account])
       await expectRefused(arena, tenant)
-      await expectReads(arena, tenant)
-      await sleep(arena.random.integer(0, 1500))
+      await expectNothingLeft(arena, () => expectReads(arena, tenant))
       await client.query('commit')
       await client.end()
-      await sleep(300)
-      await expectNothingLeft(arena)
     }),
 }
 
@@ -45,13 +42,19 @@ async function expectReads({ faults, patience }: Arena, { send }: Tenant): Promi
     faults.push(`a reader got ${status} after ${ms} ms`)
 }
 
-/** Nobody waits for a lock any more on behalf of a request that was answered. */
-async function expectNothingLeft({ databaseUrl, faults }: Arena): Promise<void> {
-  const waiting = await select(
+/** Nobody waits any more for the lock, which is still held, on behalf of a request that was answered. */
+async function expectNothingLeft(
+  { databaseUrl, faults }: Arena,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const [{ now }] = await select(databaseUrl, 'select now()::text')
+  await meanwhile()
+  await sleep(withinMs)
+  const left = await select(
     databaseUrl,
-    `select query from pg_stat_activity where datname = current_database()
-     and application_name in ('pricewell writes', 'pricewell reads')
-     and state <> 'idle' and xact_start < now() - interval '3 seconds'`,
+    `select application_name, query from pg_stat_activity where datname = current_database()
+     and application_name like 'pricewell %' and wait_event_type = 'Lock' and query_start < $1`,
+    [now],
   )
-  if (waiting.length > 0) faults.push(`left in the server: ${JSON.stringify(waiting)}`)
+  if (left.length > 0) faults.push(`left in the server: ${JSON.stringify(left)}`)
 }
