@@ -30,9 +30,11 @@ export async function startLoad(
   const isLost = () => arena.faults.length > 100
   const running = tenants.flatMap((tenant) =>
     loops.map((loop) =>
-      loop(tenant, arena, () => isOver || isLost()).catch((error) => {
-        arena.faults.push(`the load broke off: ${(error as Error).stack}`)
-      }),
+      loop(tenant, { ...arena, random: arena.random.fork() }, () => isOver || isLost()).catch(
+        (error) => {
+          arena.faults.push(`the load broke off: ${(error as Error).stack}`)
+        },
+      ),
     ),
   )
   const settle = async () => {

@@ -4,6 +4,8 @@ export interface Random {
   integer(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly [T, ...T[]]): T
+  /** Draws of its own, for what goes on at the same time: whoever draws first, each gets the same. */
+  fork(): Random
 }
 
 /** Mulberry32: small, and good enough to choose moments with. */
@@ -16,6 +18,7 @@ export function seeded(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   return {
+    fork: () => seeded(Math.floor(next() * 2 ** 32)),
     integer: (min, max) => min + Math.floor(next() * (max - min + 1)),
     chance: (probability) => next() < probability,
     pick: (items) => items[Math.floor(next() * items.length)] ?? items[0],

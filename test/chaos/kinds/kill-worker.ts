@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServiceProcess } from '../../helpers/process.ts'
+import { select } from '../../helpers/sql.ts'
 import { type Arena, expectAlive } from '../arena.ts'
 import { createList, runJob, startJob, watchJob } from '../job-load.ts'
 import type { Kind } from '../kind.ts'
@@ -8,21 +10,27 @@ import { judge } from '../verdict.ts'
 
 const products = 20_000
 const resumedWithinMs = 30_000
+const listNames = ['A', 'B', 'C', 'D', 'E']
+/** Of one worker: when more turns are taken, none of two workers is idle. */
+const turnsOfWorker = 2
 
-/** kill -9 of one of two workers while add and sync jobs run; the other one ends what it had. */
+/** kill -9 of one of two workers in the middle of its jobs; the other one, busy itself or new, ends them. */
 export const killWorker: Kind = {
   name: 'kill-worker',
   isQuick: false,
   run: async (arena) => {
     const api = await arena.start({ ROLE: 'api' })
     const victim = await arena.start({ ROLE: 'worker' })
+    const isThere = arena.random.chance(0.5)
+    const busy = isThere ? await arena.start({ ROLE: 'worker' }) : undefined
     const tenant = await createTenant(arena, () => api.url, products)
-    const lists = await Promise.all(['A', 'B', 'C'].map((name) => aFilledList(tenant, arena, name)))
+    const orders = listNames.map((name) => anOrder(arena, name))
+    const lists = await Promise.all(orders.map((order) => aFilledList(tenant, arena, order)))
     const jobs = await Promise.all(lists.map(({ list, name }) => aSync(tenant, list, name)))
-    await sleep(arena.random.integer(0, 1500))
-    await victim.kill()
+    await sleep(arena.random.integer(0, 500))
+    await killInWork(arena, victim, busy ? turnsOfWorker : 0)
     const killed = Date.now()
-    const other = await arena.start({ ROLE: 'worker' })
+    const other = busy ?? (await arena.start({ ROLE: 'worker' }))
     await Promise.all(jobs.map((job) => watchJob(tenant, arena, job)))
     const ms = Date.now() - killed
     if (ms > resumedWithinMs) arena.faults.push(`the jobs ended ${ms} ms after the kill`)
@@ -31,10 +39,31 @@ export const killWorker: Kind = {
   },
 }
 
-async function aFilledList(tenant: Tenant, arena: Arena, name: string) {
+/** Kills a worker that holds a turn: it stands still while that is looked at. `others`: turns that the others may hold. */
+async function killInWork({ databaseUrl, faults }: Arena, victim: ServiceProcess, others: number) {
+  const taken = `select from pgboss.job where name = 'price-list' and state = 'active'`
+  const unfinished = `select from jobs where status = 'progress'`
+  for (;;) {
+    process.kill(victim.pid, 'SIGSTOP')
+    if ((await select(databaseUrl, taken)).length > others) break
+    process.kill(victim.pid, 'SIGCONT')
+    if ((await select(databaseUrl, unfinished)).length === 0)
+      return void faults.push('the jobs ended before the kill')
+    await sleep(20)
+  }
+  await victim.kill()
+}
+
+function anOrder({ random }: Arena, name: string) {
+  return { name, rows: random.integer(101, products), isFirst: random.chance(0.5) }
+}
+
+async function aFilledList(
+  tenant: Tenant,
+  arena: Arena,
+  { name, rows, isFirst }: ReturnType<typeof anOrder>,
+) {
   const list = (await createList(tenant, name)) as ListEntry
-  const rows = arena.random.integer(101, products)
-  const isFirst = arena.random.chance(0.5)
   if (isFirst) await runJob(tenant, arena, list, { kind: 'add', name, rows })
   else await startJob(tenant, list, { kind: 'add', name, rows })
   return { list, name }

@@ -12,22 +12,29 @@ const products = 30_000
 const takenUpWithinMs = 30_000
 const afterwardsMs = 3000
 
-/** A worker that sleeps past its lease in the middle of a job; another one ends the job; then the first one wakes up. */
+/** A worker that sleeps past its lease in the middle of a job; another one, new or there already, ends the job; then the first one wakes up. */
 export const pauseWorker: Kind = {
   name: 'pause-worker',
   isQuick: false,
   run: async (arena) => {
     const api = await arena.start({ ROLE: 'api' })
     const sleeper = await arena.start({ ROLE: 'worker' })
+    const isThere = arena.random.chance(0.5)
+    const idle = isThere ? await arena.start({ ROLE: 'worker' }) : undefined
     const tenant = await createTenant(arena, () => api.url, products)
     const list = (await createList(tenant, 'A')) as ListEntry
     const order = { kind: arena.random.pick(['add', 'sync'] as const), name: 'A', rows: products }
+    // The job is for the one that will sleep.
+    if (idle) process.kill(idle.pid, 'SIGSTOP')
     const job = (await startJob(tenant, list, order)) as JobEntry
     while (job.finished === 0 && job.status === 'progress') await lookAtJob(tenant, arena, job)
     await sleep(arena.random.integer(0, 200))
     process.kill(sleeper.pid, 'SIGSTOP')
     const paused = Date.now()
-    const other = await arena.start({ ROLE: 'worker' })
+    await lookAtJob(tenant, arena, job)
+    if (job.status !== 'progress') arena.faults.push('the job ended before the pause')
+    if (idle) process.kill(idle.pid, 'SIGCONT')
+    const other = idle ?? (await arena.start({ ROLE: 'worker' }))
     await watchJob(tenant, arena, job)
     const ms = Date.now() - paused
     if (ms > takenUpWithinMs) arena.faults.push(`the job ended ${ms} ms after the pause`)

@@ -26,7 +26,8 @@ export const startTogether: Kind = {
     const files = readdirSync(join(import.meta.dirname, '../../../migrations')).sort()
     const names = applied.map(({ name }) => `${name}.ts`)
     if (names.join() !== files.join()) arena.faults.push(`migrations: ${names}`)
-    const load = await startLoad(arena, () => arena.random.pick(services as Some).url)
+    const routes = arena.random.fork()
+    const load = await startLoad(arena, () => routes.pick(services as Some).url)
     await sleep(1000)
     await load.settle()
     await judge(arena, load.tenants)
@@ -42,7 +43,8 @@ export const rollingRestart: Kind = {
   isQuick: false,
   run: async (arena) => {
     const services: Some = [await arena.start(), await arena.start()]
-    const load = await startLoad(arena, () => arena.random.pick(services).url)
+    const routes = arena.random.fork()
+    const load = await startLoad(arena, () => routes.pick(services).url)
     for (let count = arena.random.integer(2, 4); count > 0; count--) {
       await sleep(arena.random.integer(100, 1500))
       services.push(await arena.start())
