@@ -27,7 +27,7 @@ export interface ClientOptions {
 
 const hungMs = 35_000
 
-/** Requests in the name of an account; whatever the contract does not allow in a disaster is a fault. */
+/** Requests in the name of an account, of JSON, or of a text as it is; whatever the contract does not allow in a disaster is a fault. */
 export function createClient({ url, token, outages, onFault }: ClientOptions): Send {
   return async (method, path, body, headers = {}) => {
     const began = Date.now()
@@ -59,12 +59,12 @@ function exchange(
   body: unknown,
 ): Promise<Omit<Answer, 'ms'>> {
   return new Promise((resolve) => {
-    const payload = body === undefined ? undefined : JSON.stringify(body)
+    const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const lost = (error: Error) => resolve({ status: 0, headers: {}, body: error.message })
     const request = httpRequest(url, {
       method,
       agent: false,
-      headers: { ...headers, ...(payload !== undefined && { 'content-type': 'application/json' }) },
+      headers: { ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers },
     })
     request.setTimeout(hungMs + 5000, () => request.destroy(new Error('timed out')))
     request.on('error', lost)

@@ -5,6 +5,7 @@ export interface Ledger {
   products: Map<string, Batch>
   /** Prices set one after the other on all rows of the list "stable". */
   prices: { acknowledged: number; last: number }
+  reads: { sent: number; answered: number }
   /** Lists, each with the jobs that were sent for it. */
   lists: Map<string, ListEntry>
 }
@@ -31,5 +32,6 @@ export interface JobEntry {
 
 export function emptyLedger(): Ledger {
   const prices = { acknowledged: 1, last: 1 }
-  return { sales: new Map(), products: new Map(), prices, lists: new Map() }
+  const reads = { sent: 0, answered: 0 }
+  return { sales: new Map(), products: new Map(), prices, reads, lists: new Map() }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from './arena.ts'
+import { loadFiles } from './file-load.ts'
 import { runJobs } from './job-load.ts'
 import type { Batch } from './ledger.ts'
 import { codesFrom, createTenant, sendUntilDone, stableRows, type Tenant } from './tenant.ts'
@@ -17,17 +18,18 @@ export interface Load {
 const batchSizes = [50, 300, 300, 1000, 6000] as const
 const pauseMs = 20
 
-/** Several accounts that write sales, products and prices, run jobs and read, until `settle`. */
+/** Several accounts that write sales, products and prices, load files, run jobs and read, until `settle`. */
 export async function startLoad(
   arena: Arena,
   url: () => string,
-  { accounts = 2, loops = [writeSales, writeProducts, writePrices, readPrices, runJobs] } = {},
+  { accounts = 2 } = {},
 ): Promise<Load> {
   const tenants: Tenant[] = []
   for (let count = 0; count < accounts; count++) tenants.push(await createTenant(arena, url))
   let isOver = false
   /** More of the same says nothing. */
   const isLost = () => arena.faults.length > 100
+  const loops = [writeSales, writeProducts, writePrices, readPrices, runJobs, loadFiles]
   const running = tenants.flatMap((tenant) =>
     loops.map((loop) =>
       loop(tenant, { ...arena, random: arena.random.fork() }, () => isOver || isLost()).catch(
@@ -97,12 +99,14 @@ export const writePrices: Loop = async ({ send, ledger: { prices } }, _arena, is
 }
 
 /** Reads see one price on all rows, and never one older than what was acknowledged before. */
-export const readPrices: Loop = async ({ send, ledger: { prices } }, { faults }, isOver) => {
+export const readPrices: Loop = async ({ send, ledger: { prices, reads } }, { faults }, isOver) => {
   while (!isOver()) {
     const least = prices.acknowledged
+    reads.sent++
     const body = { price_list_name: 'stable', payload: [{ country: 'UK' }] }
     const answer = await send('POST', '/api/v1/prices/get_prices/', body)
     if (answer.status === 201) {
+      reads.answered++
       const seen = answer.body.map(({ active_price }: { active_price: number }) => active_price)
       const isWhole = seen.length === stableRows && new Set(seen).size === 1
       if (!isWhole || seen[0] < least)

@@ -57,10 +57,11 @@ export async function sendUntilDone(
   path: string,
   body: unknown,
   key: string,
+  headers: Record<string, string> = {},
 ): Promise<Awaited<ReturnType<Send>> | undefined> {
   const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
-    const answer = await send('POST', path, body, { 'idempotency-key': key })
+    const answer = await send('POST', path, body, { 'idempotency-key': key, ...headers })
     if (answer.status >= 200 && answer.status < 300) return answer
     await sleep(50)
   }

@@ -7,12 +7,29 @@ import { stableRows, type Tenant } from './tenant.ts'
 /** Compares what the database holds with what the clients know; every difference is a fault. */
 export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
   for (const tenant of tenants) {
+    judgeService(arena, tenant)
     await judgeBatches(arena, tenant)
     await judgePrices(arena, tenant)
     for (const [name, list] of tenant.ledger.lists) await judgeList(arena, tenant, name, list)
   }
   await judgeQueue(arena)
 }
+
+/** Of what was sent, some was done: whoever refuses everything loses nothing either. */
+function judgeService({ faults }: Arena, { account, ledger }: Tenant): void {
+  const { prices, reads } = ledger
+  const isNone = {
+    sales: noneOf([...ledger.sales.values()]),
+    products: noneOf([...ledger.products.values()]),
+    prices: prices.last > 1 && prices.acknowledged === 1,
+    reads: reads.sent > 0 && reads.answered === 0,
+  }
+  for (const [name, isTrue] of Object.entries(isNone))
+    if (isTrue) faults.push(`account ${account}: none of its ${name} was acknowledged`)
+}
+
+const noneOf = (batches: Batch[]) =>
+  batches.length > 0 && !batches.some(({ isAcknowledged }) => isAcknowledged)
 
 /** Batches are there whole or not at all, the acknowledged ones whole, and nothing else is there. */
 async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
@@ -95,10 +112,10 @@ async function judgeList(
     faults.push(`jobs of ${name}: ${JSON.stringify(done)}, sent ${JSON.stringify(jobs)}`)
 }
 
-/** The queue holds no turn that will not be taken, and no values of rows. */
+/** The queue holds no turn that will not be taken. */
 async function judgeQueue({ databaseUrl, faults }: Arena): Promise<void> {
   const deadline = Date.now() + 30_000
-  const unfinished = `select count(*)::int from pgboss.job where name = 'price-list' and state < 'completed'`
+  const unfinished = `select count(*)::int from pgboss.job where name in ('price-list', 'file') and state < 'completed'`
   while ((await select(databaseUrl, unfinished))[0].count > 0) {
     if (Date.now() > deadline) return void faults.push('turns are left in the queue')
     await sleep(100)

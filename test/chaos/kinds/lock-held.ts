@@ -23,6 +23,7 @@ export const lockHeld: Kind = {
       await expectNothingLeft(arena, () => expectReads(arena, tenant))
       await client.query('commit')
       await client.end()
+      await sleep(300)
     }),
 }
 
