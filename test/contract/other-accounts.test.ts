@@ -23,6 +23,7 @@ interface Request {
   method: string
   path: string
   body?: unknown
+  headers?: Record<string, string>
 }
 
 type Case = [operation: string, place: string, request: (things: Things) => Request]
@@ -89,6 +90,28 @@ const row = (code: string) => ({ code, 'size own': 'S' })
 const rowOf = ({ tag }: Things) => row(`code ${tag}`)
 const inOwn = (payload: unknown[]) => ({ price_list_name: 'list own', payload })
 
+const asFile = (request: Request): Request => ({ ...request, headers: { accept: 'text/csv' } })
+
+/** Files for a list that the query names, loaded at once and by a job. */
+const filesOfLists = Object.entries({
+  addProducts: ['prices/bulk_add_products/', 'code,size own\nP000,S\n'],
+  updatePrices: ['prices/bulk_update_prices/', 'code,size own,price\nP000,S,1\n'],
+  updateDynamicAttributes: [
+    'prices/bulk_update_dynamic_attributes/',
+    'code,size own,dynamic_attribute_name,dynamic_attribute_value\nP000,S,a,1\n',
+  ],
+}).flatMap(([operation, [path, file]]): Case[] =>
+  [{}, { prefer: 'respond-async' }].flatMap((prefer): Case[] => {
+    const headers = { 'content-type': 'text/csv', ...prefer }
+    const place = `of a file${JSON.stringify(prefer)}`
+    const upload = (query: string) => ({ ...post(`${path}?${query}`, file), headers })
+    return [
+      [operation, `price_list_name ${place}`, ({ tag }) => upload(`price_list_name=list%20${tag}`)],
+      [operation, `price_list_id ${place}`, ({ list }) => upload(`price_list_id=${list}`)],
+    ]
+  }),
+)
+
 /** Every place of a request that names something which an account has. */
 const cases: Case[] = [
   ['readPriceList', 'path', ({ list }) => get(`price_list/${list}`)],
@@ -112,6 +135,21 @@ const cases: Case[] = [
   ['listSales', 'code', ({ tag }) => get(`sales_history/?code=code%20${tag}`)],
   ['listSales', 'transaction_id', ({ tag }) => get(`sales_history/?transaction_id=sale%20${tag}`)],
   ['listCompetitorPrices', 'code', ({ tag }) => get(`competitor_prices/?code=code%20${tag}`)],
+  ['listProducts', 'code_prefix', ({ tag }) => get(`product_catalog/?code_prefix=code%20${tag}`)],
+  ['listPriceLists', 'search', ({ tag }) => get(`price_list/?search=list%20${tag}`)],
+  ...(
+    [
+      ['listPriceListRows', ({ list }) => get(`price_list/${list}/rows`)],
+      ['listProducts', ({ tag }) => get(`product_catalog/?code=code%20${tag}`)],
+      ['listProducts', ({ tag }) => get(`product_catalog/?code_prefix=code%20${tag}`)],
+      ['listPromotions', ({ tag }) => get(`promotions/?name=promotion%20${tag}`)],
+      ['listSales', ({ tag }) => get(`sales_history/?code=code%20${tag}`)],
+      ['listSales', ({ tag }) => get(`sales_history/?transaction_id=sale%20${tag}`)],
+      ['listCompetitorPrices', ({ tag }) => get(`competitor_prices/?code=code%20${tag}`)],
+      ['listAgreements', ({ tag }) => get(`agreement/?client_code=client%20${tag}`)],
+      ['listAgreements', ({ tag }) => get(`agreement/?price_list_code=list%20${tag}`)],
+    ] satisfies [string, Case[2]][]
+  ).map(([operation, request]): Case => [operation, 'a file', (things) => asFile(request(things))]),
   [
     'listCompetitorPrices',
     'competitor_name',
@@ -226,6 +264,7 @@ const cases: Case[] = [
     ({ tag }) =>
       post('prices/get_prices/', inOwn([{ ...row('P000'), promotion: `promotion ${tag}` }])),
   ],
+  ...filesOfLists,
   [
     'upsertPromotions',
     'price_lists',
@@ -354,21 +393,23 @@ const absent: Things = {
   promotion: 99_999,
   job: 99_999,
 }
-const send = ({ method, path, body }: Request) => own.send(method, path, body)
+const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)
+/** Of a file that is answered. */
+const rowsIn = (file: string) => file.trimEnd().split('\n').length - 1
 
 t.test('what another account has is answered byte for byte like what nobody has', async (t) => {
   const before = await dump.hashOf(foreign.id)
   for (const [operation, place, request] of cases) {
-    const answers = [foreignThings, absent].map(async (things) =>
-      told(await send(request(things)), things),
-    )
-    const [other, none] = await Promise.all(answers)
-    t.equal(other, none, `${operation}, ${place}`)
-    t.notMatch(
-      other,
-      /"(pk|price_list_id|hash)":|extended_catalog_id/,
-      `${operation}, ${place}: nothing is told`,
-    )
+    const [there, absentOne] = [await send(request(foreignThings)), await send(request(absent))]
+    const other = told(there, foreignThings)
+    t.equal(other, told(absentOne, absent), `${operation}, ${place}`)
+    if (typeof there.body === 'string') t.ok(rowsIn(there.body) < 1, `${operation}, ${place}`)
+    else
+      t.notMatch(
+        other,
+        /"(pk|price_list_id|hash)":|extended_catalog_id/,
+        `${operation}, ${place}: nothing is told`,
+      )
   }
   t.equal(await dump.hashOf(foreign.id), before, 'the other account is as it was')
 })
@@ -391,7 +432,9 @@ t.test('a name that another account has taken is free', async (t) => {
 t.test('the same requests find what the account has itself', async (t) => {
   for (const [operation, place, request] of cases) {
     const { status, body } = await send(request(ownThings))
+    if (body.resource_type === 'file') t.match(await own.finished(body), { status: 'done' })
     const isFound = status < 300 || body.type === 'job-ended'
+    if (place === 'a file') t.ok(rowsIn(body) > 0, `${operation}, ${place}`)
     t.ok(
       isFound && body.count !== 0,
       `${operation}, ${place}: ${status} ${JSON.stringify(body).slice(0, 200)}`,
