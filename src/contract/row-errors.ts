@@ -18,13 +18,19 @@ interface RowFault {
  */
 export class RowErrors {
   readonly #rowsPointer: string
-  /** By code and field: a row may have millions of unknown keys. */
+  readonly #listed: number
+  /** By code and field: a row may have thousands of unknown keys. Without them: behind all that are listed. */
   readonly #byRow = new Map<number, Map<string, RowFault>>()
+  /** Errors of rows behind this one are counted: those before it are as many as are listed. */
+  #lastListed = Number.POSITIVE_INFINITY
+  #kept = 0
+  #counting = { row: -1, keys: new Set<string>() }
   #count = 0
 
-  /** `rowsPointer` is where the rows are in the body: '' or '/payload'. */
-  constructor(rowsPointer: string) {
+  /** `rowsPointer` is where the rows are in the body: '' or '/payload'. Of the errors the first `listed` are kept. */
+  constructor(rowsPointer: string, listed = listedMax) {
     this.#rowsPointer = rowsPointer
+    this.#listed = listed
   }
 
   /**
@@ -33,17 +39,35 @@ export class RowErrors {
    */
   add(row: number, field: string | undefined, code: ErrorCode, message: string): void {
     const faults = this.#byRow.get(row) ?? new Map<string, RowFault>()
+    this.#byRow.set(row, faults)
     const key = field === undefined ? code : `${code}/${field}`
     if (faults.has(key)) return
-    this.#count++
-    faults.set(key, { field, code, message })
-    this.#byRow.set(row, faults)
+    if (row > this.#lastListed || faults.size >= this.#listed) this.#countOne(row, key)
+    else this.#keep(row, faults.set(key, { field, code, message }))
   }
 
-  /** Counts one more error of a row behind all that an answer lists. */
-  addUnlisted(row: number): void {
+  #keep(row: number, faults: Map<string, RowFault>): void {
     this.#count++
-    if (!this.#byRow.has(row)) this.#byRow.set(row, new Map())
+    if (++this.#kept <= this.#listed * 10) return
+    this.#counting = { row, keys: new Set(faults.keys()) }
+    this.#forgetUnlisted()
+  }
+
+  #countOne(row: number, key: string): void {
+    if (row !== this.#counting.row) this.#counting = { row, keys: new Set() }
+    if (this.#counting.keys.has(key)) return
+    this.#counting.keys.add(key)
+    this.#count++
+  }
+
+  /** 64 MB of unknown keys are millions of errors, each with 300 bytes. */
+  #forgetUnlisted(): void {
+    this.#kept = 0
+    for (const [row, faults] of [...this.#byRow].sort(([a], [b]) => a - b)) {
+      if (this.#kept >= this.#listed) faults.clear()
+      else this.#lastListed = row
+      this.#kept += faults.size
+    }
   }
 
   /** Errors so far. */
@@ -62,7 +86,7 @@ export class RowErrors {
     return this.#count === 0 ? indexed : indexed.filter(({ position }) => !this.has(position))
   }
 
-  /** All errors in the order of the payload. */
+  /** All errors that are kept, in the order of the payload. */
   all(): RequestError[] {
     return this.#first(this.#count)
   }

@@ -1,4 +1,3 @@
-import type { ErrorObject } from 'ajv'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, RowErrors, unescapePointer } from '../contract/row-errors.ts'
 import { rowsOf } from './row-count.ts'
@@ -13,8 +12,8 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 
 /**
  * Sorts the faults that the contract finds in a body. Faults inside rows are collected for the handler, which adds its
- * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others. Rows
- * behind the first `listed` faults are bad, too, and their faults counted.
+ * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others. `listed`:
+ * how many faults in rows are kept, the others are counted.
  */
 export async function collectRowErrors(
   body: unknown,
@@ -22,38 +21,22 @@ export async function collectRowErrors(
   listed: number,
 ): Promise<RowErrors> {
   const base = rowsPointer(body)
-  const rowErrors = new RowErrors(base ?? '')
+  const rowErrors = new RowErrors(base ?? '', listed)
   const outside: RequestError[] = []
   await findFaults(body, (faults) => {
-    const errors = faults.filter(isFault).map((fault) => locate(bodyError(fault), base))
-    for (const error of errors) if (error.row === undefined) outside.push(error)
-    if (rowErrors.count < listed) addAll(rowErrors, errors, base)
-    else countAll(rowErrors, errors)
+    for (const fault of faults) {
+      // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
+      if (fault.keyword === 'propertyNames') continue
+      const error = locate(bodyError(fault), base)
+      const { row, pointer, code, message } = error
+      const inRow = pointer.slice(`${base}/${row}`.length)
+      if (row === undefined) outside.push(error)
+      else rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
+    }
   })
   if (outside.length === 0) return rowErrors
   const { errors = [] } = rowErrors.problem().options
   throw invalidRequest([...outside, ...errors], outside.length + rowErrors.count)
-}
-
-/** What is wrong with the name of a key is a fault of its own; that there is one is said twice. */
-const isFault = ({ keyword }: ErrorObject): boolean => keyword !== 'propertyNames'
-
-function addAll(rowErrors: RowErrors, errors: RequestError[], base = ''): void {
-  for (const { row, pointer, code, message } of errors) {
-    if (row === undefined) continue
-    const inRow = pointer.slice(`${base}/${row}`.length)
-    rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
-  }
-}
-
-function countAll(rowErrors: RowErrors, errors: RequestError[]): void {
-  const counted = new Set<string>()
-  for (const { row, pointer, code } of errors) {
-    const key = `${code} ${pointer}`
-    if (row === undefined || counted.has(key)) continue
-    counted.add(key)
-    rowErrors.addUnlisted(row)
-  }
 }
 
 /** The error with its row and field, if it is in one of the rows at `base`; there are none without it. */

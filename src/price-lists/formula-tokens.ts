@@ -41,7 +41,7 @@ const tokenPattern =
 function tokenize(formula: string): Token[] {
   if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
   const tokens: Token[] = []
-  for (const match of formula.slice(1).matchAll(tokenPattern)) {
+  for (const match of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
     const [matched, number, letter, name, operator, other] = match
     const at = 1 + match.index + matched.length - matched.trimStart().length
     if (number !== undefined) tokens.push({ kind: 'number', text: number, at })

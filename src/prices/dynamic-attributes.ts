@@ -35,12 +35,13 @@ export function rejectFaultyAttribute(row: Input, position: number, errors: RowE
   if (row.dynamic_attribute_name === '__proto__')
     errors.add(position, 'dynamic_attribute_name', 'not_allowed', 'is not allowed as a name')
   const value: unknown = row.dynamic_attribute_value
-  for (const field of inexactNumbers(value, 'dynamic_attribute_value'))
-    errors.add(position, field, 'type', 'must be a number that a double holds as it was written')
   if (Buffer.byteLength(JSON.stringify(value)) > valueBytesMax) {
     const message = `must be at most ${valueBytesMax} bytes as JSON`
     errors.add(position, 'dynamic_attribute_value', 'length', message)
+    return
   }
+  for (const field of inexactNumbers(value, 'dynamic_attribute_value'))
+    errors.add(position, field, 'type', 'must be a number that a double holds as it was written')
 }
 
 /** Where in a value the numbers are that were not kept as they were written (they are NaN or infinite by now). */

@@ -67,15 +67,11 @@ export function rejectFaultyAddress(
 ): void {
   const { price_dimension, date } = row
   if (price_dimension === undefined && list.price_dimensions.length > 1) {
-    errors.add(
-      position,
-      'price_dimension',
-      'required',
-      `is required: ${list.price_dimensions.join(', ')}`,
-    )
+    const message = `is required: ${dimensionsOf(list)}`
+    errors.add(position, 'price_dimension', 'required', message)
   }
   if (price_dimension !== undefined && !list.price_dimensions.includes(price_dimension)) {
-    const message = `must be one of ${list.price_dimensions.join(', ')}`
+    const message = `must be one of ${dimensionsOf(list)}`
     errors.add(position, 'price_dimension', 'unknown_price_dimension', message)
   }
   if (date === undefined && list.is_calendar)
@@ -86,6 +82,18 @@ export function rejectFaultyAddress(
     const message = `must be from ${list.valid_from} to ${lastCalendarDay(list.valid_from)}`
     errors.add(position, 'date', 'date_outside_calendar', message)
   }
+}
+
+const namedMax = 20
+const namedDimensions = new WeakMap<PriceList, string>()
+
+/** The dimensions for a message: one text for all faulty rows of a read, which may be 100,000. */
+function dimensionsOf(list: PriceList): string {
+  const { price_dimensions: all } = list
+  const more = all.length > namedMax ? ` and ${all.length - namedMax} more` : ''
+  const named = namedDimensions.get(list) ?? `${all.slice(0, namedMax).join(', ')}${more}`
+  namedDimensions.set(list, named)
+  return named
 }
 
 /** Place of a row's price dimension in the list, from 1 as in SQL; the only one when the row names none. */

@@ -28,6 +28,9 @@ const rowsAtOnce = 4000
 /** A read with wildcards that has more rows is sent while it is read. */
 const heldRowsMax = 2000
 
+/** Those of one row may be 400 kB. */
+const heldWithAttributesMax = 200
+
 /**
  * The answer to a read, or what is left to do for a large one; undefined if rows are faulty. Throws `result-too-large`
  * for a read that expands to more than `rowsMax` rows, PricingChanged where the pricing no longer holds.
@@ -61,12 +64,13 @@ async function readOtherRows(
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const most = await boundMatchingRows(trx, list, wanted, rowsMax)
-  if (most > heldRowsMax) {
+  const heldMax = extras.dynamicAttributes ? heldWithAttributesMax : heldRowsMax
+  if (most > heldMax) {
     // A count takes half as long as the read itself: it is made where the list is not small enough without.
     const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
     rejectTooLarge(count, rowsMax)
     const isBare = !body.include?.length && pricing.promotions.names.size === 0
-    if (count > heldRowsMax) return new LargeRead({ pricing, wanted, extras, write, isBare })
+    if (count > heldMax) return new LargeRead({ pricing, wanted, extras, write, isBare })
   }
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   rejectTooLarge(found.length, rowsMax)

@@ -19,6 +19,34 @@ t.test('all errors are counted, the first 1,000 in the order of the rows are lis
   t.equal(full.problem().message, '1000 errors.', 'all of them are listed')
 })
 
+t.test(
+  'errors behind those that are listed are counted, in whatever order they come',
+  async (t) => {
+    const errors = new RowErrors('')
+    const rows = Array.from({ length: 3000 }, (_, index) => (index * 7) % 3000)
+    for (const row of rows)
+      for (let again = 0; again < 2; again++)
+        for (let key = 0; key < 5; key++) errors.add(row, `k${key}`, 'unknown_key', 'is not known')
+    for (let key = 0; key < 20_000; key++)
+      errors.add(3000, `k${key}`, 'unknown_key', 'is not known')
+    const { options } = errors.problem()
+    t.equal(options.errorCount, 35_000)
+    const listed = Array.from({ length: 1000 }, (_, at) => `/${Math.floor(at / 5)}/k${at % 5}`)
+    t.strictSame(
+      options.errors?.map(({ pointer }) => pointer),
+      listed,
+    )
+    t.ok(errors.all().length <= 20_000, `${errors.all().length} are kept`)
+    t.strictSame(errors.sound(Array(3002).fill({})), [{ row: {}, position: 3001 }])
+  },
+)
+
+t.test('where all are listed, all are kept', async (t) => {
+  const errors = new RowErrors('', Number.POSITIVE_INFINITY)
+  for (let row = 0; row < 20_000; row++) errors.add(row, 'a', 'type', 'must be string')
+  t.equal(errors.all().length, 20_000)
+})
+
 t.test('an error that is named again counts once, by its row, field and code', async (t) => {
   const errors = new RowErrors('')
   const add = () => {

@@ -327,3 +327,28 @@ t.test('bad rows', async (t) => {
   for (const [name, payload, faults] of table)
     await t.test(name, async (t) => expectFaults(t, await read(payload), faults))
 })
+
+t.test('a row without its dimension is told which there are, twenty of them', async (t) => {
+  const price_dimensions = Array.from({ length: 100 }, (_, index) => `D${index}`)
+  const { read } = await aPricedShop(t, { price_dimensions })
+  const { body } = await read([a, { ...a, price_dimension: 'none' }])
+  const first = price_dimensions.slice(0, 20).join(', ')
+  t.strictSame(
+    body.errors.map(({ message }: { message: string }) => message),
+    [`is required: ${first} and 80 more`, `must be one of ${first} and 80 more`],
+  )
+})
+
+t.test(
+  'rows with many long dynamic attributes are answered, however often they are named',
+  async (t) => {
+    const { shop, read } = await aPricedShop(t)
+    const payload = Array.from({ length: 100 }, (_, index) => ({
+      ...{ ...a, dynamic_attribute_name: `n${index}`, dynamic_attribute_value: 'x'.repeat(4000) },
+    }))
+    const path = '/api/v1/prices/bulk_update_dynamic_attributes/'
+    t.equal((await shop.post(path, { price_list_name: 'L', payload })).status, 201)
+    const { status, headers } = await read(Array(201).fill(a), { include: ['dynamic_attributes'] })
+    t.strictSame([status, headers['content-length']], [201, undefined], 'sent while it is read')
+  },
+)
