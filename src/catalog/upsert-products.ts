@@ -78,7 +78,7 @@ async function upsertAttributes(trx: Trx, account: number, products: Product[]):
 async function mergeAttributes(trx: Trx, account: number, input: RawBuilder<unknown>) {
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
-    select ${account}, code, attributes from ${input} order by code
+    select ${account}, code, attributes from ${input} order by code collate "C"
     on conflict (account_id, code) do update set attributes = (
       select array_agg(coalesce(given, kept) order by ordinal)
       from unnest(excluded.attributes, present.attributes) with ordinality as merged (given, kept, ordinal)
@@ -113,11 +113,12 @@ async function upsertProductRows(
   return { created: readNumbers(created), updated: readNumbers(updated) }
 }
 
-/** What a row leaves out stays as it was. */
+/** What a row leaves out stays as it was. All who write lock rows in one order, whatever the database sorts by. */
 function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     insert into products as present (account_id, code, extensions, extension_key, costs, active)
-    select ${account}, code, extensions, extension_key, costs, active from ${input} order by code, extension_key
+    select ${account}, code, extensions, extension_key, costs, active from ${input}
+    order by code collate "C", extension_key collate "C"
     on conflict (account_id, code, extension_key) do update set
       active = coalesce(excluded.active, present.active),
       costs = coalesce((
