@@ -33,8 +33,10 @@ export async function createAccount(
 
 async function insertUser(client: pg.Client, user: NewUser, passwordHash: string): Promise<void> {
   await client.query('begin')
+  // A name that is set, to itself even, waits for all who write rows of the account.
   const { rows } = await client.query(
-    'insert into accounts (name) values ($1) on conflict (name) do update set name = excluded.name returning id',
+    `insert into accounts (name) values ($1)
+     on conflict (name) do update set settings_version = accounts.settings_version returning id`,
     [user.account],
   )
   const values = [rows[0].id, user.email, passwordHash]

@@ -53,6 +53,16 @@ t.test('a second user comes into the same account, another name is another accou
   t.not(a, c)
 })
 
+t.test('a user is added to an account while its products are written', async (t) => {
+  await create('--account', 'Busy', '--email', 'c1@example.com')
+  const writer = new pg.Client({ connectionString: service.url })
+  await writer.connect()
+  t.teardown(() => writer.end())
+  await writer.query(`begin; select from accounts where name = 'Busy' for key share`)
+  t.equal((await create('--account', 'Busy', '--email', 'c2@example.com')).code, 0)
+  await writer.query('commit')
+})
+
 t.test('a password of one’s own is taken', async (t) => {
   const password = 'my own pass wörd'
   const { stdout } = await create(
