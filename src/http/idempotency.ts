@@ -92,14 +92,16 @@ async function storeAnswer(
   headers: Record<string, string>,
   body: string,
 ): Promise<void> {
-  const answer = { path, body, body_hash: await bodyHash(), headers: JSON.stringify(headers) }
+  const answer = {
+    ...{ path, body, body_hash: await bodyHash(), headers: JSON.stringify(headers) },
+    // A file may have taken an hour of the 24 to arrive.
+    created_at: sql<Date>`clock_timestamp()`,
+  }
   await trx
     .insertInto('idempotency_keys')
     .values({ account_id: account, subject, key, ...answer })
     .onConflict((conflict) =>
-      conflict
-        .columns(['account_id', 'subject', 'key'])
-        .doUpdateSet({ ...answer, created_at: sql<Date>`now()` }),
+      conflict.columns(['account_id', 'subject', 'key']).doUpdateSet(answer),
     )
     .execute()
 }

@@ -50,6 +50,8 @@ export async function enqueueJob(
       file_id: job.file?.id ?? null,
       operation: job.file?.operation ?? null,
       media_type: job.file?.mediaType ?? null,
+      // The transaction began with a file, which may have taken an hour to arrive.
+      created_at: sql`clock_timestamp()`,
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()

@@ -48,9 +48,9 @@ t.test('a file for a list is accepted while another writer has the list', async 
   await writer.query('commit')
 })
 
-t.test('a file whose list is deleted while it arrives is not accepted', async (t) => {
-  const { shop, list } = await aPublishedList(t)
-  await service.app.listen({ port: 0 })
+/** Begins to send a file of prices, and waits until it is being stored. */
+async function beginPrices(shop: TestAccount) {
+  if (!service.app.server.listening) await service.app.listen({ port: 0 })
   const { port } = service.app.server.address() as AddressInfo
   const headers = { authorization: `jwt ${shop.token}`, ...asFile }
   const sent = request({ port, path: prices, method: 'POST', headers })
@@ -58,12 +58,30 @@ t.test('a file whose list is deleted while it arrives is not accepted', async (t
   const arriving = `select from pg_stat_activity where datname = current_database()
     and application_name = 'pricewell files' and state like 'idle in%'`
   while ((await select(service.url, arriving)).length === 0);
+  const answer = async () => {
+    sent.end('A,UK,2')
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode
+  }
+  return { answer }
+}
+
+t.test('a file whose list is deleted while it arrives is not accepted', async (t) => {
+  const { shop, list } = await aPublishedList(t)
+  const file = await beginPrices(shop)
   await select(service.url, `delete from price_lists where id = ${list.id}`)
-  sent.end('A,UK,2')
-  const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  response.resume()
-  t.equal(response.statusCode, 404)
+  t.equal(await file.answer(), 404)
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
+})
+
+t.test('a job is as old as its acceptance, not as the beginning of its file', async (t) => {
+  const { shop } = await aPublishedList(t)
+  const file = await beginPrices(shop)
+  const [{ now }] = await select(service.url, 'select clock_timestamp() as now')
+  t.equal(await file.answer(), 202)
+  const [job] = (await shop.get('/api/v1/jobs/')).body.results
+  t.ok(Date.parse(job.created_at) >= now.getTime(), job.created_at)
 })
 
 t.test('a list that is being deleted takes no more files', async (t) => {
