@@ -62,6 +62,25 @@ export async function rejectBefore(
   if (oldest !== undefined && oldest !== job) throw busy()
 }
 
+/**
+ * `rejectBefore` after 2.5 seconds: until then it waits for the jobs. The list must not be locked, or they would wait for
+ * the one that waits for them.
+ */
+export async function waitForTurn(
+  trx: Trx,
+  account: number,
+  priceListId: number,
+  job: number | undefined,
+): Promise<void> {
+  const deadline = performance.now() + waitMs
+  while (performance.now() < deadline) {
+    const oldest = await findOldestJob(trx, account, priceListId)
+    if (oldest === undefined || oldest === job) return
+    await sleep(pauseMs)
+  }
+  await rejectBefore(trx, account, priceListId, job)
+}
+
 /** Runs `work` again while it finds its list busy; after 2.5 seconds throws `unavailable`. */
 export async function takingTurns<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + waitMs

@@ -7,7 +7,7 @@ import type { Answer, Schemas } from '../contract/operation.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBefore } from '../jobs/turn.ts'
+import { rejectBefore, waitForTurn } from '../jobs/turn.ts'
 import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
@@ -36,9 +36,18 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
       const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
       return keyed.map((row) => ({ row, position: row.position }))
     },
-    findFaults: () => findUnaddable(trx, list, columns),
+    findFaults: async () => {
+      if (job !== undefined || (await isAtOnce(trx))) await waitForTurn(trx, account, list.id, job)
+      return findUnaddable(trx, list, columns)
+    },
     write: () => addStaged(trx, list, boss, job),
   }
+}
+
+/** Whether so few rows are staged that no job adds their products. */
+async function isAtOnce(trx: Trx): Promise<boolean> {
+  const { rows } = await sql`select from pg_temp.feed offset ${atOnceMax} limit 1`.execute(trx)
+  return rows.length === 0
 }
 
 /** Locks the list and answers the staged rows whose product cannot be added. */

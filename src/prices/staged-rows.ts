@@ -3,7 +3,7 @@ import type { Column } from '../catalog/columns.ts'
 import type { FeedColumn } from '../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBefore } from '../jobs/turn.ts'
+import { rejectBefore, waitForTurn } from '../jobs/turn.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import {
   findPriceList,
@@ -30,7 +30,7 @@ export async function findFeedList(trx: Trx, account: number, query: ListKeys): 
 
 /**
  * The published list that a file is for. Jobs of the list that were accepted before `job` may publish it, and go first:
- * `unavailable`, before the file is read.
+ * where they take long it is `unavailable`, before the file is read.
  */
 export async function findPublishedFeedList(
   trx: Trx,
@@ -39,9 +39,11 @@ export async function findPublishedFeedList(
   job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
-  await rejectBefore(trx, account, list.id, job)
-  rejectUnpublished(list)
-  return list
+  await waitForTurn(trx, account, list.id, job)
+  // They may have published it.
+  const ready = await findPriceList(trx, account, { id: list.id })
+  rejectUnpublished(ready)
+  return ready
 }
 
 /** Extensions as columns of a file; every row names all of them. */
@@ -72,6 +74,7 @@ export async function findMissingRows(
   list: PriceList,
   job: number | undefined,
 ): Promise<StagedFaults> {
+  await waitForTurn(trx, list.account_id, list.id, job)
   await lockPriceList(trx, list.account_id, { id: list.id })
   await rejectBefore(trx, list.account_id, list.id, job)
   // An anti join: 2 seconds for a million rows. `not in` compares each with all others once Postgres expects more than
