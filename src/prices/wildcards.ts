@@ -44,15 +44,17 @@ export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuild
 }
 
 /** Each group is matched by a statement of its own, in one. */
-const groupsMax = 8
+const groupsMax = 32
 
-/** Rows that name the same columns together, unless that makes too many groups: then all of them. */
+/** Rows that name the same columns together; where that makes too many groups, those of the small ones in one. */
 export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
   const isNamed = (values: (string | null)[]) => values.map((value) => value !== null)
   const namesOf = ({ extensions, attributes }: WantedRow) =>
     String([...isNamed(extensions), ...isNamed(attributes)])
   const groups = [...Map.groupBy(rows, namesOf).values()]
-  return groups.length > groupsMax ? [rows] : groups
+  if (groups.length <= groupsMax) return groups
+  const bySize = groups.sort((a, b) => b.length - a.length)
+  return [...bySize.slice(0, groupsMax - 1), bySize.slice(groupsMax - 1).flat()]
 }
 
 /** Whether a row names an attribute. */

@@ -292,3 +292,24 @@ t.test('a read above its limit is refused with the limit and the size', async (t
       t.match(response.body.detail, new RegExp(`at most 6 rows, this one to ${size}\\.`))
     })
 })
+
+t.test('rows that name their columns in many ways are answered like each of them', async (t) => {
+  const names = ['e0', 'e1', 'e2', 'e3', 'e4', 'e5']
+  const extensions = names.map((name) => ({ name, type: 'integer' }))
+  const products = Array.from({ length: 10 }, (_, index) => ({
+    code: `P${index}`,
+    ...Object.fromEntries(names.map((name, at) => [name, (index >> at) % 2])),
+  }))
+  const shop = await aShopOf(t, service, { extensions }, products)
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', products)
+  const read = async (payload: object[]) =>
+    (await shop.post(path, { price_list_name: 'L', payload })).body
+  const payload = Array.from({ length: 64 }, (_, shape) =>
+    Object.fromEntries(names.flatMap((name, at) => ((shape >> at) % 2 ? [[name, 1]] : []))),
+  )
+  const each = []
+  for (const row of payload) each.push(...(await read([row])))
+  t.equal(each.length, 33)
+  t.strictSame(await read(payload), each)
+})
