@@ -77,12 +77,15 @@ const cases: BadPayload[] = [
   ],
 ]
 
+/** Every fixed key of rows, requests and answers that a column may not be called. */
 const reserved =
   'code price date attributes extensions promotion price_dimension active pk price_list_name price_list_id ' +
   'extended_catalog_id active_price promotions dynamic_attribute_name dynamic_attribute_value competitor_price ' +
   'competitor_name departure_date latest_update __proto__ transaction_id extension quantity client_code ' +
-  'agreement_code revenue transaction_date currency price_line price_list_code prices product_code ' +
-  'valid_from valid_to price_dimensions margin_formula product_filters is_calendar is_dated name'
+  'agreement_code revenue transaction_date currency price_line price_list_code prices product_code valid_from ' +
+  'valid_to price_dimensions margin_formula product_filters is_calendar is_dated name added attributes_config ' +
+  'base_price created dimensions dynamic_attributes error finished hash id include input margin output payload ' +
+  'progress promotion_date removed resource_type status total untouched updated value'
 
 t.test('a schema that breaks a rule is refused with the place of each fault', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
