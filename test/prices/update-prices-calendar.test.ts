@@ -55,6 +55,18 @@ t.test('a later update leaves the other days of the month as they were', async (
   t.strictSame(await read(...days.map((date) => ({ ...a, date }))), [1, 0, 4, 3, 0])
 })
 
+t.test('a price of a day can be set back to 0', async (t) => {
+  const { update, read } = await aCalendar(t)
+  const day = { ...a, date: '2026-03-01' }
+  const next = { ...a, date: '2026-03-02' }
+  await update([
+    { ...day, price: 1 },
+    { ...next, price: 2 },
+  ])
+  await update([{ ...day, price: 0 }])
+  t.strictSame(await read(day, next), [0, 2])
+})
+
 t.test('a year with a leap day ends a day earlier', async (t) => {
   const { update, read } = await aCalendar(t, { valid_from: '2024-01-01', valid_to: '2024-12-31' })
   const payload = [
@@ -118,6 +130,18 @@ t.test('each dimension has its own days', async (t) => {
   t.strictSame(response.body, ids.slice(0, 1))
   const cells = ['x', 'y'].flatMap((name) => [cell(name, '2026-05-01'), cell(name, '2026-05-02')])
   t.strictSame(await read(...cells), [1, 0, 2, 3])
+})
+
+t.test('a wildcard reads the days of the dimension that it names', async (t) => {
+  const { update, read } = await aCalendar(t, { price_dimensions: ['x', 'y'] })
+  const day = (price_dimension: string) => ({ price_dimension, date: '2026-05-01' })
+  await update([
+    { ...a, ...day('x'), price: 1 },
+    { ...a, ...day('y'), price: 2 },
+    { ...b, ...day('y'), price: 3 },
+  ])
+  t.strictSame(await read(day('x'), day('y')), [1, 0, 2, 3])
+  t.strictSame(await read({ code: 'A', ...day('y') }), [2])
 })
 
 t.test('rows, dimensions, months and days come in any order', async (t) => {
