@@ -81,6 +81,17 @@ t.test('another schema replaces the present one while there are no entries', asy
   t.equal(body.is_dated, true)
 })
 
+t.test('the same columns with or without days are another schema', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const dated = anEntry({ departure_date: '2026-07-01' })
+  for (const is_dated of [true, false, true]) {
+    await market.post(schemaPath, { attributes_config: ['code'], is_dated })
+    t.equal((await market.get(readPath)).body.is_dated, is_dated)
+    if (!is_dated) t.equal((await market.post(loadPath, [dated])).status, 400)
+  }
+  t.equal((await market.post(loadPath, [dated])).status, 201)
+})
+
 t.test('another schema is a conflict once there are entries, and changes nothing', async (t) => {
   const present = { attributes_config: ['code', 'brand'] }
   const market = await aMarket(t, service, present)

@@ -86,6 +86,13 @@ t.test('narrows by competitor_name and code, exactly', async (t) => {
   }
 })
 
+t.test('finds a code wherever the schema has it', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['size', 'code'] })
+  await market.post(loadPath, [anEntry({ size: '1', code: '2' })])
+  t.equal((await market.get(`${listPath}?code=2`)).body.count, 1)
+  t.equal((await market.get(`${listPath}?code=1`)).body.count, 0)
+})
+
 t.test('finds no code where the schema has none', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['brand'] })
   await market.post(loadPath, [{ brand: 'A', competitor_name: 'R', competitor_price: 1 }])
