@@ -202,6 +202,21 @@ t.test('a promotion covers the price lists that it names, all when it names none
   ])
 })
 
+t.test('a list that is named by its id has the promotions that name it', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await aList(shop, { name: 'M' })
+  await addProducts(shop, 'L', [a])
+  await setPrices(shop, [{ ...a, price: 10 }])
+  await promote(
+    shop,
+    { name: 'L', price_lists: ['L'] },
+    { name: 'M', price_lists: ['M'], value: 2 },
+  )
+  const byId = { price_list_name: undefined, price_list_id: id }
+  t.strictSame(brief(await read(shop, [a], byId)), [['A', 9, 'L 9']])
+})
+
 t.test(
   'a list that is deleted leaves its promotions, and a new one of its name is covered',
   async (t) => {
