@@ -144,6 +144,17 @@ t.test('a job that has ended is 409 and stays as it is', async (t) => {
   }
 })
 
+t.test('a cancellation is replayed under its Idempotency-Key, though it has no body', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  const key = { 'idempotency-key': 'k' }
+  const send = () => shop.send('POST', `/api/v1/jobs/${job.id}/cancel/`, undefined, key)
+  const first = await send()
+  const again = await send()
+  t.strictSame([first.status, again.status], [200, 200])
+  t.equal(again.headers['idempotent-replayed'], 'true')
+  t.strictSame(again.body, first.body)
+})
+
 t.test("an unknown job and another account's job are the same 404", async (t) => {
   const { shop, job } = await aBigJob(t, service)
   const stranger = await service.newAccount(t)
