@@ -119,6 +119,47 @@ t.test('each line of a file has the same text as the row of a page', async (t) =
   }
 })
 
+const filters: Record<string, [query: string, count: number][]> = {
+  products: [
+    ['code=007', 2],
+    ['code_prefix=00', 2],
+  ],
+  sales: [
+    ['code=007', 1],
+    ['transaction_id=007', 1],
+    ['from=2026-11-28', 0],
+    ['to=2026-11-26', 0],
+  ],
+  'competitor prices': [
+    ['code=007', 1],
+    ['competitor_name=007', 1],
+  ],
+  agreements: [
+    ['name=007', 1],
+    ['client_code=007', 1],
+    ['price_list_code=007', 1],
+  ],
+  promotions: [
+    ['name=007', 1],
+    ['valid_on=2026-01-03', 0],
+  ],
+}
+
+t.test('a file has what the filters leave', async (t) => {
+  const account = await anAccount(t)
+  for (const [name, { load, read, rows }] of Object.entries(resources)) {
+    await account.post(load, rows)
+    for (const [query, count] of filters[name] ?? []) {
+      const accept = { accept: 'application/x-ndjson' }
+      const file = await account.send('GET', `${read}?${query}`, undefined, accept)
+      const lines: string[] = file.body.split('\n').filter(Boolean)
+      t.equal(lines.length, count, `${name}: ${query}`)
+      const values = lines.flatMap((line) => Object.values(JSON.parse(line)))
+      t.equal(values.includes('007'), count > 0)
+    }
+  }
+})
+
 t.test('a client that takes anything gets JSON', async (t) => {
   const account = await anAccount(t)
   for (const accept of ['*/*', 'text/csv;q=0.9, */*', 'text/csv;q=0.9, application/*']) {
