@@ -1,3 +1,4 @@
+import type { FeedColumn } from '../../contract/feed.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
 import type { RowSchema } from '../contract.ts'
@@ -22,8 +23,9 @@ export function readHeader(
   shape: RowShape,
 ): (fields: readonly string[]) => object {
   const names = header.map(unescapeFormula)
+  const own = new Map(shape.columns.map((column) => [column.name, column]))
   const columns = names.map((name) =>
-    shape.ignored.has(name) ? undefined : findColumn(name, shape),
+    shape.ignored.has(name) ? undefined : findColumn(name, shape.schema, own),
   )
   rejectFaults([...headerFaults(names, columns, shape), ...missingColumns(names, shape)])
   return (fields) => {
@@ -67,13 +69,17 @@ function saidTwice(path: readonly string[]): Problem {
   return new Problem('malformed-file', `${path.join('.')}: another column of the row says it, too`)
 }
 
-function findColumn(name: string, { schema, columns }: RowShape): Column | undefined {
+function findColumn(
+  name: string,
+  schema: RowSchema,
+  own: ReadonlyMap<string, FeedColumn>,
+): Column | undefined {
   const fixed = Object.hasOwn(schema.properties ?? {}, name) && schema.properties?.[name]
   if (fixed && name !== 'extensions') {
     const isEmptyAllowed = fixed.type === 'string' && !fixed.minLength && isRequired(schema, name)
     return { path: [name], read: cellReader(fixed), empty: isEmptyAllowed ? '' : undefined }
   }
-  const column = columns.find((candidate) => candidate.name === name)
+  const column = own.get(name)
   if (column) return { path: [name], read: cellReader({ type: column.type }), empty: undefined }
   return findInner(name, schema)
 }
@@ -106,9 +112,11 @@ function headerFaults(
   columns: (Column | undefined)[],
   { ignored }: RowShape,
 ): RequestError[] {
+  const seen = new Set<string>()
   return names.flatMap((name, index): RequestError[] => {
-    if (names.indexOf(name) < index)
+    if (seen.has(name))
       return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
+    seen.add(name)
     if (columns[index] || ignored.has(name)) return []
     const hint = names.length === 1 && /[;\t]/.test(name) ? '; columns are separated by commas' : ''
     return [columnFault(name, 'unknown_key', `is not a known column${hint}`)]
@@ -122,8 +130,9 @@ function missingColumns(names: string[], { schema, columns }: RowShape): Request
   ]
   const hasInner = (key: string) =>
     innerValues(key, schema) && names.some((name) => name.startsWith(`${key}.`))
+  const given = new Set(names)
   return required
-    .filter((key) => !names.includes(key) && !hasInner(key))
+    .filter((key) => !given.has(key) && !hasInner(key))
     .map((key) => columnFault(key, 'required', 'the column is missing'))
 }
 
