@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { readCsv } from '../../src/http/files/csv-rows.ts'
+import { readNdjson } from '../../src/http/files/ndjson-rows.ts'
 import { lineBytesMax, textBlocks } from '../../src/http/files/text-blocks.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { aSale } from '../helpers/sales.ts'
@@ -64,6 +66,63 @@ t.test('a line over 1 MB is refused however the bytes arrive, one of 1 MB is not
   const first = (bytes: number) => linesOf(`\ufeff${'x'.repeat(bytes)}\r\nb`, lineBytesMax + 4)
   t.strictSame(await first(lineBytesMax), [lineBytesMax, 1])
   await t.rejects(first(lineBytesMax + 1), { message: /^Line 1 is longer/ })
+})
+
+const shape = { schema: { properties: { a: {} } }, columns: [], ignored: new Set<string>() }
+
+/** Rows that take far more memory than their bytes. */
+const longRows: Record<string, [type: string, row: string]> = {
+  'NDJSON of empty arrays': ['ndjson', `[${'[],'.repeat(340_000)}[]]\n`],
+  'CSV of one long field': ['csv', `"${'[],'.repeat(340_000)}"\n`],
+  'CSV of empty fields': ['csv', `${','.repeat(1_000_000)}\n`],
+}
+
+for (const [name, [type, row]] of Object.entries(longRows)) {
+  t.test(`a file is read on when a few of its long rows are checked: ${name}`, async (t) => {
+    let given = 0
+    const lines = (async function* () {
+      if (type === 'csv') yield { bytes: Buffer.from('a\n'), line: 1 }
+      while (given < 30) yield { bytes: Buffer.from(row), line: ++given + 1 }
+    })()
+    const { batches } = type === 'csv' ? await readCsv(lines, shape) : readNdjson(lines, shape)
+    const numbers: number[] = []
+    for await (const batch of batches) {
+      numbers.push(...batch.map(({ line }) => line))
+      t.ok(batch.length <= 2, `${batch.length} rows at once`)
+      t.ok(given - numbers.length <= 4, `${given - numbers.length} more are held`)
+    }
+    t.strictSame(
+      numbers,
+      Array.from({ length: 30 }, (_, index) => index + 2),
+    )
+  })
+}
+
+t.test('short rows are checked a thousand at a time', async (t) => {
+  const bytes = Buffer.from('1\n'.repeat(2500))
+  const lines = (async function* () {
+    yield { bytes: Buffer.from('a\n'), line: 1 }
+    yield { bytes, line: 2 }
+  })()
+  const sizes: number[] = []
+  for await (const batch of (await readCsv(lines, shape)).batches) sizes.push(batch.length)
+  t.strictSame(sizes, [1000, 1000, 500])
+})
+
+t.test('a header of 200,000 names is answered, also by a job', async (t) => {
+  const account = await service.newAccount(t)
+  const names = Array.from({ length: 200_000 }, (_, index) => index.toString(36).padStart(4, '0'))
+  const file = `${[...names, names[0]].join(',')}\n`
+  const { status, body } = await account.send('POST', path, file, { 'content-type': 'text/csv' })
+  t.equal(status, 400)
+  t.equal(
+    body.error_count,
+    names.length + 1 + 5,
+    'unknown names, one of them twice, and missing ones',
+  )
+  const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
+  const job = (await account.send('POST', path, file, headers)).body
+  t.match(await account.finished(job), { status: 'failed' })
 })
 
 /** The lengths of the lines of a file, in bytes. */

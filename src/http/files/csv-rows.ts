@@ -1,8 +1,8 @@
-import { pipeline, Readable } from 'node:stream'
+import { pipeline, Readable, type TransformOptions } from 'node:stream'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { Problem } from '../../contract/problem.ts'
 import { readHeader } from './csv-header.ts'
-import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
+import { type FileRow, type FileRows, RowBatch, type RowShape, readRow } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
@@ -39,14 +39,10 @@ async function* inBatches(
   records: AsyncIterable<CsvRecord>,
   read: (fields: string[]) => object,
 ): AsyncGenerator<FileRow[]> {
-  let batch: FileRow[] = []
-  for await (const { fields, line } of records) {
-    batch.push(readRow(fields, line, () => read(fields)))
-    if (batch.length < batchRows) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
+  const batch = new RowBatch()
+  for await (const { fields, line } of records)
+    if (batch.add(readRow(fields, line, () => read(fields)))) yield batch.take()
+  if (batch.rows.length > 0) yield batch.take()
 }
 
 /** What the parser has counted: empty lines are among the lines. */
@@ -83,13 +79,15 @@ function endsInside(fields: string[]): { all: number; double: number } {
 
 async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<CsvRecord> {
   const lines = new RecordLines()
-  const options: Options<CsvRecord, string[]> = {
+  const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
     // Records that were read may still wait when the next one is found to be broken.
     on_record: (fields, counts) => ({ fields, line: lines.next(fields, counts) }),
     relax_column_count: true,
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     max_record_size: lineBytesMax,
+    // Of records that wait: one of 1 MB may be a million fields.
+    readableHighWaterMark: 1,
   }
   // Its types know no records but texts and objects of columns.
   const parser = parse(options as never)

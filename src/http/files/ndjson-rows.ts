@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/problem.ts'
 import { parseShort } from '../json-value.ts'
-import { batchRows, type FileRow, type FileRows, type RowShape, readRow } from './feed-rows.ts'
+import { type FileRow, type FileRows, RowBatch, type RowShape, readRow } from './feed-rows.ts'
 import type { TextBlock } from './text-blocks.ts'
 
 /** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
@@ -12,16 +12,12 @@ async function* inBatches(
   blocks: AsyncIterable<TextBlock>,
   ignored: ReadonlySet<string>,
 ): AsyncGenerator<FileRow[]> {
-  let batch: FileRow[] = []
+  const batch = new RowBatch()
   for await (const block of blocks) {
-    for (const { bytes, line } of linesOf(block)) {
-      batch.push(readLine(bytes, line, ignored))
-      if (batch.length < batchRows) continue
-      yield batch
-      batch = []
-    }
+    for (const { bytes, line } of linesOf(block))
+      if (batch.add(readLine(bytes, line, ignored))) yield batch.take()
   }
-  if (batch.length > 0) yield batch
+  if (batch.rows.length > 0) yield batch.take()
 }
 
 /** The lines that are not empty. CR and LF are never inside a JSON text but between its tokens. */

@@ -43,7 +43,7 @@ export interface FeedRun {
 }
 
 /**
- * Reads a file into a table of the transaction, a thousand rows at a time, and writes it whole when no row is bad. Throws
+ * Reads a file into a table of the transaction, some rows at a time, and writes it whole when no row is bad. Throws
  * `invalid-request` with all bad rows, `malformed-file` where the file cannot be read on, `payload-too-large`.
  */
 export async function runFeed(
