@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import type { Export, OpenExport } from '../../contract/export.ts'
+import { mapInTurns } from '../../contract/in-turns.ts'
 import type { OperationId, Stream } from '../../contract/operation.ts'
 import { sendPieces } from '../../contract/send-pieces.ts'
 import { readInAccount } from '../../database/in-account.ts'
 import type { Database, Trx } from '../../database/pool.ts'
 import { rowWriter } from './file-text.ts'
 
-/** Read and written in about 10 ms; then other requests get their turn. */
+/** Read in about 10 ms. */
 const rowsAtOnce = 2000
 
 /** A client may pause, as long as the session of its transaction may do nothing. */
@@ -61,8 +62,14 @@ async function* textOf(
   for (;;) {
     const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
     if (stored.length === 0) break
-    const rows = stored.flatMap(rowsOf)
-    yield rows.map(line).join('')
-    sent(rows.length)
+    let count = 0
+    // One may be the days of a month, or a hundred price dimensions.
+    const texts = await mapInTurns(stored, (one) => {
+      const rows = rowsOf(one)
+      count += rows.length
+      return rows.map(line).join('')
+    })
+    yield texts.join('')
+    sent(count)
   }
 }
