@@ -39,6 +39,8 @@ const settings = [
   'checkpoint_timeout=15min',
   'jit=off',
   'timezone=UTC',
+  // The details of errors are values of rows, which no log holds.
+  'log_error_verbosity=terse',
 ]
 
 /**
