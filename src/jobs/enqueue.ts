@@ -4,6 +4,7 @@ import { fromKysely } from 'pg-boss'
 import { Answer, type OperationId, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
+import { findPlace, rejectManyJobs } from './place.ts'
 import { fileQueue, listQueue, type Turn } from './queue.ts'
 import { lockTurns } from './turn.ts'
 
@@ -31,14 +32,20 @@ export interface JobFile {
 /** A turn is there as long as its job: pg-boss would delete one that has waited for 14 days, in a dump or while all was off. */
 const retentionSeconds = 50 * 365 * 86_400
 
-/** Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job. */
+/**
+ * Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job; throws
+ * `too-many-requests`.
+ */
 export async function enqueueJob(
   trx: Trx,
   boss: PgBoss,
   job: NewJob,
 ): Promise<Answer<Schemas['JobInfo']>> {
   const { account, priceListId } = job
+  if (job.kind !== 'load-file') await rejectManyJobs(trx, account)
+  const turn: Turn = { account, priceListId }
   await lockTurns(trx, account, priceListId)
+  const priority = -(await findPlace(trx, queueOf(turn), turn))
   const row = await trx
     .insertInto('jobs')
     .values({
@@ -55,9 +62,17 @@ export async function enqueueJob(
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
-  const turn: Turn = { account, priceListId }
-  const [queue, singletonKey] =
-    priceListId === null ? [fileQueue, String(account)] : [listQueue, `${account}:${priceListId}`]
-  await boss.send(queue, turn, { singletonKey, retentionSeconds, db: fromKysely(trx) })
+  await boss.send(queueOf(turn), turn, {
+    ...{ singletonKey: keyOf(turn), priority, retentionSeconds },
+    db: fromKysely(trx),
+  })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
+}
+
+function queueOf({ priceListId }: Turn): string {
+  return priceListId === null ? fileQueue : listQueue
+}
+
+function keyOf({ account, priceListId }: Turn): string {
+  return priceListId === null ? String(account) : `${account}:${priceListId}`
 }
