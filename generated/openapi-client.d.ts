@@ -794,6 +794,9 @@ export interface paths {
          *
          *     After 15 seconds without a change a comment keeps the connection open. A stream that closes without `end` was cut
          *     short (by a network, or by a service that stops): ask again. Send `Accept: text/event-stream`, or no `Accept`.
+         *
+         *     An account may have 100 such streams open at the same time in each process of the service; the next is answered
+         *     429.
          */
         get: operations["readJobEvents"];
         put?: never;

@@ -5,6 +5,7 @@ import { startAttempt } from '../../src/jobs/attempt.ts'
 import { jobEvents } from '../../src/jobs/read-job-events.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
+import { expectProblem } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { aList } from '../helpers/shop.ts'
 import { statementsOf } from '../helpers/statements.ts'
@@ -114,6 +115,52 @@ t.test('those who watch jobs of an account look at them together, each at its ow
   })
   const looks = statements.filter(({ text }) => text.includes('from "jobs"'))
   t.ok(looks.length < watchers.length, `${looks.length} looks`)
+})
+
+t.test('the end is written once for all who watch together', async (t) => {
+  let written = 0
+  const toJSON = () => `${++written}`
+  const ended: Schemas['Job'] = Object.assign({ ...running, status: 'done' as const }, { toJSON })
+  const streams = Array.from({ length: 3 }, () =>
+    jobEvents(running, async () => ended, new AbortController().signal, {
+      ...{ pollMs: 1, heartbeatMs: 60_000 },
+    }),
+  )
+  for (const events of streams) {
+    await events.next()
+    t.equal((await events.next()).value, 'event: end\ndata: "1"\n\n')
+  }
+})
+
+t.test('an account has 100 streams open, and no more; others have theirs', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const { shop, job } = await aBigJob(t, own)
+  const other = await aBigJob(t, own)
+  const controllers = Array.from({ length: 100 }, () => new AbortController())
+  const watchers = await Promise.all(
+    controllers.map(({ signal }) => open(shop, base, job.id, signal)),
+  )
+  t.ok(watchers.every(({ response }) => response.status === 200))
+  const refused = await shop.get(eventsPath(job.id))
+  expectProblem(t, refused, 429, 'too-many-requests', 'the next')
+  t.match(refused.headers['retry-after'], /^\d+$/)
+  const stranger = await open(other.shop, base, other.job.id)
+  t.equal(stranger.response.status, 200)
+  controllers[0]?.abort()
+  const again = async () => (await open(shop, base, job.id, controllers[1]?.signal)).response.status
+  let status = await again()
+  while (status === 429) status = await again()
+  t.equal(status, 200, 'when one is gone')
+  for (const controller of controllers) controller.abort()
+})
+
+t.test('a stream that has ended is counted no more', async (t) => {
+  const { shop, job } = await aBigJob(t, service)
+  await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+  const statuses = new Set<number>()
+  for (let each = 0; each < 101; each++) statuses.add((await shop.get(eventsPath(job.id))).status)
+  t.strictSame([...statuses], [200])
 })
 
 t.test('the stream closes without an end when the service stops', async (t) => {
