@@ -39,7 +39,7 @@ async function begin(queue: string) {
     )
     await boss.complete(queue, turn.id)
   }
-  return { account, job, end }
+  return { account, job, end, fail: () => boss.fail(queue, turn.id) }
 }
 
 /** Runs one job after the other while there are any; answers whose they were. */
@@ -111,6 +111,22 @@ t.test('jobs of one list run in the order they were accepted, whatever their pla
     await run.end()
   }
   t.strictSame(begun, jobs)
+})
+
+t.test('a job that is taken up again goes before those that came while it ran', async (t) => {
+  const [own, other] = [await service.newAccount(t), await service.newAccount(t)]
+  for (const list of [1, 2, 3]) await accept(own, list)
+  const [first, second] = [await begin(listQueue), await begin(listQueue)]
+  await first?.end()
+  await second?.end()
+  const third = await begin(listQueue)
+  for (const list of [1, 2]) await accept(other, list)
+  await select(service.url, 'update pgboss.job set retry_delay = 0')
+  await third?.fail()
+  const again = await begin(listQueue)
+  t.equal(again?.job, third?.job)
+  await again?.end()
+  t.strictSame(await runAll(listQueue, async () => undefined), [other.id, other.id])
 })
 
 t.test('a turn that was accepted before there were places is taken first', async (t) => {
