@@ -131,6 +131,17 @@ t.test('what is there and is no file is written to; a link stays one', async (t)
   t.equal(String(read('target.csv')), products)
 })
 
+t.test('who has seen enough of standard output ends it; one that is full is told', async (t) => {
+  t.strictSame(await shell('pricewell export products | true'), { code: 0, stdout: '', stderr: '' })
+  for (const command of ['export products', 'jobs', 'prices L A']) {
+    const stderr = 'Standard output cannot be written (ENOSPC).\n'
+    const full = await shell(`pricewell ${command} > /dev/full`)
+    t.strictSame(full, { code: 2, stdout: '', stderr }, command)
+  }
+  const disk = await run('export', 'products', '-o', '/dev/full')
+  t.match(disk, { code: 2, stdout: '', stderr: '/dev/full cannot be written (ENOSPC).\n' })
+})
+
 t.test('a file takes the place of another whole, and is for the same readers', async (t) => {
   const { stdout: products } = await run('export', 'products')
   for (const mode of [0o600, 0o440, 0o666]) {
