@@ -11,6 +11,7 @@ import { judge } from '../verdict.ts'
 const products = 20_000
 const resumedWithinMs = 30_000
 const listNames = ['A', 'B', 'C', 'D', 'E']
+const roundsMax = 10
 /** Of one worker: when more turns are taken, none of two workers is idle. */
 const turnsOfWorker = 2
 
@@ -24,11 +25,7 @@ export const killWorker: Kind = {
     const isThere = arena.random.chance(0.5)
     const busy = isThere ? await arena.start({ ROLE: 'worker' }) : undefined
     const tenant = await createTenant(arena, () => api.url, products)
-    const orders = listNames.map((name) => anOrder(arena, name))
-    const lists = await Promise.all(orders.map((order) => aFilledList(tenant, arena, order)))
-    const jobs = await Promise.all(lists.map(({ list, name }) => aSync(tenant, list, name)))
-    await sleep(arena.random.integer(0, 500))
-    await killInWork(arena, victim, busy ? turnsOfWorker : 0)
+    const jobs = await killInRounds(arena, tenant, victim, busy ? turnsOfWorker : 0)
     const killed = Date.now()
     const other = busy ?? (await arena.start({ ROLE: 'worker' }))
     await Promise.all(jobs.map((job) => watchJob(tenant, arena, job)))
@@ -39,19 +36,41 @@ export const killWorker: Kind = {
   },
 }
 
-/** Kills a worker that holds a turn: it stands still while that is looked at. `others`: turns that the others may hold. */
-async function killInWork({ databaseUrl, faults }: Arena, victim: ServiceProcess, others: number) {
+/** Starts jobs and kills a worker in the middle of them. Where they end before that there are others. */
+async function killInRounds(
+  arena: Arena,
+  tenant: Tenant,
+  victim: ServiceProcess,
+  others: number,
+): Promise<JobEntry[]> {
+  const jobs: JobEntry[] = []
+  for (let round = 0; round < roundsMax; round++) {
+    const orders = listNames.map((name) => anOrder(arena, `${name}${round}`))
+    const lists = await Promise.all(orders.map((order) => aFilledList(tenant, arena, order)))
+    jobs.push(...(await Promise.all(lists.map(({ list, name }) => aSync(tenant, list, name)))))
+    await sleep(arena.random.integer(0, Math.floor(500 / (round + 1))))
+    if (await killInWork(arena, victim, others)) return jobs
+  }
+  arena.faults.push('the jobs ended before the kill')
+  return jobs
+}
+
+/**
+ * Kills a worker that holds a turn: it stands still while that is looked at. `others`: turns that the others may hold.
+ * False: all jobs ended before.
+ */
+async function killInWork({ databaseUrl }: Arena, victim: ServiceProcess, others: number) {
   const taken = `select from pgboss.job where name = 'price-list' and state = 'active'`
   const unfinished = `select from jobs where status = 'progress'`
   for (;;) {
     process.kill(victim.pid, 'SIGSTOP')
     if ((await select(databaseUrl, taken)).length > others) break
     process.kill(victim.pid, 'SIGCONT')
-    if ((await select(databaseUrl, unfinished)).length === 0)
-      return void faults.push('the jobs ended before the kill')
+    if ((await select(databaseUrl, unfinished)).length === 0) return false
     await sleep(20)
   }
   await victim.kill()
+  return true
 }
 
 function anOrder({ random }: Arena, name: string) {
