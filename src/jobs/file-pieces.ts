@@ -3,7 +3,6 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
 import { carriageReturn, countOf, newline } from '../contract/line-ends.ts'
-import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { type Attempt, type CurrentJob, inAttempt, type JobRow } from './attempt.ts'
 import { setFinished } from './progress.ts'
@@ -23,31 +22,6 @@ export interface StoredFile {
   id: string
   /** How many lines it has, whatever ends them; one in which ends are mixed may have more. */
   lines: number
-}
-
-/** They are loaded at some 30,000 rows a second: a large one takes minutes. */
-const retrySeconds = 60
-
-/**
- * Throws `too-many-requests` when `filesMax` files of the account are stored for jobs that have not ended. Of those that
- * arrive at the same time a few more may be stored.
- */
-export async function rejectManyFiles(trx: Trx, account: number, filesMax: number): Promise<void> {
-  const { count } = await trx
-    .selectFrom('jobs')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', account)
-    .where('kind', '=', 'load-file')
-    .where('status', '=', 'progress')
-    .executeTakeFirstOrThrow()
-  if (count < filesMax) return
-  throw new Problem(
-    'too-many-requests',
-    `${count} files of this account wait to be loaded already.`,
-    {
-      headers: { 'retry-after': String(retrySeconds) },
-    },
-  )
 }
 
 /** Stores the bytes as they come. They stay only when a job that names the file is there at the commit. */
