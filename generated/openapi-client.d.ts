@@ -1823,7 +1823,7 @@ export interface components {
          *     - `malformed-body` 400: the body is not valid JSON
          *     - `malformed-file` 400: the CSV or NDJSON file cannot be read on from a line, or is not whole
          *     - `invalid-request` 400: it does not match the contract or has bad rows
-         *     - `result-too-large` 400: a read expands to too many rows
+         *     - `result-too-large` 400: a read expands to too many rows, or a page of results is too many MB
          *     - `unauthorized` 401: no valid token, or no such e-mail and password
          *     - `forbidden` 403: the token lacks the scope
          *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
@@ -2208,7 +2208,10 @@ export interface components {
          *     go, a file (`Accept: text/csv`) has all of one moment.
          */
         Offset: number;
-        /** @description How many results to answer at most. */
+        /**
+         * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+         *     `result-too-large`) and says how many to ask for instead.
+         */
         Limit: number;
         /** @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing. */
         IfMatch: string;
@@ -2558,7 +2561,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the rows of this product code. */
                 code?: components["schemas"]["Text"];
@@ -2682,7 +2688,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the list of this name. */
                 name?: components["schemas"]["Text"];
@@ -2892,7 +2901,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Which version of the list. */
                 version?: "published" | "draft";
@@ -3584,7 +3596,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the promotion of this name. */
                 name?: components["schemas"]["Text"];
@@ -3800,7 +3815,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only sales of this product code. */
                 code?: components["schemas"]["Text"];
@@ -4093,7 +4111,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
@@ -4266,7 +4287,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only agreements of this client. */
                 client_code?: components["schemas"]["Text"];
@@ -4481,7 +4505,10 @@ export interface operations {
                  *     go, a file (`Accept: text/csv`) has all of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer at most. */
+                /**
+                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
+                 *     `result-too-large`) and says how many to ask for instead.
+                 */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];

@@ -3,7 +3,7 @@ import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { readPage } from '../database/read-page.ts'
+import { readPage } from '../contract/read-page.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements in the order of their ids. */

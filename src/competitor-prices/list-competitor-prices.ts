@@ -4,8 +4,8 @@ import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
+import { anyOf, readPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import { anyOf, readPage } from '../database/read-page.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices in the order of their ids. */

@@ -8,7 +8,7 @@ export const problemTypes = {
   'malformed-body': { status: 400, title: 'The body is not valid JSON' },
   'malformed-file': { status: 400, title: 'The file cannot be read' },
   'invalid-request': { status: 400, title: 'The request does not match the contract' },
-  'result-too-large': { status: 400, title: 'The read expands to too many rows' },
+  'result-too-large': { status: 400, title: 'The answer would be too large' },
   unauthorized: { status: 401, title: 'No valid credentials' },
   forbidden: { status: 403, title: 'The token does not allow this' },
   'not-found': { status: 404, title: 'Not found' },

@@ -1,8 +1,8 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
+import { readPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import { readPage } from '../database/read-page.ts'
 import { isValidOn } from './queries.ts'
 
 /** One page of promotions in the order of their ids. */

@@ -4,7 +4,7 @@ import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { anyOf, readPage } from '../database/read-page.ts'
+import { anyOf, readPage } from '../contract/read-page.ts'
 
 /** One page of sales in the order of their ids. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { expectProblem } from '../helpers/faults.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const path = '/api/v1/promotions/'
@@ -93,3 +94,21 @@ t.test('the promotions of another account are not seen', async (t) => {
   t.strictSame(await names(''), [])
   t.strictSame(await names('?name=May'), [])
 })
+
+t.test(
+  'a page of more than 32 MB says how many results to ask for, and one result is always answered',
+  async (t) => {
+    const codes = Array.from({ length: 50_000 }, (_, index) => `${index}`.padStart(255, '€'))
+    const { shop } = await withPromotions(t, [{ ...spring, product_filters: { code: codes } }])
+    t.equal((await shop.get(path)).body.results[0].product_filters.code.length, codes.length)
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', [may])
+    const refused = await shop.get(path)
+    expectProblem(t, refused, { status: 400, type: 'result-too-large' })
+    t.match(
+      refused.body.detail,
+      /^A page has at most 32 MB, these 2 results have 38\. .*`limit`, such as 1\.$/,
+    )
+    t.equal((await shop.get(`${path}?limit=1`)).body.count, 2)
+    t.strictSame((await shop.get(`${path}?limit=1&offset=1`)).body.results[0].name, 'May')
+  },
+)
