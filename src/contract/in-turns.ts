@@ -3,19 +3,23 @@ import { nextTurn } from '../next-turn.ts'
 /** Work for one request at a stretch; then other requests get their turn. */
 const sliceMs = 5
 
-/** The clock is looked at once for so many items: a look takes as long as a cheap item. */
+/** The clock is looked at once for so many cheap items: a look takes as long as one. */
 const itemsALook = 8
 
-/** Maps the items in order and lets other requests have their turn in between, however many the items are. */
+/** Maps the items in order and lets other requests have their turn in between, however many or long the items are. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,
 ): Promise<R[]> {
   const results: R[] = []
   let began = performance.now()
+  let lookAt = 0
   for (let index = 0; index < items.length; index++) {
     results.push(map(items[index] as T, index))
-    if (index % itemsALook > 0 || performance.now() - began < sliceMs) continue
+    if (index < lookAt) continue
+    const isOver = performance.now() - began >= sliceMs
+    lookAt = index + (isOver ? 1 : itemsALook)
+    if (!isOver) continue
     await nextTurn()
     began = performance.now()
   }

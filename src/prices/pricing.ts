@@ -40,7 +40,10 @@ export async function loadPricing(trx: Trx, account: number, body: DatedInput): 
     }),
   ])
   rejectUnpublished(list)
-  return { settingsVersion, list, columns, promotions: compilePromotions(promotions, columns) }
+  return {
+    ...{ settingsVersion, list, columns },
+    promotions: await compilePromotions(promotions, columns),
+  }
 }
 
 async function findSettingsVersion(trx: Trx, account: number): Promise<number> {

@@ -150,7 +150,7 @@ t.test('a promotion that does not exist is an error in every read', async (t) =>
 })
 
 /** A pricing with so many promotions, or with filters of so many codes: in a promotion, or in the list. */
-function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Pricing {
+async function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Promise<Pricing> {
   const columns = groupColumns([])
   const codesOf = (count: number) => Array.from({ length: count }, (_, index) => `P${index}`)
   const rules = Array.from({ length: promotions }, (_, index) => ({
@@ -158,17 +158,21 @@ function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Pricing {
     product_filters: codes > 0 ? { code: codesOf(codes) } : {},
   }))
   const list = { product_filters: { code: codesOf(listCodes) } }
-  return { columns, promotions: compilePromotions(rules, columns), list } as unknown as Pricing
+  return {
+    columns,
+    promotions: await compilePromotions(rules, columns),
+    list,
+  } as unknown as Pricing
 }
 
 t.test('pricings are bounded by the size of what they have, whatever it is', async (t) => {
   const most = { promotions: 150_000, codes: 600_000, listCodes: 600_000 }
   for (const [what, count] of Object.entries(most)) {
     const known = new KnownPricings()
-    known.add('a', pricing({ [what]: count / 2 }))
-    known.add('b', pricing({ [what]: count / 10 }))
+    known.add('a', await pricing({ [what]: count / 2 }))
+    known.add('b', await pricing({ [what]: count / 10 }))
     t.ok(known.find('a') && known.find('b'), `${what}: there is room`)
-    known.add('c', pricing({ [what]: count }))
+    known.add('c', await pricing({ [what]: count }))
     t.notOk(known.find('a') ?? known.find('b'), `${what}: there is none`)
     t.ok(known.find('c'))
   }
@@ -176,13 +180,13 @@ t.test('pricings are bounded by the size of what they have, whatever it is', asy
 
 t.test('more than is kept makes room, and what comes then is kept again', async (t) => {
   const known = new KnownPricings()
-  known.add('a', pricing({ promotions: 100_000 }))
-  known.add('b', pricing({ promotions: 100_000 }))
+  known.add('a', await pricing({ promotions: 100_000 }))
+  known.add('b', await pricing({ promotions: 100_000 }))
   t.strictSame([known.find('a') !== undefined, known.find('b') !== undefined], [false, true])
-  known.add('c', pricing({ promotions: 50_000 }))
-  known.add('c', pricing({ promotions: 50_000 }))
+  known.add('c', await pricing({ promotions: 50_000 }))
+  known.add('c', await pricing({ promotions: 50_000 }))
   t.ok(known.find('b') && known.find('c'))
-  known.add('d', pricing({ promotions: 50_000 }))
+  known.add('d', await pricing({ promotions: 50_000 }))
   t.notOk(known.find('b') ?? known.find('c'), 'all of them count')
 })
 
