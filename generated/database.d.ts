@@ -119,6 +119,7 @@ export interface Jobs {
   kind: string;
   media_type: string | null;
   operation: string | null;
+  place: number | null;
   price_list_id: number | null;
   product_ids: ArrayType<number> | null;
   result: Json | null;

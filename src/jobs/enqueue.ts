@@ -46,7 +46,7 @@ export async function enqueueJob(
   if (job.kind !== 'load-file') await rejectManyJobs(trx, account)
   const turn: Turn = { account, priceListId }
   await lockTurns(trx, account, priceListId)
-  const priority = -(await findPlace(trx, queueOf(turn), turn))
+  const place = await findPlace(trx, queueOf(turn), turn)
   const row = await trx
     .insertInto('jobs')
     .values({
@@ -58,13 +58,14 @@ export async function enqueueJob(
       file_id: job.file?.id ?? null,
       operation: job.file?.operation ?? null,
       media_type: job.file?.mediaType ?? null,
+      place,
       // The transaction began with a file, which may have taken an hour to arrive.
       created_at: sql`clock_timestamp()`,
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
   await boss.send(queueOf(turn), turn, {
-    ...{ singletonKey: keyOf(turn), priority, retentionSeconds },
+    ...{ singletonKey: keyOf(turn), priority: -place, retentionSeconds },
     db: fromKysely(trx),
   })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })

@@ -89,6 +89,44 @@ t.test('who sends one job after the other keeps nobody from his turn', async (t)
   t.strictSame(accounts, [b, s, b, s, b, s, b, s])
 })
 
+t.test('accounts that send one job after the other keep nobody from his turn', async (t) => {
+  const bulk = await service.newAccount(t)
+  const steady = [await service.newAccount(t), await service.newAccount(t)]
+  for (let each = 0; each < 3; each++) await accept(bulk, 1)
+  for (const one of steady) await accept(one, 1)
+  let more = 6
+  const accounts = await runAll(listQueue, async (account) => {
+    const one = steady.find(({ id }) => id === account)
+    if (one && more-- > 0) await accept(one, 1)
+  })
+  const [b, u, s] = [bulk.id, ...steady.map(({ id }) => id)]
+  t.strictSame(accounts, [b, u, s, b, u, s, b, u, s, u, s])
+})
+
+t.test('a long job of another list keeps nobody behind all jobs of its account', async (t) => {
+  const [bulk, one] = [await service.newAccount(t), await service.newAccount(t)]
+  for (let each = 0; each < 5; each++) await accept(bulk, 1)
+  await accept(bulk, 2)
+  const [short, long] = [await begin(listQueue), await begin(listQueue)]
+  const job = await accept(one, 1)
+  await short?.end()
+  const next = [await begin(listQueue), await begin(listQueue)]
+  t.ok(next.some((run) => run?.job === job))
+  for (const run of next) await run?.end()
+  await long?.end()
+  await runAll(listQueue, async () => undefined)
+})
+
+t.test('what an account sent while nobody waited puts its next job behind nobody', async (t) => {
+  const [busy, one] = [await service.newAccount(t), await service.newAccount(t)]
+  for (let each = 0; each < 5; each++) await accept(busy, 1)
+  await runAll(listQueue, async () => undefined)
+  for (let each = 0; each < 3; each++) await accept(one, 1)
+  await accept(busy, 1)
+  const [b, o] = [busy.id, one.id]
+  t.strictSame(await runAll(listQueue, async () => undefined), [o, b, o, o])
+})
+
 t.test('an account may have all workers while nobody else waits', async (t) => {
   const bulk = await service.newAccount(t)
   for (const list of [1, 2]) await accept(bulk, list)
