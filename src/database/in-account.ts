@@ -29,7 +29,13 @@ export async function inAccountSince<T>(
   account: number,
   work: (trx: Trx) => Promise<T>,
 ): Promise<T> {
-  return retrying(() => onceSince(since, db, account, work))
+  let first: number | undefined = since
+  return retrying(() => {
+    // A deadlock is found after a second: who lost it has all of his patience again.
+    const began = first ?? performance.now()
+    first = undefined
+    return onceSince(began, db, account, work)
+  })
 }
 
 /** `inAccount` for work that cannot be done again from its beginning, like reading a file that arrives. */

@@ -48,6 +48,25 @@ t.test('who has waited for a connection waits less for a lock, but some time', a
   await database.drop()
 })
 
+t.test('who has lost a deadlock waits for locks as long as at first', async (t) => {
+  const database = await cloneDatabase()
+  const db = openDatabase(database.url, {
+    ...{ name: 'locks', connectionsMax: 1, client: pg.Client, onError: () => undefined },
+    ...{ acquireTimeoutMs: 30_000, lockTimeoutMs: 60_000, statementTimeoutMs: 30_000 },
+  })
+  t.teardown(async () => {
+    await db.destroy()
+    await database.drop()
+  })
+  const deadlock = sql`do $$ begin perform pg_sleep(0.3); raise exception using errcode = '40P01'; end $$`
+  let attempts = 0
+  const { rows } = await inAccount(db, 1, async (trx) => {
+    if (attempts++ === 0) await deadlock.execute(trx)
+    return sql<{ wait: string }>`select current_setting('lock_timeout') as wait`.execute(trx)
+  })
+  t.strictSame({ attempts, rows }, { attempts: 2, rows: [{ wait: '1min' }] })
+})
+
 t.test(
   'a deadlock or a conflict is met by doing the work again, at most three times',
   async (t) => {
