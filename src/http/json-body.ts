@@ -79,7 +79,8 @@ function parseSlice(
   rejectValues(text)
   const rows = parseText(text) as unknown[] | undefined
   if (rows === undefined || rows.length === 0) {
-    const position = start + Buffer.byteLength(text.slice(1, findFault(text)))
+    const fault = Math.min(findFault(text), text.length - 1)
+    const position = start + Buffer.byteLength(text.slice(1, fault))
     throw malformed(`The body is not valid JSON at byte ${position}.`)
   }
   if (countMembers(rows, text.includes('\\')) === members) return rows

@@ -6,16 +6,21 @@ const valuesMax = 500_000
 
 const quote = 0x22
 const comma = 0x2c
+const opening = new Set([0x5b, 0x7b])
+const closing = new Set([0x5d, 0x7d])
 
-/** Throws `malformed-body` for more than 500,000 values in a part of a body that is parsed at once. */
+/** Throws `malformed-body` for more than 500,000 values in a row, or in a body that is no array of rows. */
 export function rejectValues(text: string): void {
   // As few characters cannot hold as many; that is every part of an ordinary body.
   if (text.length <= valuesMax) return
-  let values = 1
+  const rowDepth = text.startsWith('[') ? 1 : 0
+  let [values, depth] = [1, 0]
   for (let index = 0; index < text.length && values <= valuesMax; index++) {
     const character = text.charCodeAt(index)
-    if (character === comma) values++
+    if (character === comma) values = depth === rowDepth ? 1 : values + 1
     else if (character === quote) index = endOfString(text, index) - 1
+    else if (opening.has(character)) depth++
+    else if (closing.has(character)) depth--
   }
   if (values <= valuesMax) return
   const part = 'A row of the body, or all that stands around its rows,'

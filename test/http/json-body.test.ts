@@ -286,9 +286,10 @@ t.test('faults of a long array are found where they are', async (t) => {
     `${array.slice(0, -1)},]`,
     payload.slice(0, -1),
     array.replace('},{"id":7000', '},,{"id":7000'),
-    `["${'x'.repeat(300_000)}",]`,
   ]
   for (const body of bodies) t.match(await faultOf(body), { type: 'malformed-body' })
+  const trailing = `["${'x'.repeat(300_000)}",]`
+  t.match((await faultOf(trailing)).message, `at byte ${trailing.length - 1}.`)
 })
 
 t.test('a fault behind a long array is told where it is in the body', async (t) => {

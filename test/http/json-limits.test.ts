@@ -21,6 +21,7 @@ t.test('500,000 values are taken in a row or around the rows, one more is refuse
   const bodies: [string, (list: string) => string][] = [
     ['a list', (list) => `[${list}]`],
     ['a row', (list) => `[${row},[${list}],${row}]`],
+    ['a row behind many', (list) => `[${'1,'.repeat(100_000)}[${list}]]`],
     ['a row of a payload', (list) => `{"payload":[${row},[${list}],${row}]}`],
     ['a list in an object', (list) => `{"a":{"b":[${list}]}}`],
     ['a list in a list', (list) => `[[${list}]]`],
