@@ -13,7 +13,7 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 /**
  * Sorts the faults that the contract finds in a body. Faults inside rows are collected for the handler, which adds its
  * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others. `listed`:
- * how many faults in rows are kept, the others are counted.
+ * how many faults are kept in rows and outside them, the others are counted.
  */
 export async function collectRowErrors(
   body: unknown,
@@ -23,6 +23,7 @@ export async function collectRowErrors(
   const base = rowsPointer(body)
   const rowErrors = new RowErrors(base ?? '', listed)
   const outside: RequestError[] = []
+  let outsideCount = 0
   await findFaults(body, (faults) => {
     for (const fault of faults) {
       // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
@@ -30,13 +31,14 @@ export async function collectRowErrors(
       const error = locate(bodyError(fault), base)
       const { row, pointer, code, message } = error
       const inRow = pointer.slice(`${base}/${row}`.length)
-      if (row === undefined) outside.push(error)
-      else rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
+      if (row === undefined && outsideCount++ < listed) outside.push(error)
+      if (row !== undefined)
+        rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
     }
   })
   if (outside.length === 0) return rowErrors
   const { errors = [] } = rowErrors.problem().options
-  throw invalidRequest([...outside, ...errors], outside.length + rowErrors.count)
+  throw invalidRequest([...outside, ...errors], outsideCount + rowErrors.count)
 }
 
 /** The error with its row and field, if it is in one of the rows at `base`; there are none without it. */

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { operations } from '../../src/http/contract.ts'
+import { compileBody } from '../../src/http/validation.ts'
 import { faultsOf } from '../helpers/faults.ts'
 import { bodyOperations, concretePath } from '../helpers/operations.ts'
 import { aSale } from '../helpers/sales.ts'
@@ -62,4 +64,27 @@ t.test('errors behind those that are listed are counted, each once', async (t) =
     '/payload/0/price required',
   ])
   t.equal(around.body.errors.length, 1000)
+})
+
+t.test('the faults of long rows are not held together, and name their rows', async (t) => {
+  const operation = operations.find(({ id }) => id === 'createPriceLists')
+  const findFaults = compileBody(operation as NonNullable<typeof operation>)
+  const list = (_: unknown, index: number) => ({
+    ...{ name: `${index}`, valid_from: '2026-01-01', valid_to: '2026-12-31' },
+    product_filters: { code: Array(index % 10 === 0 ? 9_000 : 2).fill(null) },
+  })
+  for (const length of [25, 75]) {
+    const seen = new Map<string, number>()
+    let most = 0
+    await findFaults(Array.from({ length }, list), (faults) => {
+      most = Math.max(most, faults.length)
+      for (const { instancePath } of faults) {
+        const row = instancePath.split('/')[1] ?? ''
+        seen.set(row, (seen.get(row) ?? 0) + 1)
+      }
+    })
+    const expected = Array.from({ length }, (_, row) => [`${row}`, row % 10 === 0 ? 9_000 : 2])
+    t.strictSame([...seen], expected)
+    t.ok(most < 18_000, `${most} at once`)
+  }
 })
