@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
+import { endSilence, inside, isAtWork, silence } from './silence.ts'
 
 /** How much later than the server's own time limit the connection itself is taken for dead. */
 const graceMs = 2000
@@ -27,28 +27,21 @@ export async function readyInTime(
   await makeReady().finally(() => clearTimeout(timer))
 }
 
-const silence = () => Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })
-
-/** What pg keeps to itself. */
-const inside = (client: pg.ClientBase) =>
-  client as unknown as { connection: { stream: Socket }; readyForQuery: boolean }
-
 /**
- * Makes a new connection safe to lose. One that breaks while a transaction holds it fails the transaction's next
- * statement; without a listener it would end the process too. One on which nothing arrives for longer than a statement
- * may take is closed, unless it is idle: the network swallows it. One whose process has died does not work on in the server.
+ * Makes a new connection, of the server at `url`, safe to lose. One that breaks while a transaction holds it fails the
+ * transaction's next statement; without a listener it would end the process too. One on which nothing arrives is closed
+ * when the server does not work on its statement, or for longer than it may. One whose process has died does not work on
+ * in the server.
  */
 export async function guardConnection(
   client: pg.ClientBase,
+  url: string,
   statementTimeoutMs: number,
 ): Promise<void> {
-  const { stream } = inside(client).connection
-  stream.setTimeout(statementTimeoutMs + graceMs, () => {
-    if (inside(client).readyForQuery) return
-    stream.destroy(silence())
-  })
   await watchConnection(client)
   await setWherePossible(client, `set client_connection_check_interval = ${serverChecksEveryMs}`)
+  const { processID } = inside(client)
+  endSilence(client, statementTimeoutMs + graceMs, () => isAtWork(url, processID))
 }
 
 /** Has a connection that breaks in a transaction fail its statements and not the process; they may take their time. */

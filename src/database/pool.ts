@@ -85,7 +85,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     types: { getTypeParser },
     onConnect: (client) =>
       readyInTime(client, options.acquireTimeoutMs, async () => {
-        await guardConnection(client, options.statementTimeoutMs)
+        await guardConnection(client, url, options.statementTimeoutMs)
         await rejectTriggersOff(client)
         await noteReadOnly(client)
       }),

@@ -42,6 +42,34 @@ t.test('a server that falls silent before a connection is ready is given up, too
   await proxy.close()
 })
 
+t.test(
+  'a statement that may take an hour is given up once nobody works on it, and not before',
+  async (t) => {
+    const database = await cloneDatabase()
+    t.teardown(() => database.drop())
+    const anHour = 3_600_000
+    const open = async () => {
+      const proxy = await openProxy(database.url)
+      const db = openDatabase(proxy.url, { ...options, statementTimeoutMs: anHour })
+      t.teardown(async () => {
+        await db.destroy()
+        await proxy.close()
+      })
+      await sql`select 1`.execute(db)
+      return { proxy, db }
+    }
+    const [away, deaf, working] = [await open(), await open(), await open()]
+    const sleep = (db: typeof away.db) => sql`select pg_sleep(8)`.execute(db)
+    const [ofAway, ofWorking] = [sleep(away.db), sleep(working.db)]
+    away.proxy.silence()
+    deaf.proxy.forget()
+    const [first, second, third] = await Promise.allSettled([ofAway, sleep(deaf.db), ofWorking])
+    t.match(first, { status: 'rejected', reason: /silent/ }, 'nobody is reached')
+    t.match(second, { status: 'rejected', reason: /silent/ }, 'the server was not told')
+    t.match(third, { status: 'fulfilled' })
+  },
+)
+
 t.test('a transaction may be busy elsewhere, and a connection idle, for longer', async (t) => {
   const database = await cloneDatabase()
   t.teardown(() => database.drop())
@@ -80,6 +108,7 @@ async function untilNoneRuns(url: string): Promise<void> {
 async function openProxy(target: string) {
   const { hostname, port, searchParams } = new URL(target)
   let isSilent = false
+  let forgotten = new Set<net.Socket>()
   let lastWord: string | undefined
   const sockets = new Set<net.Socket>()
   const server = net.createServer((client) => {
@@ -94,7 +123,7 @@ async function openProxy(target: string) {
       sockets.add(from)
       from.on('data', (chunk: Buffer) => {
         if (lastWord && chunk.includes(lastWord)) isSilent = true
-        if (!isSilent) to.write(chunk)
+        if (!isSilent && !forgotten.has(from)) to.write(chunk)
       })
       from.on('error', () => undefined).on('close', () => to.destroy())
     }
@@ -108,6 +137,10 @@ async function openProxy(target: string) {
     url: url.toString(),
     silence: () => {
       isSilent = true
+    },
+    /** The connections that are open now, and no others. */
+    forget: () => {
+      forgotten = new Set(sockets)
     },
     /** From when this is said. */
     silenceAt: (word: string) => {
