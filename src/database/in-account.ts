@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { OutcomeUnknown } from './outcome-unknown.ts'
 import { isConnectionLost } from './passing-error.ts'
 import type { Database, Trx } from './pool.ts'
+import { SnapshotFailed } from './snapshot-failed.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
 const retriedStates = new Set(['40P01', '40001'])
@@ -11,8 +12,8 @@ const noticedWaitMs = 200
 const lockWaitMinMs = 250
 
 /**
- * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks and
- * serialization failures, so `work` must have no effect outside the transaction.
+ * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
+ * failures and snapshots that fail, so `work` must have no effect outside the transaction.
  */
 export function inAccount<T>(
   db: Database,
@@ -91,12 +92,16 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
     try {
       return await work()
     } catch (error) {
-      const state = (error as { code?: string }).code ?? ''
-      if (!retriedStates.has(state) || attempt === attemptsMax) throw error
+      if (!isRetried(error) || attempt === attemptsMax) throw error
       await undo?.()
       await sleep(Math.random() * 20 * 2 ** attempt)
     }
   }
+}
+
+function isRetried(error: unknown): boolean {
+  const { code = '' } = error as { code?: string }
+  return retriedStates.has(code) || error instanceof SnapshotFailed
 }
 
 /** Who has waited waits less for locks: a caller's patience is one for all. */

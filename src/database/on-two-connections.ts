@@ -4,21 +4,25 @@ import { nextTurn } from '../next-turn.ts'
 import { setAccount } from './in-account.ts'
 import { type Database, hasSpareConnections, type Trx } from './pool.ts'
 import { exportSnapshot } from './reading-client.ts'
+import { SnapshotFailed } from './snapshot-failed.ts'
 
 /** Opens a transaction of the account that sees what `trx` sees; undefined where few connections have nothing to do. */
 export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undefined>
+
+/** A snapshot is a file: while the disk is full each one that is asked for fails the transaction that asks. */
+const pauseAfterFailureMs = 10_000
+const failedAt = new WeakMap<Database, number>()
 
 /** `OpenBeside` on the connections of `db`. */
 export const besideInAccount =
   (db: Database, account: number): OpenBeside =>
   async (trx) => {
-    if (!hasSpareConnections(db, 1)) return undefined
-    const exported = sql.raw<{ id: string | Promise<string> }>(exportSnapshot).execute(trx)
-    exported.catch(() => undefined)
+    if (!hasSpareConnections(db, 1) || hasJustFailed(db)) return undefined
+    const snapshot = findSnapshot(trx)
+    snapshot.catch(() => failedAt.set(db, performance.now()))
     const beside = await db.startTransaction().execute()
     try {
-      const [snapshot] = (await exported).rows
-      const id = await snapshot?.id
+      const id = await snapshot
       await setAccount(beside, account)
       await sql`set transaction snapshot ${sql.lit(id)}`.execute(beside)
       return beside
@@ -27,6 +31,14 @@ export const besideInAccount =
       throw error
     }
   }
+
+const hasJustFailed = (db: Database) =>
+  performance.now() - (failedAt.get(db) ?? -Infinity) < pauseAfterFailureMs
+
+async function findSnapshot(trx: Trx): Promise<string | undefined> {
+  const { rows } = await sql.raw<{ id: string | Promise<string> }>(exportSnapshot).execute(trx)
+  return rows[0]?.id
+}
 
 /**
  * Runs `work`, which asks for the transaction of each of its statements: `trx` and the one beside it in turns, so that
@@ -43,7 +55,12 @@ export async function onTwoConnections<T>(
   let turn = 0
   try {
     return await work(async () => (turn++ % 2 === 0 ? trx : ((await opening) ?? trx)))
+  } catch (error) {
+    throw isOfAnother(error) ? new SnapshotFailed(error) : error
   } finally {
     opening.then((beside) => beside?.commit().execute()).catch(() => undefined)
   }
 }
+
+/** Whether a statement was refused for an earlier one: of the transaction's own that one's failure would be seen first. */
+const isOfAnother = (error: unknown) => (error as { code?: string }).code === '25P02'

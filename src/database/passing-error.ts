@@ -1,6 +1,7 @@
 import { CannotConnect } from './cannot-connect.ts'
 import { isSqlState } from './loggable-error.ts'
 import { OutcomeUnknown } from './outcome-unknown.ts'
+import { SnapshotFailed } from './snapshot-failed.ts'
 
 /** Postgres classes and codes that pass by themselves: connection, resources, disk, shutdown, locks, timeouts, read-only. */
 const passingStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
@@ -23,9 +24,12 @@ const takenAway: Record<string, string> = {
   '42P01': 'errorMissingRTE',
 }
 
+/** What our own errors say of the database. */
+const passing = [CannotConnect, OutcomeUnknown, SnapshotFailed]
+
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof CannotConnect || error instanceof OutcomeUnknown) return true
+  if (passing.some((kind) => error instanceof kind)) return true
   return isTakenAway(error) || passesByItself(error)
 }
 

@@ -93,7 +93,7 @@ export class ReadingClient extends pg.Client {
     const name = values.length > 0 ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
       const callback = (failure: Error | null, result: pg.QueryResult) => {
-        const error = failure ?? this.#beginError
+        const error = this.#beginError ?? failure
         if (error) reject(error)
         else resolve(result)
       }

@@ -1,7 +1,12 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { inAccount } from '../../src/database/in-account.ts'
-import { besideInAccount, onTwoConnections } from '../../src/database/on-two-connections.ts'
+import { inAccount, setAccount } from '../../src/database/in-account.ts'
+import {
+  besideInAccount,
+  type OpenBeside,
+  onTwoConnections,
+} from '../../src/database/on-two-connections.ts'
+import { isPassing } from '../../src/database/passing-error.ts'
 import { poolUse, type Trx } from '../../src/database/pool.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -60,4 +65,49 @@ t.test('both are free again when the work fails', async (t) => {
   await t.rejects(inAccount(db, id, work), { code: '22012' })
   t.type(await inAccount(db, id, nameOf), 'string')
   t.equal(poolUse(db).inUse, 0)
+})
+
+const namesByTwo = (openBeside: OpenBeside) => (trx: Trx) =>
+  onTwoConnections(trx, openBeside, async (next) => {
+    const names = [0, 1, 2].map(async () => nameOf(await next()))
+    for (const name of names) name.catch(() => undefined)
+    return Promise.all(names)
+  })
+
+t.test('where the snapshot cannot be taken over, the work is done again by one', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 4 })
+  const { id } = await service.newAccount(t)
+  let times = 0
+  const openBeside: OpenBeside = async () => {
+    if (times++ > 0) return undefined
+    const beside = await db.startTransaction().execute()
+    await setAccount(beside, id)
+    await sql`set transaction snapshot '00000000-00000000-1'`.execute(beside)
+    return beside
+  }
+  const [name, ...others] = await inAccount(db, id, namesByTwo(openBeside))
+  t.type(name, 'string')
+  t.strictSame(others, [name, name])
+  t.equal(times, 2)
+  times = 0
+  const once = db.transaction().execute(namesByTwo(openBeside))
+  t.ok(
+    isPassing(await once.catch((error) => error)),
+    'what cannot be done again says that it may be',
+  )
+})
+
+t.test('where no snapshot can be exported, as on a full disk, reads go on', async (t) => {
+  const right = (verb: string) => `${verb} execute on function pg_export_snapshot() `
+  await select(service.url, `${right('revoke')} from public`)
+  t.teardown(() => select(service.url, `${right('grant')} to public`))
+  const db = openReadingDatabase(t, service, { connectionsMax: 4 })
+  const { id } = await service.newAccount(t)
+  let opened = 0
+  const openBeside: OpenBeside = (trx) => {
+    opened++
+    return besideInAccount(db, id)(trx)
+  }
+  for (let times = 0; times < 3; times++) await inAccount(db, id, namesByTwo(openBeside))
+  t.equal(opened, 4, 'only the first was done again')
 })

@@ -69,6 +69,19 @@ t.test(
   },
 )
 
+t.test('a transaction that broke as it began says why', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+  await db.connection().execute(async (connection) => {
+    await sql.raw('begin').execute(connection)
+    await sql.raw(`set local app.account = '1'; select 1 / 0`).execute(connection)
+    const statements = [sql`select ${1}::integer`, sql`select 1`].map((one) =>
+      one.execute(connection),
+    )
+    for (const statement of statements) await t.rejects(statement, { code: '22012' })
+    await sql.raw('rollback').execute(connection)
+  })
+})
+
 t.test(
   'a snapshot is promised at once, so that a statement follows it in one round trip',
   async (t) => {

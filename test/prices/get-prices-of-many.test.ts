@@ -113,3 +113,11 @@ t.test('a read that finds its rows locked is refused for that, whatever it asks 
     t.equal((await read({})).status, 201)
   }
 })
+
+t.test('a read of many rows goes on where the database exports no snapshot', async (t) => {
+  const service = await startTestService(t)
+  const shop = await aFullList(t, service)
+  await select(service.url, 'revoke execute on function pg_export_snapshot() from public')
+  const prices = await readPrices(shop)
+  t.equal(prices.length, codes.length)
+})
