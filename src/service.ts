@@ -41,17 +41,17 @@ export interface Service {
  */
 export async function startService(config: Config, unwanted?: AbortSignal): Promise<Service> {
   const server = await openDatabaseServer(config)
-  const prepare = async () => {
+  const start = async () => {
     unwanted?.throwIfAborted()
     await install(server.url)
+    unwanted?.throwIfAborted()
+    return startOn(server, config)
   }
   try {
-    await whenAvailable(prepare, {
+    return await whenAvailable(start, {
       seconds: config.databaseWaitSeconds,
       onWait: ({ message, name }) => console.error(`Waiting for PostgreSQL: ${message || name}`),
     })
-    unwanted?.throwIfAborted()
-    return await startOn(server, config)
   } catch (error) {
     await server.stop()
     throw error
