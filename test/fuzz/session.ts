@@ -14,7 +14,7 @@ import { isLarge, jobPlan, syncJobPlan } from './operations/jobs.ts'
 import { listPlan } from './operations/price-lists.ts'
 import { addPlan, candidates } from './operations/rows.ts'
 import { bodiesOf, hintsOf } from './schema-arbitrary.ts'
-import { valuesOf } from './values.ts'
+import { freshKey, valuesOf } from './values.ts'
 import {
   type Call,
   expectEqual,
@@ -54,8 +54,6 @@ async function perform(world: World, plan: Plan): Promise<void> {
   await plan.check?.(answer, world)
   if (isRepeated) await repeat(world, call, answer)
 }
-
-const freshKey = fc.integer({ min: 0, max: 2 ** 31 - 1 }).map(String)
 
 /** The same request with the same key is answered alike and does nothing; with another body it is refused. */
 async function repeat({ send }: World, call: Call, first: TestResponse): Promise<void> {
