@@ -134,7 +134,7 @@ function faultyLists(world: World): Plan {
   const taken = oneOf(draw, [...model.lists.values()])
   const code = draw(fc.constantFrom<[unknown, string]>([5, 'type'], ['', 'length']))
   return oneOf(draw, [
-    () => refused({ valid_to: dayAfter(String(row.valid_from), -1) }, 'valid_to', 'range'),
+    () => refused({ valid_from: dayAfter(String(row.valid_to), 1) }, 'valid_to', 'range'),
     () =>
       refused(
         { product_filters: { 'no/column': [1] } },

@@ -71,7 +71,7 @@ function faulty(world: World): Plan {
   const row = rows[at] as Input
   const changes: [object, string, string][] = [
     [{ kind: 'percentage', value: 100.000001 }, 'value', 'range'],
-    [{ valid_to: dayAfter(row.valid_from, -1) }, 'valid_to', 'range'],
+    [{ valid_from: dayAfter(row.valid_to, 1) }, 'valid_to', 'range'],
     [{ price_lists: [world.foreign.list.name] }, 'price_lists/0', 'unknown_price_list'],
     [{ product_filters: { 'no~column': [1] } }, 'product_filters/no~0column', 'unknown_column'],
   ]
