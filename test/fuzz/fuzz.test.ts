@@ -15,6 +15,8 @@ t.test('the service does what a model of it does', async (t) => {
   for (const { seed, error, trace } of failures)
     t.fail(`npm run test:fuzz -- --seed ${seed}: ${error.message}`, { last: trace.at(-1) })
   t.ok(tally.total >= 1000, `${tally.total} inputs`)
+  for (const seldom of ['cancelJob', 'readJobEvents', 'login', 'readContractYaml'])
+    t.match(tally.table(), seldom)
   t.strictSame(tally.poor(), [], 'operations that are answered 2xx too seldom to say much')
 })
 

@@ -4,15 +4,16 @@ import { findOperation, type TestResponse } from '../helpers/conformant.ts'
 import { concretePath } from '../helpers/operations.ts'
 import { bodySchema } from './contract-faults.ts'
 import { chance, type Draw, oneOf } from './draw.ts'
-import type { Product } from './model.ts'
+import type { Model, PriceList, Product } from './model.ts'
 import { invalidBody, invalidParameter, refusedHeaders, unreadableBody } from './mutants.ts'
 import { anyKey, productPlan } from './operations/catalog.ts'
 import { firstSchema } from './operations/catalog-schema.ts'
 import { competitorSchemaPlan } from './operations/competitors.ts'
 import { fuzzOperations } from './operations/index.ts'
-import { isLarge, jobPlan, syncJobPlan } from './operations/jobs.ts'
+import { isLarge, jobOperations, jobPlan, syncJobPlan } from './operations/jobs.ts'
 import { listPlan } from './operations/price-lists.ts'
 import { addPlan, candidates } from './operations/rows.ts'
+import { serviceOperations } from './operations/service.ts'
 import { bodiesOf, hintsOf } from './schema-arbitrary.ts'
 import { freshKey, valuesOf } from './values.ts'
 import {
@@ -28,12 +29,19 @@ import {
 const followed = 60
 const unfollowed = 12
 
+/** One session in so many has jobs, which take their time. */
+const sessionsAJob = { ofAll: 10, ofJobs: 2 }
+
+/** Whether the session of this seed has jobs: by the seed, for a short run of sessions to have one for sure. */
+function isBusy(seed: number, only?: string): boolean {
+  if (only === undefined) return seed % sessionsAJob.ofAll === 0
+  return /job/i.test(only) && seed % sessionsAJob.ofJobs === 0
+}
+
 /** The life of one account: it is set up, worked with, and at last given any body that the contract allows. */
-export async function runSession(world: World, only?: string): Promise<void> {
+export async function runSession(world: World, seed: number, only?: string): Promise<void> {
   await setUp(world)
-  const isBusy =
-    only === undefined ? chance(world.draw, 4) : /job/i.test(only) && chance(world.draw, 50)
-  if (isBusy) await workInBackground(world)
+  if (isBusy(seed, only)) await workInBackground(world)
   for (let step = 0; step < followed; step++) await perform(world, stepOf(world, only))
   const bodies = operations.filter(
     ({ id, hasBody }) => hasBody && id !== 'login' && (!only || id === only),
@@ -94,20 +102,30 @@ function plainProduct(world: World): Record<string, unknown> {
   return { code, ...extensions }
 }
 
-/** More products than a call handles at once: jobs that are done, and one that is cancelled. */
+/**
+ * More products than a call handles at once: jobs that are done, and one that is cancelled. Then once what other sessions
+ * seldom do or never.
+ */
 async function workInBackground(world: World): Promise<void> {
   const { draw, model } = world
   const { extensions } = anyKey(world)
   const rows = Array.from({ length: 101 }, (_, index) => ({ code: `many ${index}`, ...extensions }))
   await perform(world, productPlan(rows))
-  await perform(world, listPlan(world))
-  for (const list of model.lists.values()) {
+  do await perform(world, listPlan(world))
+  while (largeLists(model).length === 0)
+  for (const list of largeLists(model)) {
     const products: Product[] = candidates(model, list)
-    if (products.length <= 100) continue
     await perform(world, jobPlan(world, list, products, true))
     await perform(world, jobPlan(world, list, products, chance(draw, 50)))
     await perform(world, isLarge(model, list) ? syncJobPlan(list) : addPlan(world, list, []))
   }
+  for (const { valid } of [...jobOperations, ...serviceOperations])
+    await perform(world, valid(world))
+}
+
+/** Lists that all the products would go into, by a job. */
+function largeLists(model: Model): PriceList[] {
+  return [...model.lists.values()].filter((list) => candidates(model, list).length > 100)
 }
 
 function stepOf(world: World, only: string | undefined): Plan {

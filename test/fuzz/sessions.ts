@@ -78,7 +78,7 @@ async function session(
     send: (call) => client.send(call),
   }
   try {
-    await runSession(world, only)
+    await runSession(world, seed, only)
     return undefined
   } catch (error) {
     return { seed, error: error as Error, trace: client.trace }

@@ -1,7 +1,9 @@
 import { operations } from '../../src/http/contract.ts'
 
-/** Of fewer inputs the share of good answers is chance, until there are so many that each operation had its turn. */
-const inputsMin = { ofOperation: 20, ofAll: 10_000 }
+/** Of fewer inputs the share of good answers is chance; that there is not one good answer is none, from the second number on. */
+const inputsMin = { forShare: 60, forOne: 20 }
+/** Inputs of a run in which each operation has had its turn. */
+const longRun = 10_000
 
 /** Answers by operation and status. */
 export class Tally {
@@ -18,13 +20,13 @@ export class Tally {
   poor(only?: string): string[] {
     return operations
       .map(({ id }) => id)
-      .filter(
-        (id) => (only === undefined || id === only) && this.#says(id) && this.#share(id) < 0.3,
-      )
+      .filter((id) => (only === undefined || id === only) && this.#isPoor(id))
   }
 
-  #says(id: string): boolean {
-    return this.#inputs(id) >= inputsMin.ofOperation || this.total >= inputsMin.ofAll
+  #isPoor(id: string): boolean {
+    const inputs = this.#inputs(id)
+    if (inputs >= inputsMin.forShare) return this.#share(id) < 0.3
+    return (inputs >= inputsMin.forOne || this.total >= longRun) && this.#share(id) === 0
   }
 
   /** One line an operation: inputs, share of 2xx, statuses. */

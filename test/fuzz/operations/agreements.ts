@@ -204,7 +204,7 @@ export const agreementOperations: FuzzOperation[] = [
   },
   {
     id: 'updateAgreement',
-    weight: 6,
+    weight: 9,
     isReady: ({ agreements }) => agreements.length > 0,
     valid: patchPlan,
     faulty: faultyPatch,
