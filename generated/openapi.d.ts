@@ -1124,8 +1124,8 @@ export interface components {
             price_dimensions: components["schemas"]["Text"][];
             /**
              * @description Starts with `=`; numbers, `+ - * / ( )`, unary minus, `Price` (the published price), letters of cost columns
-             *     and names of cost columns in double quotes. The result rounds half up to 6 decimals. When left out it is
-             *     built from the cost columns in letter order, for D and E `= (Price - (D + E)) / Price * 100`, or
+             *     and names of cost columns in double quotes. The result rounds to 6 decimals, halves away from zero. When left
+             *     out it is built from the cost columns in letter order, for D and E `= (Price - (D + E)) / Price * 100`, or
              *     `= (Price - 0) / Price * 100` without cost columns.
              * @example = (Price - (D + "freight")) / Price * 100
              */
