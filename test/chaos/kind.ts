@@ -30,5 +30,5 @@ export async function underLoad(
     await load.settle()
   }
   expectAlive(arena, service)
-  await judge(arena, load.tenants)
+  await judge(arena, [...load.tenants, load.quiet])
 }

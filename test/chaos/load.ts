@@ -10,6 +10,8 @@ export type Loop = (tenant: Tenant, arena: Arena, isOver: () => boolean) => Prom
 
 export interface Load {
   tenants: Tenant[]
+  /** One without load, whose requests wait for none of its own: what it is answered, and when, is the service's doing. */
+  quiet: Tenant
   /** Ends the load: every request is answered, every accepted job has ended. */
   settle(): Promise<void>
 }
@@ -26,6 +28,7 @@ export async function startLoad(
 ): Promise<Load> {
   const tenants: Tenant[] = []
   for (let count = 0; count < accounts; count++) tenants.push(await createTenant(arena, url))
+  const quiet = await createTenant(arena, url, stableRows)
   let isOver = false
   /** More of the same says nothing. */
   const isLost = () => arena.faults.length > 100
@@ -43,7 +46,7 @@ export async function startLoad(
     isOver = true
     await Promise.all(running)
   }
-  return { tenants, settle }
+  return { tenants, quiet, settle }
 }
 
 /** Sales in batches; half of them are sent again under an Idempotency-Key until they are acknowledged. */

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from './arena.ts'
+import type { Load } from './load.ts'
 import type { Tenant } from './tenant.ts'
 
 const withinMs = 2000
 
-/** Notes a fault unless a read and a write of every account succeed within two seconds from now. */
-export async function expectUsable({ faults, patience }: Arena, tenants: Tenant[]): Promise<void> {
+/** Notes a fault unless a read and a write succeed within two seconds from now. */
+export async function expectUsable({ faults, patience }: Arena, { quiet }: Load): Promise<void> {
   const back = Date.now()
-  await Promise.all(tenants.map(untilUsable))
+  await untilUsable(quiet)
   const ms = Date.now() - back
   if (ms > withinMs * patience) faults.push(`usable only after ${ms} ms`)
 }

@@ -26,7 +26,7 @@ export const diskFull: Kind = {
       await expectReadOnly(arena, load)
       await sleep(arena.random.integer(0, 3000))
       disk.free()
-      await expectUsable(arena, load.tenants)
+      await expectUsable(arena, load)
       await sleep(500)
     })
   },
@@ -46,14 +46,15 @@ export const journalDiskFull: Kind = {
     await createTemplate(cluster.url)
     const arena = { ...(await openArena(cluster, outer.random)), faults: outer.faults }
     outer.teardown(() => arena.close())
-    await underLoad(arena, async (_service, { tenants }) => {
+    await underLoad(arena, async (_service, load) => {
       disk.fill()
-      for (const tenant of tenants) while ((await write(tenant, 0)).status !== 503) await sleep(10)
+      for (const tenant of load.tenants)
+        while ((await write(tenant, 0)).status !== 503) await sleep(10)
       await sleep(arena.random.integer(0, 5000))
       disk.free()
       if (!cluster.isRunning()) cluster.spawn()
       await cluster.ready()
-      await expectUsable(arena, tenants)
+      await expectUsable(arena, load)
       await sleep(500)
     })
   },

@@ -29,7 +29,7 @@ export const killBackend: Kind = {
       process.kill(await aBackend(arena), 'SIGKILL')
       await sleep(50)
       await arena.cluster.ready()
-      await expectUsable(arena, load.tenants)
+      await expectUsable(arena, load)
     }),
 }
 

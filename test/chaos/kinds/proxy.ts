@@ -35,7 +35,7 @@ export const cutConnections = throughProxy('network-cut', false, async (proxy, a
   await proxy.refuse()
   await sleep(arena.random.integer(100, 2000))
   await proxy.resume()
-  await expectUsable(arena, load.tenants)
+  await expectUsable(arena, load)
 })
 
 /** Nothing passes, and nothing says so: for a moment, or for longer than any request may wait. */
@@ -48,7 +48,7 @@ export const stallConnections = throughProxy(
     await expectHealth(arena, service)
     await sleep(arena.random.chance(0.3) ? 37_000 : arena.random.integer(100, 5000))
     await proxy.resume()
-    await expectUsable(arena, load.tenants)
+    await expectUsable(arena, load)
   },
 )
 

@@ -13,7 +13,7 @@ function restartPostgres(mode: 'fast' | 'immediate'): Kind {
         await arena.cluster.stop(mode)
         await sleep(arena.random.integer(0, 4000))
         await arena.cluster.start()
-        await expectUsable(arena, load.tenants)
+        await expectUsable(arena, load)
         await sleep(500)
       }),
   }
