@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgresUser } from '../../../src/database/embedded/system-user.ts'
 import { createTemplate, query } from '../../helpers/database.ts'
 import { type Arena, openArena } from '../arena.ts'
-import { createCluster } from '../cluster.ts'
+import { type Cluster, createCluster } from '../cluster.ts'
 import { type Kind, underLoad } from '../kind.ts'
 import type { Load } from '../load.ts'
 import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../small-disk.ts'
@@ -52,12 +52,19 @@ export const journalDiskFull: Kind = {
         while ((await write(tenant, 0)).status !== 503) await sleep(10)
       await sleep(arena.random.integer(0, 5000))
       disk.free()
-      if (!cluster.isRunning()) cluster.spawn()
-      await cluster.ready()
+      await untilRestarted(cluster)
       await expectUsable(arena, load)
       await sleep(500)
     })
   },
+}
+
+/** PostgreSQL may stand yet and crash of the full disk a moment later: whenever it is found down it is started. */
+async function untilRestarted(cluster: Cluster): Promise<void> {
+  const again = setInterval(() => {
+    if (!cluster.isRunning()) cluster.spawn()
+  }, 50)
+  await cluster.ready().finally(() => clearInterval(again))
 }
 
 async function moveDatabase({ cluster, databaseUrl, teardown }: Arena, { path }: SmallDisk) {
