@@ -12,7 +12,7 @@ export interface BreakableProxy {
   resume(): void
   /** Takes no new connections (they are refused) until `resume`. */
   refuse(): Promise<void>
-  /** Resets the next `count` connections that send COMMIT: right after it was passed on, its answer is lost. */
+  /** Resets the next `count` writing connections that send COMMIT: right after it was passed on, its answer is lost. */
   cutAfterCommit(count: number): void
   /** How many connections were cut so. */
   cutCommits(): number
@@ -21,6 +21,9 @@ export interface BreakableProxy {
 
 /** A simple query or a parsed one that says `commit`, with the zero byte that ends its text. */
 const commit = Buffer.from('commit\0')
+
+/** The application names, in the first bytes of a connection, of those that write; a read's lost COMMIT says nothing. */
+const writers = /pricewell (writes|files|jobs|loads)\0/
 
 /** A socket that is reset while it is being ended is never closed, and the process then spins at its end (Node 26.10). */
 function reset(socket: net.Socket): void {
@@ -48,9 +51,13 @@ export async function startProxy(socketPath: string): Promise<BreakableProxy> {
       socket.on('close', () => cutPair(pair))
       if (isStalled) socket.pause()
     }
+    let isWriter = false
+    client.once('data', (bytes: Buffer) => {
+      isWriter = writers.test(bytes.toString('latin1'))
+    })
     client.on('data', (bytes: Buffer) => {
       upstream.write(bytes)
-      if (commitsToCut === 0 || !bytes.includes(commit)) return
+      if (!isWriter || commitsToCut === 0 || !bytes.includes(commit)) return
       commitsToCut--
       commitsCut++
       // The server reads what it was sent before it sees the end.

@@ -71,7 +71,8 @@ export const cutCommits = throughProxy('commit-lost', true, async (proxy, arena)
     await sleep(arena.random.integer(50, 300))
     proxy.cutAfterCommit(arena.random.integer(1, 3))
   }
-  await sleep(500)
+  const deadline = Date.now() + 10_000
+  while (proxy.cutCommits() < rounds && Date.now() < deadline) await sleep(50)
   proxy.cutAfterCommit(0)
   if (proxy.cutCommits() < rounds) arena.faults.push(`only ${proxy.cutCommits()} commits were cut`)
 })
