@@ -50,7 +50,7 @@ export const rollingRestart: Kind = {
       services.push(await arena.start())
       const stopped = stop(arena, services[0])
       // Requests go to it for as long as nobody has looked at its readiness.
-      await sleep(arena.random.integer(0, 700))
+      await sleep(arena.random.integer(0, 400))
       services.shift()
       await stopped
     }
