@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from './arena.ts'
+import type { Answer } from './client.ts'
 import type { Load } from './load.ts'
 import type { Tenant } from './tenant.ts'
 
 const withinMs = 2000
+/** A service that is not back by then stays away. */
+const givenUpMs = 60_000
 
 /** Notes a fault unless a read and a write succeed within two seconds from now. */
 export async function expectUsable({ faults, patience }: Arena, { quiet }: Load): Promise<void> {
@@ -14,12 +17,15 @@ export async function expectUsable({ faults, patience }: Arena, { quiet }: Load)
 }
 
 async function untilUsable({ send }: Tenant): Promise<void> {
+  const deadline = Date.now() + givenUpMs
   const read = () => send('GET', '/api/v1/sales_history/?limit=1')
   const write = () => send('POST', '/api/v1/competitor_prices/schema/create_schema/', schema)
   for (const request of [read, write]) {
-    while ((await request()).status >= 300) await sleep(20)
+    while (!isDone(await request()) && Date.now() < deadline) await sleep(20)
   }
 }
+
+const isDone = ({ status }: Answer) => status >= 200 && status < 300
 
 /** The same schema again and again: a write without any effect that the others could feel. */
 const schema = { attributes_config: ['code'] }
