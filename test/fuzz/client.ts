@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { expectConformant, findOperation, type TestResponse } from '../helpers/conformant.ts'
 import type { Dump } from '../helpers/dump.ts'
@@ -26,6 +27,9 @@ export interface ClientOptions {
   token: string
 }
 
+/** A machine that is busy with other things makes the service refuse what it takes later; an input, each time. */
+const attemptsMax = 10
+
 /** Throws what a test would fail with. */
 const strict = {
   fail: (message: string, extra?: unknown) => {
@@ -51,7 +55,7 @@ export class Client {
   async send(call: Call): Promise<TestResponse> {
     const { tally } = this.#options
     const before = call.isUnsettled ? undefined : (this.#state ?? (await this.#readState()))
-    const answer = await this.#deliver(call)
+    const answer = await this.#deliverPatiently(call)
     this.trace.push(`${JSON.stringify(call)}\n  -> ${answer.status} ${JSON.stringify(answer.body)}`)
     if (this.trace.length > 400) this.trace.shift()
     const { method, path, body, raw } = call
@@ -71,6 +75,16 @@ export class Client {
   async #readState(): Promise<string> {
     this.#state = await this.#options.dump.hashOf(this.#options.account)
     return this.#state
+  }
+
+  /** Sends it again, after the time that the answer names, while the service says that it has no room for it now. */
+  async #deliverPatiently(call: Call): Promise<TestResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#deliver(call)
+      const isTold = ['overloaded', 'unavailable'].includes(answer.body?.type)
+      if (!isTold || attempt === attemptsMax) return answer
+      await sleep(Number(answer.headers['retry-after']) * 1000)
+    }
   }
 
   async #deliver({ method, path, body, raw, headers }: Call): Promise<TestResponse> {
