@@ -5,6 +5,7 @@ import { dayAfter, money } from '../values.ts'
 import { expectEqual, type FuzzOperation, Mismatch, type Plan, type World } from '../world.ts'
 import { keyOf, spreadKey } from './catalog.ts'
 import { allows } from './filters.ts'
+import { asNdjson } from './ndjson.ts'
 import { absentId, absentPlan, pagePlan } from './pages.ts'
 
 export const published = (model: Model) =>
@@ -112,10 +113,9 @@ export function costsOf(model: Model, row: Row): Record<string, number> {
   return model.products.get(keyOf(model, row))?.costs ?? {}
 }
 
-function setPricesPlan(
-  { draw }: World,
-  list: PriceList,
-): Plan & { payload: Record<string, unknown>[] } {
+type PricesPlan = Plan & { payload: Record<string, unknown>[]; isFile: boolean }
+
+function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
   const rows = someOf(draw, [...list.rows.values()], 1, 4)
   const cells = rows.flatMap((row) =>
     someOf(draw, list.dimensions, 1).map((dimension) => ({
@@ -128,12 +128,11 @@ function setPricesPlan(
     ...(isNamed && { price_dimension: dimension }),
     ...{ price, ...(date !== undefined && { date }) },
   }))
+  const isFile = chance(draw, 20)
+  const ids = rows.map(({ pk }) => pk)
+  const counts = { rows: payload.length, created: 0, updated: ids.length }
   const check = ({ body }: { body: unknown }) => {
-    expectEqual(
-      body,
-      rows.map(({ pk }) => pk),
-      'ids of priced rows',
-    )
+    expectEqual(body, isFile ? counts : ids, 'priced rows')
     for (const { row, dimension, date, price } of cells) {
       const prices = row.prices.get(dimension) ?? new Map<string, number>()
       row.prices.set(dimension, prices.set(date ?? '', price))
@@ -141,13 +140,21 @@ function setPricesPlan(
   }
   const body = { price_list_name: list.name, payload }
   const path = '/api/v1/prices/bulk_update_prices/'
-  return { call: { method: 'POST', path, body }, status: 201, check, payload }
+  const plan = { call: { method: 'POST', path, body }, status: 201, check }
+  return { ...plan, payload, isFile }
+}
+
+/** Sets prices, by a file some of the time; `payload` may have been changed since it was planned. */
+function sent(list: PriceList, plan: PricesPlan): Plan {
+  const { payload, isFile, ...json } = plan
+  return isFile ? asNdjson(json, payload, { price_list_id: list.id }) : json
 }
 
 function faultyPrices(world: World): Plan {
   const { draw, model } = world
   const list = oneOf(draw, withRows(model))
-  const { payload, ...plan } = setPricesPlan(world, list)
+  const plan = setPricesPlan(world, list)
+  const { payload } = plan
   const at = draw(fc.nat({ max: payload.length - 1 }))
   const row = payload[at] as Record<string, unknown>
   const date = list.isCalendar
@@ -165,7 +172,7 @@ function faultyPrices(world: World): Plan {
   ]
   const [change, field, code] = oneOf(draw, changes)
   Object.assign(row, change)
-  return { ...plan, status: 400, faults: [[`/payload/${at}/${field}`, code]] }
+  return sent(list, { ...plan, status: 400, faults: [[`/payload/${at}/${field}`, code]] })
 }
 
 /** Rows of price lists and their prices. */
@@ -184,7 +191,10 @@ export const rowOperations: FuzzOperation[] = [
     id: 'updatePrices',
     weight: 7,
     isReady: (model) => withRows(model).length > 0,
-    valid: (world) => setPricesPlan(world, oneOf(world.draw, withRows(world.model))),
+    valid: (world) => {
+      const list = oneOf(world.draw, withRows(world.model))
+      return sent(list, setPricesPlan(world, list))
+    },
     faulty: faultyPrices,
   },
   {

@@ -54,8 +54,8 @@ export const answerBugs: PlantedBug[] = [
   answerBug('count counts the page', 'listPromotions', (body) => {
     if (body?.results) body.count = body.results.length
   }),
-  answerBug('ids are texts', 'updatePrices', (body, { statusCode }) =>
-    statusCode === 201 ? { body: JSON.stringify(body.map(String)) } : undefined,
+  answerBug('ids are texts', 'updatePrices', (body) =>
+    Array.isArray(body) ? { body: JSON.stringify(body.map(String)) } : undefined,
   ),
   answerBug('ids are sorted', 'addProducts', (body) => {
     if (Array.isArray(body)) body.sort((a, b) => a - b)
