@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -36,9 +37,10 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   key: readonly string[]
   /**
    * The rows that contradict each other or what is stored, beyond those that share a key and differ. It is asked when all
-   * rows are there, and may lock what they are compared with.
+   * rows are there, those that are repeated too, and may lock what they are compared with. `once` is a FROM item, still
+   * without a name, that has each key once.
    */
-  findFaults?: () => Promise<StagedFaults>
+  findFaults?: (once: RawBuilder<unknown>) => Promise<StagedFaults>
   /** Writes all rows in a few statements, or answers the job that will. It may run again after a deadlock. */
   write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
 }

@@ -42,38 +42,54 @@ export async function stageRows(
 }
 
 /**
- * Keeps the first row of each key and answers the first `max` rows that share a key and differ. Rows are compared as
- * texts: 1.0 and 1.00 are written differently; a `jsonb` has one text for every order of its keys.
+ * The first `max` rows that share a key with an earlier one and differ; undefined: each key is there once. Rows are
+ * compared as texts: 1.0 and 1.00 are written differently; a `jsonb` has one text for every order of its keys.
  */
-export async function deleteRepeated(
+export async function findRepeated(
   trx: Trx,
   columns: readonly Pick<InputColumn<never>, 'name'>[],
   key: readonly string[],
   max: number,
-): Promise<Contradiction[]> {
-  const keys = sql.join(key.map((name) => sql.ref(name)))
+): Promise<Contradiction[] | undefined> {
+  const keys = keysOf(key)
   const { rows: repeated } = await sql`
     select from pg_temp.feed group by ${keys} having count(*) > 1 limit 1`.execute(trx)
-  if (repeated.length === 0) return []
+  if (repeated.length === 0) return undefined
   const texts = sql.join(columns.map(({ name }) => sql`${sql.ref(name)}::text`))
   const { rows } = await sql<Contradiction>`
     with numbered as (
       select position, line, first_value(line) over same_key as "firstLine",
-        row(${texts}) is distinct from first_value(row(${texts})) over same_key as differs,
-        row_number() over same_key as place
+        row(${texts}) is distinct from first_value(row(${texts})) over same_key as differs
       from pg_temp.feed window same_key as (partition by ${keys} order by position)
-    ), deleted as (
-      delete from pg_temp.feed where position in (select position from numbered where place > 1)
     )
     select position, line, "firstLine", count(*) over () as total
     from numbered where differs order by position limit ${max}`.execute(trx)
   return rows
 }
 
-/** The rows that were staged, each key once. */
+/** A FROM item, still without a name: all rows that were staged. */
+export const allStaged: RawBuilder<unknown> = sql`pg_temp.feed`
+
+/** As `allStaged`: of each key the first row. */
+export function firstOfEachKey(key: readonly string[]): RawBuilder<unknown> {
+  const keys = keysOf(key)
+  return sql`(select distinct on (${keys}) * from pg_temp.feed order by ${keys}, position)`
+}
+
+/** Keeps the first row of each key. */
+export async function deleteRepeated(trx: Trx, key: readonly string[]): Promise<void> {
+  await sql`
+    delete from pg_temp.feed where position in (
+      select position from (
+        select position, row_number() over (partition by ${keysOf(key)} order by position) as place
+        from pg_temp.feed
+      ) as numbered where place > 1
+    )`.execute(trx)
+}
+
+/** The rows that were staged, once no key is repeated. */
 export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
-  const keys = sql.join(key.map((name) => sql.ref(name)))
-  const input = sql`(select * from pg_temp.feed order by ${keys}) as input`
+  const input = sql`(select * from pg_temp.feed order by ${keysOf(key)}) as input`
   return { trx, input, count: () => countStaged(trx) }
 }
 
@@ -87,6 +103,10 @@ export async function upsertStaged(
     select count(*) filter (where created) as created from upserted`.execute(trx)
   const created = rows[0]?.created ?? 0
   return { created, updated: (await count()) - created }
+}
+
+function keysOf(key: readonly string[]): RawBuilder<unknown> {
+  return sql.join(key.map((name) => sql.ref(name)))
 }
 
 async function countStaged(trx: Trx): Promise<number> {

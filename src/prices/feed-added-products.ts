@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
@@ -36,17 +36,18 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
       const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
       return keyed.map((row) => ({ row, position: row.position }))
     },
-    findFaults: async () => {
-      if (job !== undefined || (await isAtOnce(trx))) await waitForTurn(trx, account, list.id, job)
+    findFaults: async (once) => {
+      if (job !== undefined || (await isAtOnce(trx, once)))
+        await waitForTurn(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
     write: () => addStaged(trx, list, boss, job),
   }
 }
 
-/** Whether so few rows are staged that no job adds their products. */
-async function isAtOnce(trx: Trx): Promise<boolean> {
-  const { rows } = await sql`select from pg_temp.feed offset ${atOnceMax} limit 1`.execute(trx)
+/** Whether so few products are staged that no job adds them. */
+async function isAtOnce(trx: Trx, once: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql`select from ${once} f offset ${atOnceMax} limit 1`.execute(trx)
   return rows.length === 0
 }
 

@@ -45,8 +45,8 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
       const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
       return keyed.map(attributeOf)
     },
-    findFaults: async () =>
-      bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list)),
+    findFaults: async (once) =>
+      bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list, once)),
     write: async () => ({ created: 0, updated: await mergeAttributes(trx, list, byRow(list)) }),
   }
 }
@@ -58,12 +58,16 @@ const attributeColumns: InputColumn<Attribute>[] = [
 ]
 
 /** Staged names that are new to their row and one more than it can have. */
-async function findNamesTooMany(trx: Trx, list: PriceList): Promise<StagedFaults> {
+async function findNamesTooMany(
+  trx: Trx,
+  list: PriceList,
+  once: RawBuilder<unknown>,
+): Promise<StagedFaults> {
   const { rows } = await sql<{ position: number; line: number; total: number }>`
     select position, line, count(*) over () as total from (
       select f.position, f.line, row_number() over (partition by r.id order by f.position) as added,
         (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
-      from pg_temp.feed f ${joinPublished(list)}
+      from ${once} f ${joinPublished(list)}
       where not coalesce(r.dynamic_attributes, '{}') ? f.name
     ) as new_names
     where held + added > ${namesMax}::integer order by position limit ${stagedFaultsMax}`.execute(

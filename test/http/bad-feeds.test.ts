@@ -26,6 +26,12 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       [7, '/5/about', 'duplicate_row'],
     ],
     [catalog, ['code,size,about', 'A,1,', 'A,2,x', 'A,3,y'], [4, '/2/about', 'duplicate_row']],
+    [
+      catalog,
+      ['code,size,about', 'A,1,x', 'A,2,y', 'A,2,y'],
+      [3, '/1/about', 'duplicate_row'],
+      [4, '/2/about', 'duplicate_row'],
+    ],
     [catalog, ['code,size,cost', 'A,1,1', 'A,1,2'], [3, '/1', 'duplicate_row']],
   ],
   'competitor prices are checked against their schema': [
@@ -104,6 +110,17 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       [2, '/0/valid_to', 'range'],
       [2, '/0/product_filters/colour', 'unknown_column'],
       [3, '/1/price_lists/0', 'unknown_price_list'],
+    ],
+    [
+      promotions,
+      [
+        'name,kind,value,valid_from,valid_to,price_lists',
+        'P,amount,1,2026-01-01,2026-01-01,"[""none""]"',
+        'Q,amount,1,2026-01-01,2026-01-01,',
+        'P,amount,1,2026-01-01,2026-01-01,"[""none""]"',
+      ],
+      [2, '/0/price_lists/0', 'unknown_price_list'],
+      [4, '/2/price_lists/0', 'unknown_price_list'],
     ],
   ],
 }

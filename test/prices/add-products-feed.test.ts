@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { aBigJob, someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/bulk_add_products/?price_list_name=list'
 const service = await startTestService(t)
@@ -38,13 +41,28 @@ t.test('above 100 products a job adds them; the same key answers the same job', 
   t.equal((await rowsOf(shop, list)).length, 101)
 })
 
+t.test('100 products, one of them twice, wait for the jobs of their list', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  const { shop } = await aBigJob(t, idle)
+  const lines = [...someCodes(100), 'P000'].map((code) => `${code},UK`)
+  const sent = shop.send(
+    'POST',
+    path.replace(/list$/, 'L'),
+    ['code,country', ...lines].join('\n'),
+    csv,
+  )
+  await sleep(500)
+  await select(idle.url, 'delete from jobs')
+  t.match(await sent, { status: 201, body: { rows: 101, created: 100 } })
+})
+
 t.test('products that cannot be added are named, and none is added', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
     { code: 'B', country: 'UK', active: false },
   ])
   const list = await aList(shop, { product_filters: { country: ['UK'] } })
-  const file = 'country,code\nUK,A\nUK,X\nUK,B\nFR,A\n'
+  const file = 'country,code\nUK,A\nUK,X\nUK,B\nFR,A\nUK,X\n'
   const { status, body } = await shop.send('POST', path, file, csv)
   t.equal(status, 400)
   t.strictSame(
@@ -53,6 +71,7 @@ t.test('products that cannot be added are named, and none is added', async (t) =
       [3, 'unknown_product'],
       [4, 'inactive_product'],
       [5, 'filtered_out'],
+      [6, 'unknown_product'],
     ],
   )
   t.strictSame(await rowsOf(shop, list), [])

@@ -82,7 +82,7 @@ for (const type of ['text/csv', 'application/x-ndjson']) {
   )
 }
 
-t.test('each row of a list takes 100 names of a file', async (t) => {
+t.test('each row of a list takes 100 names of a file, however often they are there', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
   const list = await aList(shop, {})
   const keys = ['UK', 'FR'].map((country) => ({ code: 'A', country }))
@@ -90,10 +90,10 @@ t.test('each row of a list takes 100 names of a file', async (t) => {
   const lines = keys.flatMap(({ country }) =>
     Array.from({ length: 100 }, (_, index) => `A,${country},n${index},1`),
   )
-  const answer = await shop.send('POST', path, [head, ...lines].join('\n'), {
+  const answer = await shop.send('POST', path, [head, ...lines, ...lines].join('\n'), {
     'content-type': 'text/csv',
   })
-  t.match(answer, { status: 201, body: { rows: 200, updated: 2 } })
+  t.match(answer, { status: 201, body: { rows: 400, updated: 2 } })
   for (const { dynamic_attributes } of await rowsOf(shop, list))
     t.equal(Object.keys(dynamic_attributes).length, 100)
 })
@@ -115,7 +115,16 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
     [['A,UK,n,"""\\u0000"""'], [2, '/0', 'malformed_row']],
     [['A,UK,n,"{""a"":1,""a"":2}"'], [2, '/0', 'malformed_row']],
     [[`A,UK,n,${'['.repeat(20_000)}${']'.repeat(20_000)}`], [2, '/0', 'malformed_row']],
+    [
+      ['X,UK,n,1', 'A,UK,n,1', 'X,UK,n,1'],
+      [2, '/0/code', 'row_not_in_list'],
+      [4, '/2/code', 'row_not_in_list'],
+    ],
     [names, [102, '/100/dynamic_attribute_name', 'length']],
+    [
+      [...names.slice(1), ...names],
+      [102, '/100/dynamic_attribute_name', 'length'],
+    ],
   ]
   for (const [rows, ...faults] of cases) {
     const { status, body } = await shop.send('POST', path, [head, ...rows].join('\n'), {

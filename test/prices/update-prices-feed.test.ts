@@ -112,6 +112,13 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
   const cases: [string, ...[number, string, string][]][] = [
     ['country,code,price\nUK,A,1\nUK,X,1\n', [3, '/1/code', 'row_not_in_list']],
     ['country,code,price\nUK,A,1\nUK,A,2\n', [3, '/1', 'duplicate_row']],
+    [
+      'country,code,price\nUK,X,1\nUK,A,1\nUK,X,1\nUK,X,2\n',
+      [2, '/0/code', 'row_not_in_list'],
+      [4, '/2/code', 'row_not_in_list'],
+      [5, '/3', 'duplicate_row'],
+      [5, '/3/code', 'row_not_in_list'],
+    ],
     ['country,code,price\nUK,A,-1\nUK,A,x\n', [2, '/0/price', 'range'], [3, '/1/price', 'type']],
     ['country,code,price,date\nUK,A,1,2026-01-01\n', [2, '/0/date', 'not_allowed']],
     ['country,code,price\n,A,1\n', [2, '/0/country', 'required']],
@@ -129,6 +136,20 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
   }
   t.strictSame(await rowsOf(shop, list), before)
 })
+
+t.test(
+  'a file that comes back has an error in each bad row, also where rows are equal',
+  async (t) => {
+    const shop = await aShop(t, service, { codes, countries })
+    await aList(shop, {})
+    await addProducts(shop, 'list', keys)
+    const file = 'country,code,price\nUK,X,1\nUK,A,1\nUK,X,1\n'
+    const type = { 'content-type': 'text/csv', accept: 'text/csv' }
+    const { body } = await shop.send('POST', `${path}?price_list_name=list`, file, type)
+    const error = 'code: this row is not in the published list'
+    t.equal(body, `country,code,price,error\r\nUK,X,1,${error}\r\nUK,A,1,\r\nUK,X,1,${error}\r\n`)
+  },
+)
 
 t.test('a row that was removed and is not deleted yet is not in the list', async (t) => {
   const shop = await aShop(t, service, { codes, countries })

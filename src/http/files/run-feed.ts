@@ -9,7 +9,15 @@ import {
 } from '../../contract/staged-faults.ts'
 import { retryingFromHere } from '../../database/in-account.ts'
 import type { Trx } from '../../database/pool.ts'
-import { deleteRepeated, stagedRows, stageRows } from '../../database/stage.ts'
+import {
+  allStaged,
+  type Contradiction,
+  deleteRepeated,
+  findRepeated,
+  firstOfEachKey,
+  stagedRows,
+  stageRows,
+} from '../../database/stage.ts'
 import type { RowSchema } from '../contract.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { readCsv } from './csv-rows.ts'
@@ -54,10 +62,12 @@ export async function runFeed(
   const errors = new FeedErrors()
   const file = await openFile(run, feed)
   await stageRows(trx, feed.input, copyLines(run, feed, file, errors))
-  const late = await findLateFaults(trx, feed)
+  const repeated = await findRepeated(trx, feed.input, feed.key, stagedFaultsMax)
+  const late = await findLateFaults(feed, repeated)
   errors.addLate(late)
   await run.rejected?.end(late.first)
   errors.reject()
+  if (repeated) await deleteRepeated(trx, feed.key)
   const staged = stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
   return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
@@ -91,16 +101,17 @@ async function* copyLines(
   }
 }
 
+/** What is wrong once all rows are there. A row that is there again is named again, as in a JSON body. */
 async function findLateFaults(
-  trx: Trx,
-  { input, key, findFaults }: OpenFeed,
+  { key, findFaults }: OpenFeed,
+  repeated: Contradiction[] | undefined,
 ): Promise<StagedFaults> {
-  const contradictions = await deleteRepeated(trx, input, key, stagedFaultsMax)
-  const repeated = stagedFaults(contradictions, ({ line, firstLine }) => ({
+  const contradictions = stagedFaults(repeated ?? [], ({ line, firstLine }) => ({
     ...{ field: '', code: 'duplicate_row' },
     message: `lines ${firstLine} and ${line} have the same key and differ`,
   }))
-  return findFaults ? bothFaults(repeated, await findFaults()) : repeated
+  if (!findFaults) return contradictions
+  return bothFaults(contradictions, await findFaults(repeated ? firstOfEachKey(key) : allStaged))
 }
 
 function rejectTooMany(rows: number, rowsMax: number): void {
