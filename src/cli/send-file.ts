@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { json } from 'node:stream/consumers'
 import { isJob, type JobInfo, type Schemas } from '../client/index.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
@@ -32,10 +33,14 @@ export type Loaded = Pick<Schemas['FeedResult'], 'rows'> &
 export async function sendFile(load: Load): Promise<Loaded> {
   const { data, response } = await post(load, 'application/vnd.pricewell.feed+json')
   const isReplayed = response.headers.has('idempotent-replayed')
-  if (!isJob(data)) return { ...(data as unknown as Schemas['FeedResult']), isReplayed }
-  if (isReplayed && (await hasFailed(load, data)))
+  if (isJob(data) && isReplayed && (await hasFailed(load, data)))
     return sendFile({ ...load, key: keyAfter(load.key, data) })
-  return { ...(await followLoad(load, data)), isReplayed }
+  return { ...(await endOf(load, data)), isReplayed }
+}
+
+/** What became of the rows, once the job has ended that an answer may be. */
+async function endOf(load: Load, answered: object): Promise<Omit<Loaded, 'isReplayed'>> {
+  return isJob(answered) ? followLoad(load, answered) : (answered as Schemas['FeedResult'])
 }
 
 /** Whether the job has ended without its work being done. The answer that is replayed tells how it was accepted. */
@@ -51,14 +56,23 @@ function keyAfter(key: string, { id }: JobInfo): string {
   return createHash('sha256').update(`${key}-${id}`).digest('hex')
 }
 
-/** Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. */
-export async function writeRejects(load: Load, target: string): Promise<void> {
-  const { data } = await post(
-    { ...load, key: randomUUID(), job: undefined },
-    load.file.mediaType,
-    'stream',
-  )
-  await writeTo(target, data as unknown as ReadableStream<Uint8Array>)
+/**
+ * Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. Answers what
+ * became of the rows where nothing is wrong with them any more: then they are loaded.
+ */
+export async function writeRejects(load: Load, target: string): Promise<Loaded | undefined> {
+  const { mediaType } = load.file
+  const again = { ...load, key: randomUUID(), job: undefined }
+  const { data, response } = await post(again, mediaType, 'stream')
+  const stream = data as unknown as ReadableStream<Uint8Array>
+  if (!isOfType(response, mediaType))
+    return { ...(await endOf(load, (await json(stream)) as object)), isReplayed: false }
+  await writeTo(target, stream)
+  return undefined
+}
+
+function isOfType({ headers }: Response, mediaType: string): boolean {
+  return headers.get('content-type')?.startsWith(mediaType) ?? false
 }
 
 /** Sends a file and answers what the service answers. */
@@ -93,8 +107,8 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
       throw error.cause instanceof UsageFault ? error.cause : error
     })
     // The file that comes back is what was asked for, and no fault.
-    const isFile = response.headers.get('content-type')?.startsWith(file.mediaType)
-    return isFile ? new Response(response.body) : response
+    const { body: rows, headers } = response
+    return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }
 }
 

@@ -1,4 +1,11 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -129,6 +136,23 @@ t.test('the reject file has what is wrong in each row; corrected, it is loaded',
   t.match(unwritable, { code: 2, stderr: 'none/no.ndjson cannot be written (ENOENT).\n' })
   await run('load', 'sales', 'n.ndjson', '--rejects', 'rejects.ndjson')
   t.match(read('rejects.ndjson').split('\n'), [/"N1"/, /"error":"code: /, ''])
+})
+
+t.test('a refused file that is loaded when it is sent for its errors was loaded', async (t) => {
+  const errors = [{ pointer: '/0/code', row: 0, line: 2, code: 'row_not_in_list', message: 'no' }]
+  const problem = { type: 'invalid-request', title: 'T', status: 400, detail: 'D', instance: '' }
+  const result = { rows: 1, created: 1, updated: 0 }
+  const headers = { 'content-type': 'application/vnd.pricewell.feed+json' }
+  const { url } = await standIn(t, [
+    { status: 400, body: { ...problem, error_count: 1, errors } },
+    { status: 200, headers, body: result },
+  ])
+  const user = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+  writeFileSync(join(user.home, 'a.csv'), csv('A1'))
+  const { code, stdout, stderr } = await user.run('load', 'sales', 'a.csv', '--rejects', 'r.csv')
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /^a\.csv: 1 row, 1 new, 0 updated in /)
+  t.equal(existsSync(join(user.home, 'r.csv')), false)
 })
 
 t.test('on a terminal a refused file comes back, too, and that is the end', async (t) => {

@@ -7,7 +7,7 @@ import { type FeedKind, feeds } from '../kinds.ts'
 import { describeLoaded, describeRefused } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { startBar } from '../progress-bar.ts'
-import { type Load, sendFile, writeRejects } from '../send-file.ts'
+import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 
 interface LoadOptions extends Shared {
   list?: string | undefined
@@ -75,25 +75,32 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
   const load: Load = { ...options, kind, list, file, key, onBytes }
   try {
-    const loaded = await sendFile(load)
-    bar.stop()
-    const seconds = (Date.now() - startedAt) / 1000
-    const told = { file: file.name, ...loaded, seconds }
-    answer(options, told, describeLoaded(file.name, loaded, seconds))
+    tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
     return true
   } catch (error) {
-    bar.stop()
     if (!isOfFile(error)) throw error
-    await tellRefused(error, load, options)
-    return false
+    // A file that cannot be read to its end has no rows to give back.
+    const rejects = error.type === 'invalid-request' ? options.rejects : undefined
+    const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
+    if (loaded) tellLoaded(load, loaded, startedAt, options)
+    else tellRefused(load, error, rejects, options)
+    return loaded !== undefined
   }
 }
 
-async function tellRefused(problem: Problem, load: Load, options: LoadOptions): Promise<void> {
+function tellLoaded({ file }: Load, loaded: Loaded, startedAt: number, options: LoadOptions): void {
+  const seconds = (Date.now() - startedAt) / 1000
+  const told = { file: file.name, ...loaded, seconds }
+  answer(options, told, describeLoaded(file.name, loaded, seconds))
+}
+
+function tellRefused(
+  load: Load,
+  problem: Problem,
+  rejects: string | undefined,
+  options: LoadOptions,
+): void {
   const { type, detail, errors, errorCount: error_count } = problem
-  // A file that cannot be read to its end has no rows to give back.
-  const rejects = type === 'invalid-request' ? options.rejects : undefined
-  if (rejects !== undefined) await writeRejects(load, rejects)
   const file = load.file.name
   if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
   else console.error(describeRefused(file, problem, rejects))
