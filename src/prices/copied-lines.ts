@@ -6,14 +6,41 @@ import { namedList, openKeys } from './price-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** Whole lines of COPY text as rows of JSON with commas between them. */
-export type WriteLines = (lines: string) => { text: string; rows: number }
+type WriteLines = (lines: string) => WrittenLines
 
-/** Writes the lines of a large read. */
-export function linesWriter(read: LargeRead): WriteLines {
+interface WrittenLines {
+  text: string
+  rows: number
+}
+
+/** Each line is looked at under every promotion of the day, and may show them all: so many take some milliseconds. */
+const promotionsAtOnce = 20_000
+
+/** Writes the lines of a large read, some at a time. */
+export function linesWriter(read: LargeRead): (lines: string) => Iterable<WrittenLines> {
+  const write = someLinesWriter(read)
+  const linesMax = Math.floor(promotionsAtOnce / (1 + read.pricing.promotions.names.size))
+  return function* (lines) {
+    for (const some of splitLines(lines, Math.max(1, linesMax))) yield write(some)
+  }
+}
+
+function someLinesWriter(read: LargeRead): WriteLines {
   const writeMatches = matchesWriter(read)
   if (!read.isBare) return writeMatches
   const writeBare = bareLinesWriter(read)
   return (lines) => (isEscaped.test(lines) ? writeMatches(lines) : writeBare(lines))
+}
+
+/** The lines in parts of at most so many. */
+function* splitLines(lines: string, linesMax: number): Generator<string> {
+  for (let from = 0; from < lines.length; ) {
+    let to = from
+    for (let count = 0; count < linesMax && to < lines.length; count++)
+      to = lines.indexOf('\n', to) + 1
+    yield lines.slice(from, to)
+    from = to
+  }
 }
 
 function matchesWriter({ pricing, wanted, extras, write }: LargeRead): WriteLines {

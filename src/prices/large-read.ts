@@ -4,7 +4,8 @@ import type { InAccount, JsonText, Stream } from '../contract/operation.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
-import { linesWriter, type WriteLines } from './copied-lines.ts'
+import { nextTurn } from '../next-turn.ts'
+import { linesWriter } from './copied-lines.ts'
 import { copiedFields } from './copied-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { type Extras, selectAllMatching } from './matching-rows.ts'
@@ -92,10 +93,10 @@ async function copyMatching(
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }
 
-/** A JSON array of the rows, a piece for each chunk of lines. */
+/** A JSON array of the rows, in pieces of some lines each. */
 async function* writePieces(
   chunks: AsyncIterable<string>,
-  write: WriteLines,
+  write: ReturnType<typeof linesWriter>,
   sent: (rows: number) => void,
 ): AsyncGenerator<string> {
   let separator = '['
@@ -105,10 +106,12 @@ async function* writePieces(
     const end = lines.lastIndexOf('\n') + 1
     rest = lines.slice(end)
     if (end === 0) continue
-    const { text, rows } = write(lines.slice(0, end))
-    yield separator + text
-    separator = ','
-    sent(rows)
+    for (const { text, rows } of write(lines.slice(0, end))) {
+      yield separator + text
+      separator = ','
+      sent(rows)
+      await nextTurn()
+    }
   }
   yield separator === '[' ? '[]' : ']'
 }

@@ -3,11 +3,10 @@ import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../next-turn.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
 import type { Pricing } from './known-pricings.ts'
-import type { WritePriceRow } from './price-rows.ts'
 import { lookForChanges } from './pricing-changes.ts'
 import type { Read } from './read-prices.ts'
 import { readWantedRows } from './wanted-rows.ts'
-import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
+import { type HeldRows, rejectTooLarge, type WrittenRows } from './written-rows.ts'
 
 /**
  * Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. The first are
@@ -15,9 +14,6 @@ import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
  */
 const firstRows = 500
 const rowsAtOnce = 3000
-
-/** A longer answer is sent while it is read: 100,000 rows that 100 promotions cover would be 400 MB. */
-const heldLengthMax = 64_000_000
 
 /**
  * The rows of a read that names all of them, and needs no more than their prices; undefined for any other read, and for
@@ -27,34 +23,30 @@ export async function readPlainRows(
   trx: Trx,
   pricing: Pricing,
   read: Read,
-  write: WritePriceRow,
+  held: HeldRows,
 ): Promise<WrittenRows | undefined> {
-  if (read.body.payload.length <= firstRows)
-    return readSlices(async () => trx, pricing, read, write)
-  return onTwoConnections(trx, read.openBeside, (next) => readSlices(next, pricing, read, write))
+  if (read.body.payload.length <= firstRows) return readSlices(async () => trx, pricing, read, held)
+  return onTwoConnections(trx, read.openBeside, (next) => readSlices(next, pricing, read, held))
 }
 
 async function readSlices(
   next: () => Promise<Trx>,
   pricing: Pricing,
   { body, rowsMax, errors }: Read,
-  write: WritePriceRow,
+  held: HeldRows,
 ): Promise<WrittenRows | undefined> {
   const { list, columns } = pricing
   const pieces: Promise<string>[] = []
-  let [size, length] = [0, 0]
+  let size = 0
   for (const slice of slicesOf(errors.sound(body.payload))) {
     if (pieces.length > 0) await nextTurn()
     const wanted = readWantedRows(slice, list, columns, errors)
     if (!wanted.every(isExact)) return endOf(pieces)
     const piece = next()
       .then((trx) => findExactRows(trx, pricing, wanted))
-      .then(async (found) => {
+      .then((found) => {
         size += found.length
-        if (length > heldLengthMax) return ''
-        const text = await writeRows(wanted, found, write)
-        length += text.length
-        return text
+        return held.write(wanted, found)
       })
     // Its failure is seen when all pieces are waited for.
     piece.catch(() => undefined)
@@ -64,7 +56,7 @@ async function readSlices(
   if (pieces.length === 0) await lookForChanges(await next(), pricing)
   const texts = await Promise.all(pieces)
   rejectTooLarge(size, rowsMax)
-  return length > heldLengthMax ? undefined : { texts, rows: size }
+  return held.areTooLong ? undefined : { texts, rows: size }
 }
 
 /** Pieces that are not needed, at their end: the failure of one is not that of whatever statement comes next. */

@@ -12,7 +12,7 @@ import { readPlainRows } from './plain-rows.ts'
 import { priceRowWriter, type WritePriceRow } from './price-rows.ts'
 import { lookForChanges } from './pricing-changes.ts'
 import { readWantedRows } from './wanted-rows.ts'
-import { rejectTooLarge, type WrittenRows, writeRows } from './written-rows.ts'
+import { HeldRows, rejectTooLarge, type WrittenRows } from './written-rows.ts'
 
 /** A read of prices; rows that are faulty by the pricing go to `errors`. */
 export interface Read {
@@ -49,35 +49,45 @@ export async function readPrices(
   const priceOf = promotedPrices(pricing.promotions)
   const write = priceRowWriter({ list: pricing.list, columns: pricing.columns, include, priceOf })
   const isPlain = !Object.values(extras).includes(true)
-  const written = isPlain ? await readPlainRows(trx, pricing, read, write) : undefined
-  return written ? inPieces(written) : readOtherRows(trx, pricing, read, { extras, write })
+  const held = new HeldRows(write)
+  const written = isPlain ? await readPlainRows(trx, pricing, read, held) : undefined
+  return written ? inPieces(written) : readOtherRows(trx, pricing, read, { extras, write, held })
 }
 
 async function readOtherRows(
   trx: Trx,
   pricing: Pricing,
   { body, rowsMax, errors }: Read,
-  { extras, write }: { extras: Extras; write: WritePriceRow },
+  { extras, write, held }: { extras: Extras; write: WritePriceRow; held: HeldRows },
 ): Promise<JsonText | Stream | LargeRead | undefined> {
   const { list, columns } = pricing
   await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
-  const most = await boundMatchingRows(trx, list, wanted, rowsMax)
-  const heldMax = extras.dynamicAttributes ? heldWithAttributesMax : heldRowsMax
-  if (most > heldMax) {
-    // A count takes half as long as the read itself: it is made where the list is not small enough without.
-    const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
-    rejectTooLarge(count, rowsMax)
-    const isBare = !body.include?.length && pricing.promotions.names.size === 0
-    if (count > heldMax) return new LargeRead({ pricing, wanted, extras, write, isBare })
-  }
+  const isBare = !body.include?.length && pricing.promotions.names.size === 0
+  const large = new LargeRead({ pricing, wanted, extras, write, isBare })
+  if ((await hasManyRows(trx, large, rowsMax)) || held.areTooLong) return large
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   rejectTooLarge(found.length, rowsMax)
-  const pieces: string[] = []
+  const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
-    pieces.push(await writeRows(wanted, found.slice(from, from + rowsAtOnce), write))
-  return inPieces({ texts: pieces, rows: found.length })
+    texts.push(await held.write(wanted, found.slice(from, from + rowsAtOnce)))
+  return held.areTooLong ? large : inPieces({ texts, rows: found.length })
+}
+
+/** Whether a read has more rows than are held. Throws `result-too-large`. */
+async function hasManyRows(
+  trx: Trx,
+  { pricing: { list, columns }, wanted, extras }: LargeRead,
+  rowsMax: number,
+): Promise<boolean> {
+  const heldMax = extras.dynamicAttributes ? heldWithAttributesMax : heldRowsMax
+  const most = await boundMatchingRows(trx, list, wanted, rowsMax)
+  if (most <= heldMax && most <= rowsMax) return false
+  // A count takes half as long as the read itself: it is made where the list is not small enough without.
+  const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
+  rejectTooLarge(count, rowsMax)
+  return count > heldMax
 }
 
 /** Sent in pieces, because 100,000 rows are more than should be copied at once. */

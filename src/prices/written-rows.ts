@@ -10,14 +10,36 @@ export interface WrittenRows {
   rows: number
 }
 
-/** The rows that were found, as JSON with commas between them. */
-export async function writeRows(
-  wanted: WantedRow[],
-  found: MatchingRow[],
-  write: WritePriceRow,
-): Promise<string> {
-  const rows = await mapInTurns(found, (match) => write(wanted[match.at] as WantedRow, match))
-  return rows.join(',')
+/** A longer answer is sent while it is read: 100,000 rows that 100 promotions cover would be 400 MB. */
+const heldLengthMax = 64_000_000
+
+/** Writes rows of an answer that is held until it is whole, and no more of them once it is too long for that. */
+export class HeldRows {
+  readonly #write: WritePriceRow
+  #length = 0
+
+  constructor(write: WritePriceRow) {
+    this.#write = write
+  }
+
+  get areTooLong(): boolean {
+    return this.#length > heldLengthMax
+  }
+
+  /** The rows that were found, as JSON with commas between them. */
+  async write(wanted: WantedRow[], found: MatchingRow[]): Promise<string> {
+    const rows = await mapInTurns(found, (match) =>
+      this.#writeRow(wanted[match.at] as WantedRow, match),
+    )
+    return rows.join(',')
+  }
+
+  #writeRow(wanted: WantedRow, match: MatchingRow): string {
+    if (this.areTooLong) return ''
+    const text = this.#write(wanted, match)
+    this.#length += text.length
+    return text
+  }
 }
 
 /** Throws `result-too-large` for a read of `size` rows, if it may have `rowsMax`. */

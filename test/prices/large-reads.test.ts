@@ -1,12 +1,14 @@
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await startTestService(t)
+await service.app.listen({ port: 0 })
+const { port } = service.app.server.address() as AddressInfo
 const day = '2026-11-27'
 const rows = 2500
 
@@ -17,7 +19,7 @@ const hostile = [...escaped, '\u0001', '😀', "'", '[]', ',']
 const codeOf = (index: number) => `${hostile[index] ?? ''}P${String(index).padStart(5, '0')}`
 
 /** A shop with a list L of all products, dynamic attributes on the hostile ones, and a promotion of one brand. */
-async function aLargeShop(test: Parameters<typeof aShopOf>[0]): Promise<TestAccount> {
+async function aLargeShop(test: Test): Promise<TestAccount> {
   const products = Array.from({ length: rows }, (_, index) => ({
     ...{ code: codeOf(index), size: index % 7, new: index % 2 === 0 },
     ...(index % 3 > 0 && { brand: hostile[index] ?? `B${index % 3}` }),
@@ -62,6 +64,15 @@ async function aLargeShop(test: Parameters<typeof aShopOf>[0]): Promise<TestAcco
   const filtered = { ...promotion, product_filters: { brand: ['B1'] } }
   await expectDone(shop.post('/api/v1/promotions/bulk_create_or_update/', [filtered]))
   return shop
+}
+
+/** The head of an answer, whose rows are still on their way. */
+function beginRead(shop: TestAccount, body: string): Promise<IncomingMessage> {
+  const headers = { authorization: `jwt ${shop.token}`, 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    const sent = request({ port, path, method: 'POST', headers }, resolve)
+    sent.on('error', reject).end(body)
+  })
 }
 
 async function expectDone(response: Promise<{ status: number; body: unknown }>): Promise<void> {
@@ -126,21 +137,14 @@ t.test('a read is large by the rows of its codes, and not by those of its list',
 
 t.test('a client that leaves in the middle frees what it held', async (t) => {
   const shop = await aLargeShop(t)
-  await service.app.listen({ port: 0 })
-  const { port } = service.app.server.address() as AddressInfo
-  const headers = { authorization: `jwt ${shop.token}`, 'content-type': 'application/json' }
   // More answers than there are connections, each larger than what is buffered on the way.
   const payload = Array.from({ length: 20 }, () => ({ price_dimension: 'web' }))
   const body = JSON.stringify({ price_list_name: 'L', payload })
   for (let times = 0; times < 10; times++) {
-    await new Promise<void>((resolve, reject) => {
-      const sent = request({ port, path, method: 'POST', headers }, (response) => {
-        response.once('data', () => response.destroy())
-        response.once('close', () => resolve())
-        response.on('error', () => undefined)
-      })
-      sent.on('error', reject).end(body)
-    })
+    const response = await beginRead(shop, body)
+    response.once('data', () => response.destroy())
+    response.on('error', () => undefined)
+    await new Promise((resolve) => response.once('close', resolve))
   }
   const { status, body: rest } = await shop.post(path, JSON.parse(body))
   t.equal(status, 201)
@@ -197,19 +201,25 @@ t.test(
   },
 )
 
-t.test('an answer that is too long to be held says the same in pieces', async (t) => {
-  const shop = await aShopOf(t, service, {}, [{ code: 'A' }, { code: 'B' }])
+/** A shop with a list L of the products A and B, and so many promotions with long names. */
+async function aPromotedShop(test: Test, promoted: number): Promise<TestAccount> {
+  const shop = await aShopOf(test, service, {}, [{ code: 'A' }, { code: 'B' }])
   await aList(shop, { name: 'L' })
   await addProducts(shop, 'L', [{ code: 'A' }, { code: 'B' }])
-  await setPrices(shop, 'L', [
-    { code: 'A', price: 3 },
-    { code: 'B', price: 4 },
-  ])
-  const promotions = Array.from({ length: 100 }, (_, index) => ({
+  const promotions = Array.from({ length: promoted }, (_, index) => ({
     ...{ name: `${index} ${'p'.repeat(230)}`, kind: 'percentage', value: 10 },
     ...{ valid_from: day, valid_to: day },
   }))
   await expectDone(shop.post('/api/v1/promotions/bulk_create_or_update/', promotions))
+  return shop
+}
+
+t.test('an answer that is too long to be held says the same in pieces', async (t) => {
+  const shop = await aPromotedShop(t, 100)
+  await setPrices(shop, 'L', [
+    { code: 'A', price: 3 },
+    { code: 'B', price: 4 },
+  ])
   const read = async (payload: object[]) =>
     (await shop.post(path, { price_list_name: 'L', promotion_date: day, payload })).body
   const short = await read([{ code: 'A' }, { code: 'none' }, { code: 'B' }])
@@ -223,4 +233,16 @@ t.test('an answer that is too long to be held says the same in pieces', async (t
     long.filter((row: object, at: number) => !isDeepStrictEqual(row, expected[at % 2])),
     [],
   )
+})
+
+t.test('few rows that are too long to be held are sent while they are read', async (t) => {
+  const shop = await aPromotedShop(t, 2000)
+  for (const row of [{ code: 'A' }, {}]) {
+    const payload = Array.from({ length: 300 }, () => row)
+    const body = { price_list_name: 'L', promotion_date: day, payload }
+    const response = await beginRead(shop, JSON.stringify(body))
+    response.destroy()
+    t.equal(response.statusCode, 201)
+    t.equal(response.headers['content-length'], undefined)
+  }
 })
