@@ -6,6 +6,7 @@ import type { RequestError } from '../contract/problem.ts'
 import { type ErrorCode, pointerSegment } from '../contract/row-errors.ts'
 import { type Operation, readContract } from './contract.ts'
 import { type FindFaults, inSlices } from './sliced-validation.ts'
+import { uniqueItems } from './unique-items.ts'
 
 /** Nothing is coerced. */
 const ajv = createAjv().addSchema(readContract(), 'contract')
@@ -70,6 +71,7 @@ function createAjv(): Ajv2020 {
     // JSON Schema counts code points; so does the contract, and so does Postgres.
     unicodeRegExp: true,
   })
+  ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
   addFormats.default(ajv, ['date-time'])
   ajv.addFormat('date', isDate)
   ajv.addFormat('timestamp', isTimestamp)

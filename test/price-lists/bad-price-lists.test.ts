@@ -58,6 +58,15 @@ const shapes: BadPayload[] = [
     'price_dimensions',
     'not_allowed',
   ]),
+  fields(
+    'a dimension twice that objects have',
+    { price_dimensions: ['toString', 'x', 'toString'] },
+    ['price_dimensions', 'not_allowed'],
+  ),
+  fields('a dimension twice that no object has', { price_dimensions: ['__proto__', '__proto__'] }, [
+    'price_dimensions',
+    'not_allowed',
+  ]),
   fields('a dimension that is a number', { price_dimensions: ['a', 1] }, [
     'price_dimensions/1',
     'type',
