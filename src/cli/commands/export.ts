@@ -27,7 +27,11 @@ export function addExport(program: Program): void {
     .option('--date <day>', 'one day of the prices of a calendar list; all its days when left out')
     .addHelpText(
       'after',
-      "\nExample:\n  pricewell export prices --list 'Retail 2026' -o prices.csv.gz",
+      `
+Rows of over 1 MB, and promotions that name a price list which is deleted, cannot be loaded again.
+
+Example:
+  pricewell export prices --list 'Retail 2026' -o prices.csv.gz`,
     )
     .action(async (kind, _options, command) => {
       const options = command.optsWithGlobals()
