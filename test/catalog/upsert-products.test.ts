@@ -150,6 +150,17 @@ t.test(
   },
 )
 
+t.test('a file whose columns change while it is read is to be sent again', async (t) => {
+  const account = await aCatalog(t, service, smallSchema)
+  const commit = await renameColumn(service.url, account.id, 'color')
+  const file = 'code,country,color\nA,UK,red\n'
+  const loading = account.send('POST', productsPath, file, { 'content-type': 'text/csv' })
+  await sleep(300)
+  await commit()
+  t.match(await loading, { status: 503, body: { type: 'unavailable' } })
+  t.strictSame(await products(account), [])
+})
+
 t.test('loads and schema changes at one moment never break a row', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
   const costs = [...smallSchema.costs, { name: 'freight' }]

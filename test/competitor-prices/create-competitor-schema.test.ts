@@ -3,7 +3,15 @@ import t from 'tap'
 import { renameColumn } from '../helpers/catalog.ts'
 import { query } from '../helpers/database.ts'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
-import { aMarket, anEntry, catalog, listPath, loadPath, schemaPath } from '../helpers/market.ts'
+import {
+  aMarket,
+  anEntry,
+  catalog,
+  listPath,
+  loadPath,
+  schemaPath,
+  uncommitted,
+} from '../helpers/market.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const readPath = '/api/v1/competitor_prices/schema/'
@@ -49,6 +57,22 @@ t.test(
     expectAllFaults(t, await making, [['/attributes_config/0', 'unknown_column']])
   },
 )
+
+t.test('another schema waits for a load under the present one, and is a conflict', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const commit = await uncommitted(
+    service.url,
+    market.id,
+    'select from competitor_schemas where account_id = $1 for key share',
+    `insert into competitor_prices
+      (account_id, hash, code, dimensions, competitor_name, competitor_price, latest_update)
+      values ($1, '\\x00', 'A', '{A}', 'Rival', 1, now())`,
+  )
+  const making = market.post(schemaPath, { attributes_config: ['size'] })
+  await sleep(100)
+  await commit()
+  t.match(await making, { status: 409, body: { type: 'schema-in-use' } })
+})
 
 t.test('code alone needs no catalog', async (t) => {
   const account = await service.newAccount(t)

@@ -1,8 +1,9 @@
 import { createHash, randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
-import { aMarket, anEntry, listPath, loadPath } from '../helpers/market.ts'
+import { aMarket, anEntry, listPath, loadPath, uncommitted } from '../helpers/market.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const service = await startTestService(t)
@@ -357,6 +358,35 @@ t.test('concurrent overlapping loads all succeed and leave one entry per key', a
   t.equal(created.length, codes.length)
   t.equal(new Set(created).size, codes.length)
   t.equal((await market.get(listPath)).body.count, codes.length)
+})
+
+/** Another schema for entries of days, up to its commit. */
+const anotherSchema = (account: number) =>
+  uncommitted(
+    service.url,
+    account,
+    'select from competitor_schemas where account_id = $1 for update',
+    'update competitor_schemas set is_dated = true where account_id = $1',
+  )
+
+t.test('a load waits for another schema and is checked against it', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const commit = await anotherSchema(market.id)
+  const loading = market.post(loadPath, [anEntry({ departure_date: '2026-11-27' })])
+  await sleep(100)
+  await commit()
+  t.equal((await loading).status, 201)
+})
+
+t.test('a file whose schema changes while it is read is to be sent again', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['code'] })
+  const commit = await anotherSchema(market.id)
+  const file = 'code,competitor_name,competitor_price\nA,Rival,1\n'
+  const loading = market.send('POST', loadPath, file, { 'content-type': 'text/csv' })
+  await sleep(300)
+  await commit()
+  t.match(await loading, { status: 503, body: { type: 'unavailable' } })
+  t.equal((await market.get(listPath)).body.count, 0)
 })
 
 t.test('accounts have their own entries under the same hash', async (t) => {

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Test } from 'tap'
 import type { TestAccount, TestService } from './service.ts'
 
@@ -40,4 +41,20 @@ export async function aMarket(
 /** A competitor price under the schema `["code"]`. */
 export function anEntry(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { code: 'A', competitor_name: 'Rival', competitor_price: 2.55, ...overrides }
+}
+
+/** Does these statements about an account as another transaction does, up to its commit, which is what it answers. */
+export async function uncommitted(
+  url: string,
+  account: number,
+  ...statements: string[]
+): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  for (const text of statements) await client.query(text, [account])
+  return async () => {
+    await client.query('commit')
+    await client.end()
+  }
 }
