@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { OutcomeUnknown } from './outcome-unknown.ts'
-import { isConnectionLost } from './passing-error.ts'
+import { isConnectionLost, isOutdatedPlan } from './passing-error.ts'
 import type { Database, Trx } from './pool.ts'
 import { SnapshotFailed } from './snapshot-failed.ts'
 
@@ -13,7 +13,7 @@ const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
- * failures and snapshots that fail, so `work` must have no effect outside the transaction.
+ * failures, snapshots that fail and outdated plans, so `work` must have no effect outside the transaction.
  */
 export function inAccount<T>(
   db: Database,
@@ -101,7 +101,7 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
 
 function isRetried(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
-  return retriedStates.has(code) || error instanceof SnapshotFailed
+  return retriedStates.has(code) || error instanceof SnapshotFailed || isOutdatedPlan(error)
 }
 
 /** Who has waited waits less for locks: a caller's patience is one for all. */

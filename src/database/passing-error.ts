@@ -30,7 +30,7 @@ const passing = [CannotConnect, OutcomeUnknown, SnapshotFailed]
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
   if (passing.some((kind) => error instanceof kind)) return true
-  return isTakenAway(error) || passesByItself(error)
+  return isTakenAway(error) || isOutdatedPlan(error) || passesByItself(error)
 }
 
 function isTakenAway(error: unknown): boolean {
@@ -49,6 +49,12 @@ export function passesByItself(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
     ? passingStates.test(code)
     : socketCodes.test(code)
+}
+
+/** Whether an error says that a prepared statement answers other types since a migration: the connection is of no use. */
+export function isOutdatedPlan(error: unknown): boolean {
+  const { code, routine } = (error ?? {}) as { code?: string; routine?: string }
+  return code === '0A000' && routine === 'RevalidateCachedQuery'
 }
 
 /** Whether an error says that a connection broke while it was in use, and nothing of what became of the statement. */

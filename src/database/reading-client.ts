@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { isOutdatedPlan } from './passing-error.ts'
 
 /** Answers one row: `id`, the snapshot of a transaction or a promise of it. */
 export const exportSnapshot = 'select pg_export_snapshot() as id'
@@ -94,6 +95,7 @@ export class ReadingClient extends pg.Client {
     return new Promise((resolve, reject) => {
       const callback = (failure: Error | null, result: pg.QueryResult) => {
         const error = this.#beginError ?? failure
+        if (isOutdatedPlan(error)) this.#stream.destroy()
         if (error) reject(error)
         else resolve(result)
       }

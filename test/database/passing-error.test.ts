@@ -43,6 +43,10 @@ t.test('a fault of the statement or of its data does not pass', async (t) => {
     t.notOk(isPassing(failure({ code })), code)
 })
 
+t.test('a plan that a migration has outdated passes', async (t) => {
+  t.ok(isPassing(failure({ code: '0A000', routine: 'RevalidateCachedQuery' })))
+})
+
 t.test('what somebody has to change may pass, and not by itself', async (t) => {
   const states = ['28000', '28P01', '3D000', '42501', '55000', '22023']
   const refused = states.map((code) => new CannotConnect(failure({ code })))

@@ -39,6 +39,21 @@ t.test('the last one ends although none follows', async (t) => {
   t.pass()
 })
 
+t.test(
+  'a statement that was prepared before a column changed its type is asked anew',
+  async (t) => {
+    const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+    const { id } = await service.newAccount(t)
+    await select(service.url, 'create table changing as select 1 as value')
+    await select(service.url, 'grant select on changing to pricewell_app')
+    const readValue = () =>
+      inAccount(db, id, (trx) => sql`select value from changing where 1 = ${1}`.execute(trx))
+    for (let count = 0; count < 20; count++) t.strictSame((await readValue()).rows, [{ value: 1 }])
+    await select(service.url, 'alter table changing alter column value type text')
+    t.strictSame((await readValue()).rows, [{ value: '1' }])
+  },
+)
+
 t.test('after one that failed the next one reads', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   const { id } = await service.newAccount(t)
