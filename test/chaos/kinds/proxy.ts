@@ -72,7 +72,10 @@ export const cutCommits = throughProxy('commit-lost', true, async (proxy, arena)
     proxy.cutAfterCommit(arena.random.integer(1, 3))
   }
   const deadline = Date.now() + 10_000
-  while (proxy.cutCommits() < rounds && Date.now() < deadline) await sleep(50)
+  while (proxy.cutCommits() < rounds && Date.now() < deadline) {
+    proxy.cutAfterCommit(1)
+    await sleep(50)
+  }
   proxy.cutAfterCommit(0)
   if (proxy.cutCommits() < rounds) arena.faults.push(`only ${proxy.cutCommits()} commits were cut`)
 })
