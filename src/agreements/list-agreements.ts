@@ -3,7 +3,7 @@ import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { readPage } from '../contract/read-page.ts'
+import { readPageOfLargeRows } from '../contract/read-page.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements in the order of their ids. */
@@ -13,7 +13,7 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
     const all = trx.selectFrom('agreements').where('account_id', '=', account)
     const agreements = filter(all, query)
     const page = agreements.select(agreementColumns).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all: agreements, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { all: agreements, page })
     return { count, results: rows.map(agreementOf) }
   })
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { anyOf, readPage } from '../contract/read-page.ts'
+import { anyOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns } from './columns.ts'
 
@@ -18,7 +18,7 @@ export const listProducts: Handler<'listProducts'> = ({ account, query, inAccoun
       from (select * from products where account_id = ${account} and id = ${anyOf(ids)}) as page
       left join product_attributes using (account_id, code)`
     const all = sql`select from products where ${wanted}`
-    const { count, rows } = await readPage(trx, { all, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { all, page })
     return { count, results: rows.map((row) => productOf(row, columns)) }
   })
 

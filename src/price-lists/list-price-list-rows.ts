@@ -4,7 +4,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { anyOf, readPage } from '../contract/read-page.ts'
+import { anyOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
@@ -63,7 +63,7 @@ function findPage(
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.id = ${anyOf(ids)}`
-  return readPage(trx, { all: sql`select ${members} where ${isList}`, page })
+  return readPageOfLargeRows(trx, { all: sql`select ${members} where ${isList}`, page })
 }
 
 /** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */

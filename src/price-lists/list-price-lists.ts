@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { pageOf } from '../contract/page.ts'
-import { readPage } from '../contract/read-page.ts'
+import { readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublished } from './publication.ts'
 import type { PriceList } from './queries.ts'
@@ -18,7 +18,7 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
       .$if(name !== undefined, (lists) => lists.where('name', '=', name ?? ''))
       .$if(search !== undefined, (lists) => lists.where(nameContains(search ?? '')))
     const page = lists.selectAll().orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all: lists, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { all: lists, page })
     const rowCounts = include && (await countRows(trx, account, rows))
     return {
       count,

@@ -1,7 +1,7 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { readPage } from '../contract/read-page.ts'
+import { readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { isValidOn } from './queries.ts'
 
@@ -11,7 +11,7 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
     const { offset, limit } = pageOf(query)
     const promotions = filtered(trx, account, query)
     const page = promotions.select(fields).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all: promotions, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { all: promotions, page })
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
   })
 
