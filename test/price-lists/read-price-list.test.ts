@@ -32,3 +32,14 @@ t.test('a publication shows, and when it was', async (t) => {
 t.test('a foreign list is an absent one', async (t) => {
   await expectAbsentLists(t, service, (account, id) => account.get(`/api/v1/price_list/${id}`))
 })
+
+t.test('published_at is the time of the last publication', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const publishedAt = async () =>
+    Date.parse((await shop.get(`/api/v1/price_list/${id}`)).body.published_at)
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const first = await publishedAt()
+  await addProducts(shop, 'L', [{ code: 'B', country: 'UK' }])
+  t.ok((await publishedAt()) > first)
+})

@@ -300,6 +300,48 @@ t.test('a row that is not in the published list is an error', async (t) => {
   t.equal((await rowsOf(shop, list))[0].prices.price, 0)
 })
 
+t.test(
+  'a row that was removed and is not deleted yet takes no price and no attribute',
+  async (t) => {
+    for (const day of [{}, { date: '2026-01-01' }]) {
+      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+      const { id } = await aList(shop, { name: 'L', is_calendar: 'date' in day })
+      await addProducts(shop, 'L', [a])
+      await query(
+        service.url,
+        `update price_list_rows set removed_version = added_version where price_list_id = ${id}`,
+      )
+      const attribute = { dynamic_attribute_name: 'n', dynamic_attribute_value: 1 }
+      for (const [path, row] of [
+        ['/api/v1/prices/bulk_update_prices/', { ...a, ...day, price: 1 }],
+        ['/api/v1/prices/bulk_update_dynamic_attributes/', { ...a, ...attribute }],
+      ] as const) {
+        const answer = await shop.post(path, { price_list_name: 'L', payload: [row] })
+        expectFaults(t, answer, ['/payload/0/code row_not_in_list'])
+      }
+    }
+  },
+)
+
+t.test('what is set while the first job of a list is under way waits for it', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, idle, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const payload = codes.map((code) => ({ code, country: 'UK' }))
+  await shop.post('/api/v1/prices/bulk_add_products/', { price_list_name: 'L', payload })
+  const key = { code: 'P0', country: 'UK' }
+  const attribute = { dynamic_attribute_name: 'n', dynamic_attribute_value: 1 }
+  const answers = await Promise.all([
+    shop.post(path, { price_list_name: 'L', payload: [{ ...key, price: 1 }] }),
+    shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+      price_list_name: 'L',
+      payload: [{ ...key, ...attribute }],
+    }),
+  ])
+  for (const answer of answers) expectProblem(t, answer, { status: 503, type: 'unavailable' })
+})
+
 t.test('unknown, unpublished and unmanaged lists are refused', async (t) => {
   const { shop, list, update } = await aPricedShop(t)
   const payload = [{ ...a, price: 1 }]

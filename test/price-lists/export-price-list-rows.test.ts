@@ -1,0 +1,67 @@
+import t from 'tap'
+import { query } from '../helpers/database.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const codes = ['A', 'B', 'C']
+const keys = codes.map((code) => ({ code, country: 'UK' }))
+
+/** A list with a price and an attribute in each row, and how its rows are read as a file. */
+async function anExportedList(
+  t: Parameters<typeof aShop>[0],
+  days: { date?: string }[],
+  is_calendar: boolean,
+) {
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar })
+  await addProducts(shop, 'L', keys)
+  const prices = days.flatMap((day, at) => keys.map((key) => ({ ...key, ...day, price: at + 1 })))
+  await setPrices(shop, 'L', prices)
+  const attribute = { dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
+  const payload = keys.map((key) => ({ ...key, ...attribute }))
+  await shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+    price_list_name: 'L',
+    payload,
+  })
+  const lines = async (search: string): Promise<Record<string, unknown>[]> => {
+    const path = `/api/v1/price_list/${id}/rows${search}`
+    const { body } = await shop.send('GET', path, undefined, { accept: 'application/x-ndjson' })
+    return body.split('\n').filter(Boolean).map(JSON.parse)
+  }
+  const codesOf = async (search: string) => [
+    ...new Set((await lines(search)).map(({ code }) => code)),
+  ]
+  return { id, lines, codesOf }
+}
+
+/** As jobs leave it: B is removed and that is not published yet, C is removed and not tidied away. */
+async function removeRows(id: number): Promise<void> {
+  const remove = (code: string, version: number) =>
+    query(
+      service.url,
+      `update price_list_rows set removed_version = ${version} where price_list_id = ${id} and code = '${code}'`,
+    )
+  await remove('B', 2)
+  await remove('C', 1)
+}
+
+for (const is_calendar of [false, true]) {
+  const name = is_calendar ? 'a calendar list' : 'a list'
+  t.test(`a file of ${name} has the rows of the version that is asked for`, async (t) => {
+    const days = is_calendar ? [{ date: '2026-01-01' }] : [{}]
+    const { id, lines, codesOf } = await anExportedList(t, days, is_calendar)
+    await removeRows(id)
+    t.strictSame(await codesOf(''), ['A', 'B'])
+    t.strictSame(await codesOf('?lines=dynamic_attributes'), ['A', 'B'])
+    t.strictSame(await codesOf('?version=draft'), ['A'])
+    t.notOk('price' in ((await lines('?version=draft'))[0] ?? {}))
+  })
+}
+
+t.test('a file of one day of a calendar list has the prices of that day', async (t) => {
+  const days = [{ date: '2026-01-01' }, { date: '2026-02-01' }]
+  const { lines } = await anExportedList(t, days, true)
+  const prices = (await lines('?date=2026-02-01')).map(({ date, price }) => [date, price])
+  t.strictSame(prices, Array(3).fill(['2026-02-01', 2]))
+})
