@@ -6,8 +6,10 @@ const valuesMax = 500_000
 
 const quote = 0x22
 const comma = 0x2c
-const opening = new Set([0x5b, 0x7b])
-const closing = new Set([0x5d, 0x7d])
+const openBrace = 0x7b
+const closeBrace = 0x7d
+/** Makes a brace of a bracket, and of a brace itself. */
+const toBrace = 0x20
 
 /** Throws `malformed-body` for more than 500,000 values in a row, or in a body that is no array of rows. */
 export function rejectValues(text: string): void {
@@ -19,8 +21,8 @@ export function rejectValues(text: string): void {
     const character = text.charCodeAt(index)
     if (character === comma) values = depth === rowDepth ? 1 : values + 1
     else if (character === quote) index = endOfString(text, index) - 1
-    else if (opening.has(character)) depth++
-    else if (closing.has(character)) depth--
+    else if ((character | toBrace) === openBrace) depth++
+    else if ((character | toBrace) === closeBrace) depth--
   }
   if (values <= valuesMax) return
   const part = 'A row of the body, or all that stands around its rows,'
