@@ -6,6 +6,9 @@ import pg from 'pg'
 const lookMs = 5000
 /** How long the server may take to answer that. */
 const answerMs = 2000
+/** Nor is what takes long given up at once when it does not answer: the more was done, the more is lost. */
+const patienceMaxMs = 15_000
+const patienceShare = 0.05
 /** Of failures to ask: the server may be well. */
 const ownFailures = new Set(['EMFILE', 'ENFILE', 'ENOTFOUND', 'EAI_AGAIN'])
 
@@ -21,36 +24,41 @@ export const inside = (client: pg.ClientBase) =>
 export const silence = () =>
   Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })
 
+/** Whether the server works on a statement; undefined: it does not answer. */
+type Look = () => Promise<boolean | undefined>
+
 /**
  * Closes a connection that waits for an answer and on which nothing arrives, since the network swallows it: after
- * `limitMs`, or once `isAtWork` says that nobody works on the answer.
+ * `limitMs`, once the server says that it does not work on the answer, or when it says nothing for a part of that time.
  */
-export function endSilence(
-  client: pg.ClientBase,
-  limitMs: number,
-  isAtWork: () => Promise<boolean>,
-): void {
+export function endSilence(client: pg.ClientBase, limitMs: number, look: Look): void {
   const { stream } = inside(client).connection
   const waitMs = Math.min(lookMs, limitMs)
+  const patienceMs = Math.min(limitMs * patienceShare, patienceMaxMs)
   stream.setTimeout(waitMs, async () => {
-    const until = performance.now() + limitMs - waitMs
     const passed = bytesPassed(stream)
     const isSilent = () =>
       !stream.destroyed && !inside(client).readyForQuery && bytesPassed(stream) === passed
+    const until = performance.now() + limitMs - waitMs
+    let answeredAt = performance.now()
     while (isSilent()) {
-      const isLost = performance.now() >= until || !(await isAtWork())
+      const isAtWork = performance.now() < until && (await look())
+      if (isAtWork) answeredAt = performance.now()
+      const isLost = isAtWork === false || performance.now() - answeredAt >= patienceMs
       if (isLost && isSilent()) stream.destroy(silence())
-      await sleep(Math.max(Math.min(waitMs, until - performance.now()), 0), undefined, {
-        ref: false,
-      })
+      const restMs = Math.max(Math.min(waitMs, until - performance.now()), 0)
+      await sleep(restMs, undefined, { ref: false })
     }
   })
 }
 
 const bytesPassed = ({ bytesRead, bytesWritten }: Socket) => bytesRead + bytesWritten
 
-/** Asks, on a connection of its own, whether the server process works on a statement, or has ended one just now. */
-export async function isAtWork(url: string, processId: number): Promise<boolean> {
+/**
+ * Asks, on a connection of its own, whether the server process works on a statement, or has ended one just now; undefined
+ * when nobody answers.
+ */
+export async function isAtWork(url: string, processId: number): Promise<boolean | undefined> {
   const client = new pg.Client({
     ...{ connectionString: url, application_name: 'pricewell silence' },
     ...{ connectionTimeoutMillis: answerMs, query_timeout: answerMs },
@@ -65,7 +73,7 @@ export async function isAtWork(url: string, processId: number): Promise<boolean>
     )
     return rowCount === 1
   } catch (error) {
-    return isAnswer(error)
+    return isAnswer(error) || undefined
   } finally {
     inside(client).connection.stream.destroy()
   }
