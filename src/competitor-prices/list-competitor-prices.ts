@@ -4,7 +4,7 @@ import type { Export } from '../contract/export.ts'
 import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { anyOf, readPage } from '../contract/read-page.ts'
+import { anyOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
@@ -24,7 +24,7 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
       .where('account_id', '=', account)
       .where('id', '=', anyOf(ids))
       .select(selected)
-    const { count, rows } = await readPage(trx, { all: entries, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { all: entries, page })
     return { count, results: rows.map((entry) => entryOf(entry, columns)) }
   })
 

@@ -49,7 +49,7 @@ const storedMax = 300_000
  */
 export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
-  { all, page }: Pages<Row>,
+  { all, page }: Omit<Pages<Row>, 'order'>,
 ): Promise<{ count: number; rows: Omit<Row, keyof Measured>[] }> {
   const { rows } = await sql<Row & Measured>`
     with page as materialized (${page}),
