@@ -8,8 +8,6 @@ interface Pages<Row> {
   all: Expression<unknown>
   /** Those of one page. */
   page: Expression<Row>
-  /** By id; ascending when left out. */
-  order?: 'asc' | 'desc'
 }
 
 /**
@@ -20,10 +18,13 @@ export function anyOf(ids: Expression<unknown>): RawBuilder<number> {
   return sql`any(array(${ids}))`
 }
 
-/** One page of rows and how many rows all pages have, in one statement: both are of one moment. */
+/**
+ * One page of rows and how many rows all pages have, in one statement: both are of one moment. The rows are in the order
+ * of their ids, ascending when none is given.
+ */
 export async function readPage<Row extends { id: number }>(
   trx: Trx,
-  { all, page, order = 'asc' }: Pages<Row>,
+  { all, page, order = 'asc' }: Pages<Row> & { order?: 'asc' | 'desc' },
 ): Promise<{ count: number; rows: Omit<Row, 'count'>[] }> {
   const { rows } = await sql<Row & { count: number }>`
     select counted.count, page.*
@@ -38,8 +39,8 @@ export async function readPage<Row extends { id: number }>(
 /** A page is held whole while it is written. */
 const bytesMax = 32_000_000
 /**
- * PostgreSQL stores a text in no less than a ninetieth of its bytes. How long so few stored bytes are is not found out,
- * which takes a third of a page's time.
+ * A text is stored in no less than a ninetieth of its bytes: a page of so few stored bytes is never too large, and is not
+ * measured, which takes a third of its time.
  */
 const storedMax = 300_000
 
@@ -49,7 +50,7 @@ const storedMax = 300_000
  */
 export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
-  { all, page }: Omit<Pages<Row>, 'order'>,
+  { all, page }: Pages<Row>,
 ): Promise<{ count: number; rows: Omit<Row, keyof Measured>[] }> {
   const { rows } = await sql<Row & Measured>`
     with page as materialized (${page}),

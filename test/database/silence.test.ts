@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import t from 'tap'
 import { openDatabase, type PoolOptions } from '../../src/database/pool.ts'
+import { isAtWork } from '../../src/database/silence.ts'
 import { cloneDatabase } from '../helpers/database.ts'
 
 const options: PoolOptions = {
@@ -67,6 +68,26 @@ t.test(
     t.match(first, { status: 'rejected', reason: /silent/ }, 'nobody is reached')
     t.match(second, { status: 'rejected', reason: /silent/ }, 'the server was not told')
     t.match(third, { status: 'fulfilled' })
+  },
+)
+
+t.test(
+  'a server that refuses to say whether it works is there, and one that is not reached says nothing',
+  async (t) => {
+    const database = await cloneDatabase()
+    t.teardown(() => database.drop())
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const [{ pid }] = (await client.query('select pg_backend_pid() as pid')).rows
+    const working = client.query('select pg_sleep(0.5)')
+    t.equal(await isAtWork(database.url, pid), true)
+    await working
+    await client.end()
+    t.equal(await isAtWork(database.url, 0), false, 'there is no such process')
+    const absent = new URL(database.url)
+    absent.pathname = '/absent'
+    t.equal(await isAtWork(absent.toString(), 0), true, 'refused')
+    t.equal(await isAtWork('postgresql://user@127.0.0.1:1/x', 0), undefined, 'not reached')
   },
 )
 
