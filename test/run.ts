@@ -30,10 +30,13 @@ const child = spawn(tap, ['run', `--output-file=${report}`, ...process.argv.slic
 const status = await new Promise<number>((resolve) =>
   child.on('exit', (code) => resolve(code ?? 1)),
 )
-const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(
-  readFileSync(report, 'utf8'),
-)
-console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed`)
+const results = readFileSync(report, 'utf8')
+const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(results)
+const failed = [...results.matchAll(/^ *not ok \d+ - (.*?)(?: # time=\S+)?(?: \{)?$/gm)]
+const outermostFirst = failed.map(([, name]) => name).reverse()
+// Of a long run's output the last line may be all that is kept: it says which ones.
+const which = failed.length > 0 ? `: ${outermostFirst.join(' > ')}` : ''
+console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed${which}`)
 await postgres?.stop()
 removeDataDir(dataDir)
 process.exit(status)
