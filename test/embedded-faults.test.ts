@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
   caller,
+  ends,
   firstUser,
   freshDataDir,
   isAlive,
@@ -45,7 +46,7 @@ t.test('PostgreSQL is started again when it is killed, and nothing is lost', asy
   t.equal((await call('POST', salesPath, sales.slice(100, 200))).status, 201)
   const last = postmasterPid(settings.DATA_DIR) as number
   t.equal(await service.stop(), 0)
-  t.notOk(isAlive(last), 'the last one is stopped')
+  t.ok(await ends(last), 'the last one is stopped')
 })
 
 t.test('PostgreSQL is reached again when the folder of its socket was deleted', async (t) => {
@@ -99,7 +100,9 @@ t.test(
     await sleep(3000)
     for (const socket of sockets) socket.destroy()
     t.ok(isAlive(service.pid))
-    t.equal((await caller(() => service.url)('GET', '/health/ready')).status, 200)
+    // A connection that comes before the service has seen those go is ended like them.
+    const isReady = () => caller(() => service.url)('GET', '/health/ready').catch(() => undefined)
+    while ((await isReady())?.status !== 200) await sleep(50)
     t.equal(await service.stop(), 0)
   },
 )

@@ -7,6 +7,7 @@ import t from 'tap'
 import {
   caller,
   childEnvironment,
+  ends,
   firstAccount,
   firstUser,
   freshDataDir,
@@ -39,7 +40,7 @@ t.test(
     const pid = postmasterPid(settings.DATA_DIR) as number
     t.ok(isAlive(pid), 'PostgreSQL runs')
     t.equal(await service.stop(), 0)
-    t.notOk(isAlive(pid), 'PostgreSQL is stopped')
+    t.ok(await ends(pid), 'PostgreSQL is stopped')
     t.notOk(existsSync(join(settings.DATA_DIR, 'postgres', 'postmaster.pid')), 'and cleanly')
     t.match(serverLog(settings.DATA_DIR), /database system is shut down/)
     t.equal(service.stdout().split(password).length, 2, 'the password is shown once')
@@ -79,7 +80,7 @@ t.test('PostgreSQL survives the service, and the next start attaches to it', asy
   t.equal(postmasterPid(settings.DATA_DIR), pid, 'the same server')
   t.equal((await caller(() => again.url)('POST', '/login/', { email, password })).status, 200)
   t.equal(await again.stop(), 0)
-  t.notOk(isAlive(pid as number), 'the last user stops it')
+  t.ok(await ends(pid as number), 'the last user stops it')
 })
 
 t.test('a signal ends the start, and PostgreSQL with it', async (t) => {
@@ -114,7 +115,7 @@ t.test('a second process attaches, and the last one that leaves stops PostgreSQL
   t.ok(isAlive(pid), 'one user is left')
   t.equal((await caller(() => second.url)('GET', '/health/ready')).status, 200)
   t.equal(await second.stop(), 0)
-  t.notOk(isAlive(pid))
+  t.ok(await ends(pid))
 })
 
 t.test('an account is created without a service, and PostgreSQL stops after it', async (t) => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer as createWebServer } from 'node:http'
@@ -106,6 +107,11 @@ t.test('a host that is none is that of HOST or of DATABASE_URL', async (t) => {
   t.equal(code, 1)
   t.match(stderr, /Cannot start:\n- .*no\.such\.host\.invalid: correct HOST[^\n]*\n$/)
   t.notMatch(stderr, /\n {4}at /)
+  // A name server that answers late is another fault.
+  t.intercept(dns, 'lookup', {
+    value: (host: string, _: unknown, done: (error: Error) => void) =>
+      done(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' })),
+  })
   const url = 'postgresql://u@no.such.host.invalid/d'
   await refused(t, onDatabase(url), /no\.such\.host\.invalid: correct the host in DATABASE_URL/)
 })

@@ -10,6 +10,7 @@ import {
   smallSchema,
 } from '../helpers/catalog.ts'
 import { startTestService } from '../helpers/service.ts'
+import { untilLockAwaited } from '../helpers/sql.ts'
 
 const service = await startTestService(t)
 
@@ -155,7 +156,7 @@ t.test('a file whose columns change while it is read is to be sent again', async
   const commit = await renameColumn(service.url, account.id, 'color')
   const file = 'code,country,color\nA,UK,red\n'
   const loading = account.send('POST', productsPath, file, { 'content-type': 'text/csv' })
-  await sleep(300)
+  await untilLockAwaited(service.url, 'pricewell files', loading)
   await commit()
   t.match(await loading, { status: 503, body: { type: 'unavailable' } })
   t.strictSame(await products(account), [])

@@ -35,3 +35,17 @@ export function emptyLedger(): Ledger {
   const reads = { sent: 0, answered: 0 }
   return { sales: new Map(), products: new Map(), prices, reads, lists: new Map() }
 }
+
+/** What was sent and never acknowledged: whoever refuses everything loses nothing either. */
+export function unserved({ sales, products, prices, reads }: Ledger): string[] {
+  const isNone = {
+    sales: noneOf([...sales.values()]),
+    products: noneOf([...products.values()]),
+    prices: prices.last > 1 && prices.acknowledged === 1,
+    reads: reads.sent > 0 && reads.answered === 0,
+  }
+  return Object.entries(isNone).flatMap(([name, isTrue]) => (isTrue ? [name] : []))
+}
+
+const noneOf = (batches: Batch[]) =>
+  batches.length > 0 && !batches.some(({ isAcknowledged }) => isAcknowledged)

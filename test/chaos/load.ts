@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from './arena.ts'
 import { loadFiles } from './file-load.ts'
 import { runJobs } from './job-load.ts'
-import type { Batch } from './ledger.ts'
+import { type Batch, unserved } from './ledger.ts'
 import { codesFrom, createTenant, sendUntilDone, stableRows, type Tenant } from './tenant.ts'
 
 /** A loop of one client; ends soon after `isOver` does. */
@@ -12,13 +12,15 @@ export interface Load {
   tenants: Tenant[]
   /** One without load, whose requests wait for none of its own: what it is answered, and when, is the service's doing. */
   quiet: Tenant
-  /** Ends the load: every request is answered, every accepted job has ended. */
+  /** Ends the load once each account was served: every request is answered, every accepted job has ended. */
   settle(): Promise<void>
 }
 
 /** Rows of a batch: most come as arrays, the largest by COPY. */
 const batchSizes = [50, 300, 300, 1000, 6000] as const
 const pauseMs = 20
+/** On a busy machine all that was sent while things were broken may have been refused. */
+const servedWithinMs = 60_000
 
 /** Several accounts that write sales, products and prices, load files, run jobs and read, until `settle`. */
 export async function startLoad(
@@ -43,6 +45,9 @@ export async function startLoad(
     ),
   )
   const settle = async () => {
+    const deadline = Date.now() + servedWithinMs
+    const isUnserved = () => tenants.some(({ ledger }) => unserved(ledger).length > 0)
+    while (isUnserved() && !isLost() && Date.now() < deadline) await sleep(pauseMs)
     isOver = true
     await Promise.all(running)
   }

@@ -31,8 +31,8 @@ export async function createTenant(
   const token = await arena.token(account)
   const send = createClient({ url, token, outages: arena.outages, onFault })
   const post = async (path: string, body: unknown) => {
-    const { status, body: answer } = await send('POST', `/api/v1/${path}/`, body)
-    if (status >= 300 || status === 0) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+    if (!(await sendUntilDone({ send }, `/api/v1/${path}/`, body, path)))
+      throw new Error(`${path} is not done`)
   }
   const columns = { extensions: [{ name: 'country', type: 'string' }] }
   await post('product_catalog/schema/create_schema', { ...columns, costs: [{ name: 'purchase' }] })
@@ -53,7 +53,7 @@ export function aList(name: string): object {
 
 /** Sends a request again under its key until it is answered for good; undefined: it was not, in 60 seconds. */
 export async function sendUntilDone(
-  { send }: Tenant,
+  { send }: Pick<Tenant, 'send'>,
   path: string,
   body: unknown,
   key: string,

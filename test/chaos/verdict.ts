@@ -1,35 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { select } from '../helpers/sql.ts'
 import type { Arena } from './arena.ts'
-import type { Batch, ListEntry } from './ledger.ts'
+import { type Batch, type ListEntry, unserved } from './ledger.ts'
 import { stableRows, type Tenant } from './tenant.ts'
 
 /** Compares what the database holds with what the clients know; every difference is a fault. */
 export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
   for (const tenant of tenants) {
-    judgeService(arena, tenant)
+    for (const name of unserved(tenant.ledger))
+      arena.faults.push(`account ${tenant.account}: none of its ${name} was acknowledged`)
     await judgeBatches(arena, tenant)
     await judgePrices(arena, tenant)
     for (const [name, list] of tenant.ledger.lists) await judgeList(arena, tenant, name, list)
   }
   await judgeQueue(arena)
 }
-
-/** Of what was sent, some was done: whoever refuses everything loses nothing either. */
-function judgeService({ faults }: Arena, { account, ledger }: Tenant): void {
-  const { prices, reads } = ledger
-  const isNone = {
-    sales: noneOf([...ledger.sales.values()]),
-    products: noneOf([...ledger.products.values()]),
-    prices: prices.last > 1 && prices.acknowledged === 1,
-    reads: reads.sent > 0 && reads.answered === 0,
-  }
-  for (const [name, isTrue] of Object.entries(isNone))
-    if (isTrue) faults.push(`account ${account}: none of its ${name} was acknowledged`)
-}
-
-const noneOf = (batches: Batch[]) =>
-  batches.length > 0 && !batches.some(({ isAcknowledged }) => isAcknowledged)
 
 /** Batches are there whole or not at all, the acknowledged ones whole, and nothing else is there. */
 async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {

@@ -30,7 +30,10 @@ t.test('every example of the contract runs as it stands', async (t) => {
   for (const operation of operations.filter(({ id }) => !isSpecial.has(id))) {
     for (const { mediaType, name, body } of bodyExamples(operation)) {
       const { method, id, status } = operation
-      const answer = await send(t, method, examplePath(operation), body, mediaType)
+      const path = examplePath(operation)
+      let answer = await send(t, method, path, body, mediaType)
+      // What an example before it has begun may be under way: it is to be sent again.
+      while (answer.status === 503) answer = await send(t, method, path, body, mediaType)
       // The demonstration has what this example creates, as its summary says.
       const expected = id === 'createPriceLists' && name === 'first' ? 409 : status
       t.equal(answer.status, expected, `${id} ${name ?? ''}`, { answer })

@@ -5,6 +5,7 @@ import t from 'tap'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
 import { aMarket, anEntry, listPath, loadPath, uncommitted } from '../helpers/market.ts'
 import { startTestService } from '../helpers/service.ts'
+import { untilLockAwaited } from '../helpers/sql.ts'
 
 const service = await startTestService(t)
 const everyColumn = ['size', 'code', 'weight', 'organic', 'since', 'brand', 'season']
@@ -383,7 +384,7 @@ t.test('a file whose schema changes while it is read is to be sent again', async
   const commit = await anotherSchema(market.id)
   const file = 'code,competitor_name,competitor_price\nA,Rival,1\n'
   const loading = market.send('POST', loadPath, file, { 'content-type': 'text/csv' })
-  await sleep(300)
+  await untilLockAwaited(service.url, 'pricewell files', loading)
   await commit()
   t.match(await loading, { status: 503, body: { type: 'unavailable' } })
   t.equal((await market.get(listPath)).body.count, 0)

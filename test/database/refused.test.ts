@@ -21,6 +21,8 @@ const service = await startServiceOn(t, {
 })
 const account = await service.newAccount(t)
 
+const endAll = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`
+
 let lists = 0
 const requests = {
   'a read': () => account.get('/api/v1/price_list/'),
@@ -52,7 +54,10 @@ const cases: Record<string, { url: string; refuse: string[]; allow: string[] }> 
     refuse: [
       // Else the service connects again before it is renamed.
       `alter database ${name} with allow_connections false`,
-      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+      endAll,
+      // One that was let in just before is not among them yet.
+      'select pg_sleep(0.5)',
+      endAll,
       `alter database ${name} rename to ${name}_away`,
     ],
     allow: [

@@ -18,7 +18,7 @@ const common = {
   lock_timeout: "'1ms'",
   idle_session_timeout: "'100ms'",
   idle_in_transaction_session_timeout: "'1ms'",
-  transaction_timeout: "'100ms'",
+  transaction_timeout: "'3s'",
 }
 const settings: Record<string, string>[] = [
   { ...common, datestyle: 'SQL, DMY', default_transaction_isolation: "'repeatable read'" },

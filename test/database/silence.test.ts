@@ -96,7 +96,7 @@ t.test('a transaction may be busy elsewhere, and a connection idle, for longer',
   t.teardown(() => database.drop())
   const errors: Error[] = []
   const onError = (error: Error) => errors.push(error)
-  const db = openDatabase(database.url, { ...options, onError, statementTimeoutMs: 100 })
+  const db = openDatabase(database.url, { ...options, onError, statementTimeoutMs: 1000 })
   const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`
   const { rows: before } = await pid.execute(db)
   await db.transaction().execute(async (trx) => {
@@ -110,7 +110,7 @@ t.test('a transaction may be busy elsewhere, and a connection idle, for longer',
   t.strictSame(errors, [])
 })
 
-const longerThanGuarded = 2300
+const longerThanGuarded = 3300
 
 /** Waits until the server has ended what the client gave up. */
 async function untilNoneRuns(url: string): Promise<void> {

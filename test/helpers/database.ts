@@ -48,10 +48,3 @@ export async function query(url: string, text: string): Promise<void> {
     await client.end()
   }
 }
-
-/** Waits until so many statements wait for sales. Databases of one template have tables of the same number. */
-export async function waitForSalesLock(owner: pg.Client, count = 1): Promise<void> {
-  const waits = `select from pg_locks where not granted and relation = 'sales'::regclass
-    and database = (select oid from pg_database where datname = current_database())`
-  while ((await owner.query(waits)).rows.length < count);
-}

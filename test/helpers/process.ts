@@ -66,7 +66,8 @@ export async function startProcess(
   const exited = once(child, 'exit')
   t.teardown(() => endGroup(child, exited))
   while (!/\/docs\n|takes background jobs/.test(stdout())) {
-    if (child.exitCode !== null) throw new Error(`the service did not start: ${stderr()}`)
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the service did not start: ${stderr()}`)
     await sleep(10)
   }
   return {
@@ -116,6 +117,12 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** Whether a process ends: PostgreSQL takes its lock file away a moment before. */
+export async function ends(pid: number): Promise<boolean> {
+  for (let look = 0; look < 250 && isAlive(pid); look++) await sleep(20)
+  return !isAlive(pid)
 }
 
 /** The e-mail and password that the first start prints. */

@@ -11,7 +11,7 @@ export function openReadingDatabase(
 ): Database {
   const db = openDatabase(url, {
     ...{ name: 'test', client: ReadingClient, onError: () => undefined },
-    ...{ acquireTimeoutMs: 2000, statementTimeoutMs: 5000, lockTimeoutMs: 1000 },
+    ...{ acquireTimeoutMs: 10_000, statementTimeoutMs: 5000, lockTimeoutMs: 1000 },
     ...options,
   })
   t.teardown(() => db.destroy())

@@ -15,3 +15,19 @@ export async function select(
     await client.end()
   }
 }
+
+/** Waits until a session of this name waits for a lock, or what it waits for it to do has ended. */
+export async function untilLockAwaited(
+  url: string,
+  name: string,
+  work: Promise<unknown>,
+): Promise<void> {
+  let hasEnded = false
+  const end = () => {
+    hasEnded = true
+  }
+  work.then(end, end)
+  const waiting = `select from pg_stat_activity where datname = current_database()
+    and application_name = $1 and wait_event_type = 'Lock'`
+  while (!hasEnded && (await select(url, waiting, [name])).length === 0);
+}

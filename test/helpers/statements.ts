@@ -8,6 +8,9 @@ export interface Statement {
   values: unknown[]
 }
 
+/** What is sent when it is time for it, and no work needs: the queue, what a wait leaves of the patience for locks. */
+const byTime =
+  /pgboss|pg_listening_channels|^\s*select (set_config\('lock_timeout'|delete_expired_|from pg_stat_activity)/
 let recorded: Statement[] | undefined
 let staged: Promise<PlanNode>[] | undefined
 const query = pg.Client.prototype.query
@@ -15,10 +18,7 @@ const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: any[]): any {
   const [config, values] = args
   const text = typeof config === 'string' ? config : config?.text
-  if (
-    /^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') &&
-    !/pgboss|pg_listening_channels/.test(text)
-  )
+  if (/^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') && !byTime.test(text))
     note(this, { text, values: values ?? config.values ?? [] })
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   return (query as any).apply(this, args)

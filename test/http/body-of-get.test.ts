@@ -8,7 +8,7 @@ import { startTestService } from '../helpers/service.ts'
 
 /** Accepts jobs and runs none: who watches one has an answer that goes on. */
 const service = await startTestService(t, {
-  ...{ ROLE: 'api', ARRIVAL_SECONDS: '1', BODY_LIMIT_MB: '2', BODIES_IN_FLIGHT_MB: '1' },
+  ...{ ROLE: 'api', ARRIVAL_SECONDS: '5', BODY_LIMIT_MB: '2', BODIES_IN_FLIGHT_MB: '1' },
 })
 await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as net.AddressInfo
@@ -38,7 +38,7 @@ t.test('a body that a GET brings takes no room from others', async (t) => {
 
 t.test('an answer to a GET with a body goes on for as long as it takes', async (t) => {
   const { socket, text } = await watch(requestBytes('GET', events, shop.token, '{}'))
-  await sleep(1500)
+  await sleep(5500)
   t.equal(socket.closed, false)
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
   while (!text().includes('event: end')) await once(socket, 'data')

@@ -1,10 +1,9 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import pg from 'pg'
 import t from 'tap'
 import { RefusalPace } from '../../src/http/refusal-pace.ts'
 import { expectConformant } from '../helpers/conformant.ts'
-import { waitForSalesLock } from '../helpers/database.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { captureLog } from '../helpers/log.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'
@@ -16,6 +15,7 @@ const service = await startTestService(t, {
 })
 await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as AddressInfo
+const held = await holdableSales(t, service.url)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 t.teardown(() => agent.destroy())
 
@@ -47,14 +47,11 @@ async function send(token: string, body: string, headers = {}): Promise<Answered
 
 /** While the account has one write under way and one that waits, both done when this ends. */
 async function whileFull(account: TestAccount, work: () => Promise<void>): Promise<void> {
-  const owner = new pg.Client({ connectionString: service.url })
-  await owner.connect()
-  await owner.query('begin; lock table sales in share mode')
+  await held.hold()
   const writes = ['A', 'B'].map((id) => account.send('POST', path, sale(id)))
-  await waitForSalesLock(owner)
+  await held.untilHeld()
   await work()
-  await owner.query('commit')
-  await owner.end()
+  await held.release()
   for (const { status } of await Promise.all(writes)) t.equal(status, 201)
 }
 

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { waitForSalesLock } from '../helpers/database.ts'
 import { exchange, requestBytes } from '../helpers/exchange.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService, type TestService } from '../helpers/service.ts'
 
 const sale = (id: string) =>
@@ -29,10 +28,8 @@ t.test('what is under way is finished, whichever listener has accepted it', asyn
   const service = await startTestService(t, { ACCOUNT_WRITES: '1' })
   const { token } = await service.newAccount(t)
   const port = await open(service)
-  const owner = new pg.Client({ connectionString: service.url })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  await owner.query('begin; lock table sales in share mode')
+  const held = await holdableSales(t, service.url)
+  await held.hold()
   const statuses: Promise<number>[] = []
   for (const id of ['A', 'B']) {
     const socket = await connectBeside(t, service, port)
@@ -40,12 +37,12 @@ t.test('what is under way is finished, whichever listener has accepted it', asyn
     statuses.push(exchange(socket, requestBytes('POST', sales, token, sale(id))))
     await arrived
   }
-  await waitForSalesLock(owner)
+  await held.untilHeld()
   const closed = service.close()
   while (listenersAt(port) > 0) await sleep(20)
   // As long as it takes to close what an app that has closed does not need any more.
   await sleep(500)
-  await owner.query('commit')
+  await held.release()
   t.strictSame(await Promise.all(statuses), [201, 201], 'also what waited for its turn')
   await closed
 })

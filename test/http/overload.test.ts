@@ -2,7 +2,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { expectConformant } from '../helpers/conformant.ts'
-import { waitForSalesLock } from '../helpers/database.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { type OpenRequest, openRequest } from '../helpers/socket.ts'
 
@@ -27,14 +27,15 @@ t.test('while one account writes slowly', async (t) => {
   const owner = new pg.Client({ connectionString: service.url })
   await owner.connect()
   t.teardown(() => owner.end())
+  const held = await holdableSales(t, service.url)
   const post = (account: TestAccount, id: string) => account.send('POST', path, sale(id))
-  /** Two writes of an account of which one has its turn and waits for a lock, and one waits for its turn. */
+  /** Two writes of an account of which one has its turn and is held up, and one waits for its turn. */
   const holdUp = async (account: TestAccount) => {
-    await owner.query('begin; lock table sales in share mode')
+    await held.hold()
     const writes = [post(account, 'A'), post(account, 'B')]
-    await waitForSalesLock(owner)
+    await held.untilHeld()
     return async () => {
-      await owner.query('commit')
+      await held.release()
       return (await Promise.all(writes)).map(({ status }) => status)
     }
   }
@@ -94,7 +95,7 @@ t.test('while one account writes slowly', async (t) => {
       ]
       const release = await holdUp(first)
       const others = [post(second, 'A'), post(second, 'B')]
-      await waitForSalesLock(owner, 2)
+      await held.untilHeld(2)
       expectRefused(t, await post(third, 'A'), 503, 'overloaded')
       expectRefused(t, await third.send('POST', path, '{'), 503, 'overloaded')
       t.strictSame(await release(), [201, 201])
@@ -116,7 +117,7 @@ t.test('while one account writes slowly', async (t) => {
     await everythingNow()
     const release = await holdUp(second)
     const others = post(first, 'A')
-    await waitForSalesLock(owner, 2)
+    await held.untilHeld(2)
     const waiting = post(first, 'B')
     await everythingNow()
     arriving.write('no JSON {')
@@ -127,9 +128,9 @@ t.test('while one account writes slowly', async (t) => {
 
   await t.test('a write whose client goes while it waits is not done', async (t) => {
     const account = await service.newAccount(t)
-    await owner.query('begin; lock table sales in share mode')
+    await held.hold()
     const first = post(account, 'A')
-    await waitForSalesLock(owner)
+    await held.untilHeld()
     const headers = {
       authorization: `jwt ${account.token}`,
       'content-length': String(sale('B').length),
@@ -142,7 +143,7 @@ t.test('while one account writes slowly', async (t) => {
     await everythingNow()
     const next = post(account, 'D')
     await everythingNow()
-    await owner.query('commit')
+    await held.release()
     t.strictSame([(await first).status, (await next).status], [201, 201])
     const { body } = await account.get(sales)
     t.strictSame(

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
 import { expectConformant } from '../helpers/conformant.ts'
-import { waitForSalesLock } from '../helpers/database.ts'
 import { requestBytes } from '../helpers/exchange.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
@@ -16,19 +15,17 @@ t.test('a request on a connection that is under way is told to come again', asyn
   const { token } = await service.newAccount(t)
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as net.AddressInfo
-  const owner = new pg.Client({ connectionString: service.url })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  await owner.query('begin; lock table sales in share mode')
+  const held = await holdableSales(t, service.url)
+  await held.hold()
   const socket = net.connect(port, '127.0.0.1')
   socket.write(requestBytes('POST', path, token, sale))
-  await waitForSalesLock(owner)
+  await held.untilHeld()
   const closed = service.close()
   while (service.app.server.listening) await sleep(20)
   const arrived = once(service.app.server, 'request')
   socket.write(requestBytes('GET', '/api/v1/price_list/', token))
   await arrived
-  await owner.query('commit')
+  await held.release()
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk

@@ -107,7 +107,7 @@ t.test('a body that breaks off writes nothing', async (t) => {
     [`${head}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`],
     200,
   )
-  const short = await exchange([`${head}Content-Length: ${body.length - 1}\r\n\r\n${body}`])
+  const short = await exchange([`${head}Content-Length: ${body.length - 1}\r\n\r\n${body}`], 5000)
   t.equal(statuses(short)[0], 400, 'a body that is longer than its length')
   t.equal((await account.get('/api/v1/sales_history/')).body.count, 0)
 })

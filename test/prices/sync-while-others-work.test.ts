@@ -78,20 +78,21 @@ t.test('what adds a row or sets something of one waits for the jobs of the list'
     shop.send('POST', `/api/v1/prices/${call}/?price_list_name=L`, text, {
       'content-type': 'text/csv',
     })
-  const calls = () => [
-    set('bulk_update_prices', { price: 9 }),
-    set('bulk_update_dynamic_attributes', attribute),
-    set('bulk_add_products', { code: 'P0001' }),
-    file('bulk_update_prices', 'code,country,price\nP0000,UK,9'),
-    file('bulk_add_products', 'code,country\nP0001,UK'),
+  const calls = [
+    () => set('bulk_update_prices', { price: 9 }),
+    () => set('bulk_update_dynamic_attributes', attribute),
+    () => set('bulk_add_products', { code: 'P0001' }),
+    () => file('bulk_update_prices', 'code,country,price\nP0000,UK,9'),
+    () => file('bulk_add_products', 'code,country\nP0001,UK'),
   ]
   await shop.post(upsertPath, [{ ...keys[0], active: false }])
   const { body: job } = await sync(shop)
-  for (const answer of await Promise.all(calls())) {
+  for (const call of calls) {
+    const answer = await call()
     t.match(answer, { status: 503, body: { type: 'unavailable' } })
     t.equal(answer.headers['retry-after'], '2')
   }
-  const waiting = calls()
+  const waiting = calls.map((call) => call())
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
   for (const answer of await Promise.all(waiting)) t.equal(answer.status, 201)
 })

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { connectionsOf } from '../helpers/connections-of.ts'
-import { waitForSalesLock } from '../helpers/database.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { caller, startProcess } from '../helpers/process.ts'
@@ -162,16 +161,14 @@ t.test('pools and jobs show what waits', async (t) => {
 t.test('requests that wait for their turn at the database are shown as waiting', async (t) => {
   const service = await startTestService(t, { ROLE: 'api', DATABASE_CONNECTIONS: '1' })
   const account = await service.newAccount(t)
-  const owner = new pg.Client({ connectionString: service.url })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  await owner.query('begin; lock table sales in share mode')
+  const held = await holdableSales(t, service.url)
+  await held.hold()
   const write = (id: string) =>
     account.post('/api/v1/sales_history/bulk_create_or_update/', [aSale({ transaction_id: id })])
   const writes = [write('A'), write('B'), write('C')]
-  await waitForSalesLock(owner)
+  await held.untilHeld()
   const text = await read(t, service)
-  await owner.query('commit')
+  await held.release()
   await Promise.all(writes)
   t.equal(seriesOf(text, 'pricewell_database_connections_waiting{pool="writes"}'), 2)
 })

@@ -71,7 +71,7 @@ export const cutCommits = throughProxy('commit-lost', true, async (proxy, arena)
     await sleep(arena.random.integer(50, 300))
     proxy.cutAfterCommit(arena.random.integer(1, 3))
   }
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 10_000 * arena.patience
   while (proxy.cutCommits() < rounds && Date.now() < deadline) {
     proxy.cutAfterCommit(1)
     await sleep(50)

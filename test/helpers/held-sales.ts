@@ -1,0 +1,34 @@
+import pg from 'pg'
+import type { Test } from 'tap'
+
+export interface HeldSales {
+  /** Keeps all that write sales waiting, until `release`. */
+  hold(): Promise<void>
+  /** Waits until so many of them wait. */
+  untilHeld(count?: number): Promise<void>
+  release(): Promise<void>
+}
+
+/**
+ * Holds up writes of sales for as long as a test needs. A lock is waited for little more than a second, and a machine that
+ * is busy with other tests may take longer than that for what is to happen meanwhile.
+ */
+export async function holdableSales(t: Test, url: string): Promise<HeldSales> {
+  const owner = new pg.Client({ connectionString: url })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  await owner.query(`create table held (); grant select on held to public;
+    create function wait_while_held() returns trigger language plpgsql as $$ begin
+      while exists (select from public.held) loop perform pg_sleep(0.01); end loop;
+      return null;
+    end $$;
+    create trigger wait_while_held before insert on sales for each statement execute function wait_while_held()`)
+  const held = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
+  return {
+    hold: async () => void (await owner.query('insert into held default values')),
+    untilHeld: async (count = 1) => {
+      while ((await owner.query(held)).rows.length < count);
+    },
+    release: async () => void (await owner.query('delete from held')),
+  }
+}
