@@ -32,9 +32,9 @@ export function openFeedFile(name: string): FeedFile {
     throw new UsageFault(
       `${name} ends neither in .csv, .ndjson, .jsonl nor .json (nor these with .gz).`,
     )
-  if (format.toLowerCase() === 'json') return fromArray(name, isGzip)
+  if (format.toLowerCase() === 'json') return fromArray(name, size, isGzip)
   const mediaType = formats[format.toLowerCase() as keyof typeof formats]
-  const open = () => whole(name, size, createReadStream(name))
+  const open = reading(name, { size, bytes: size }, () => createReadStream(name))
   return { name, mediaType, isGzip, bytes: size, open }
 }
 
@@ -53,21 +53,35 @@ export async function fingerprint({ mediaType, open }: FeedFile, into: string): 
   return hash.digest('hex')
 }
 
+/**
+ * Reads a file that had `size` bytes and travels as so many. That it has another size is found before it is sent: a
+ * connection that breaks at once would hide what its bytes show.
+ */
+function reading(
+  name: string,
+  { size, bytes }: { size: number; bytes: number },
+  read: () => AsyncIterable<Buffer>,
+): FeedFile['open'] {
+  return () => {
+    if (describe(name).size !== size) throw changed(name)
+    return whole(name, bytes, read)
+  }
+}
+
 /** The chunks as they come. Who sends them has said before how long they are. */
 async function* whole(
   name: string,
   bytes: number,
-  chunks: AsyncIterable<Buffer>,
+  read: () => AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
-  const changed = new UsageFault(`${name} has changed while it was read.`)
   let left = bytes
   try {
-    for await (const chunk of chunks) {
+    for await (const chunk of read()) {
       left -= chunk.length
-      if (left < 0) throw changed
+      if (left < 0) throw changed(name)
       yield chunk
     }
-    if (left > 0) throw changed
+    if (left > 0) throw changed(name)
   } catch (error) {
     throw unreadable(name, error)
   }
@@ -83,15 +97,17 @@ function describe(name: string): { size: number; isFile: boolean } {
   }
 }
 
+const changed = (name: string) => new UsageFault(`${name} has changed while it was read.`)
+
 function unreadable(name: string, error: unknown): unknown {
   if (error instanceof UsageFault) return error
   return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
 /** A JSON array travels as NDJSON: row and line are the same then. It is read when it is sent: there may be many. */
-function fromArray(name: string, isGzip: boolean): FeedFile {
+function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const bytes = checkArray(name, isGzip)
-  const open = () => whole(name, bytes, lines(name, isGzip))
+  const open = reading(name, { size, bytes }, () => lines(name, isGzip))
   return { name, mediaType: 'application/x-ndjson', isGzip: false, bytes, open }
 }
 

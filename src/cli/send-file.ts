@@ -99,7 +99,9 @@ function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?
 function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
-    const body = Readable.toWeb(Readable.from(counted(file, onBytes))) as ReadableStream<Uint8Array>
+    const body = Readable.toWeb(
+      Readable.from(counted(file.open(), onBytes)),
+    ) as ReadableStream<Uint8Array>
     const whole = new Request(request, { body, duplex: 'half' })
     // By this the service sees that a file is large, and has a job load it.
     whole.headers.set('content-length', String(file.bytes))
@@ -112,9 +114,12 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
   }
 }
 
-async function* counted(file: FeedFile, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   let bytes = 0
-  for await (const chunk of file.open()) {
+  for await (const chunk of chunks) {
     yield chunk
     bytes += chunk.length
     onBytes(bytes)
