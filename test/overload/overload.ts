@@ -18,8 +18,8 @@ const overPeak: Duration = { rampMs: 8000, ms: 2000 }
 /** Connections at which the service has as much to do as it can. */
 const saturating = 16
 
-/** All of them clients that send their next request as soon as they are refused. */
-const impatient = 1000
+/** Clients that send their next request as soon as they are answered: four times as many as at the peak, and far more. */
+const crowds = [4 * saturating, 1000]
 
 /** What is left of the peak when four times as much is asked for, and what becomes of the rest. */
 export async function measureOverload(service: LoadedService, report: Report): Promise<void> {
@@ -34,7 +34,7 @@ export async function measureOverload(service: LoadedService, report: Report): P
   async function measure(name: string, next: Next): Promise<void> {
     await closedLoop(service.port, next, saturating, atPeak)
     const shares: number[] = []
-    const sharesOfImpatient: number[] = []
+    const sharesOfCrowds = new Map<number, number[]>(crowds.map((size) => [size, []]))
     const costs: number[] = []
     const overloaded: Outcome[] = []
     const probesMs: number[] = []
@@ -45,8 +45,10 @@ export async function measureOverload(service: LoadedService, report: Report): P
       )
       probesMs.push(...ms)
       shares.push(more.goodput / peak.goodput)
-      const storm = await closedLoop(service.port, next, impatient, overPeak)
-      sharesOfImpatient.push(storm.goodput / peak.goodput)
+      for (const [size, ofCrowd] of sharesOfCrowds) {
+        const storm = await closedLoop(service.port, next, size, overPeak)
+        ofCrowd.push(storm.goodput / peak.goodput)
+      }
       costs.push(peak.cpuMsEach / more.cpuMsEach)
       overloaded.push(more)
       report.figure(`${name}: peak`, peak.goodput, '/s')
@@ -55,8 +57,10 @@ export async function measureOverload(service: LoadedService, report: Report): P
     report.figure(`${name}: share of the peak, median`, percentile(shares, 0.5), '')
     // On a machine that has other things to do this says more: it is the share when the processor is the service's own.
     report.figure(`${name}: share of the peak by processor time`, percentile(costs, 0.5), '')
-    const ofImpatient = `${name}: share of the peak, ${impatient} connections that never pause`
-    report.figure(ofImpatient, percentile(sharesOfImpatient, 0.5), '')
+    for (const [size, ofCrowd] of sharesOfCrowds) {
+      const ofSize = `${name}: share of the peak, ${size} connections that never pause`
+      report.figure(ofSize, percentile(ofCrowd, 0.5), '')
+    }
     const refusedMs = overloaded.flatMap((outcome) => outcome.refusedMs)
     const servedMs = overloaded.flatMap((outcome) => outcome.servedMs)
     for (const share of [0.5, 0.99]) {
