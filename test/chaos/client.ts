@@ -35,18 +35,24 @@ export function createClient({ url, token, outages, onFault }: ClientOptions): S
     const authorization = `jwt ${token}`
     const answer = await exchange(target, method, { authorization, ...headers }, body)
     const ms = Date.now() - began
-    const fault = faultOf({ ...answer, ms }, outages, began)
+    const fault = faultOf(method, { ...answer, ms }, outages, began)
     if (fault) onFault(`${method} ${path}: ${fault}`)
     return { ...answer, ms }
   }
 }
 
-function faultOf(answer: Answer, outages: Outages, began: number): string | undefined {
+function faultOf(
+  method: string,
+  answer: Answer,
+  outages: Outages,
+  began: number,
+): string | undefined {
   const { status, headers, body, ms } = answer
   if (ms > hungMs) return `hung for ${ms} ms`
   if (status === 0) return outages.covers(began) ? undefined : `no answer: ${body}`
   if (status >= 200 && status < 300) return undefined
-  if (body?.type === 'idempotency-key-in-use') return undefined
+  if (body?.type === 'idempotency-key-in-use' || body?.type === 'job-ended') return undefined
+  if (status === 404 && method === 'DELETE') return undefined
   if (status !== 503 && status !== 429) return `${status} ${JSON.stringify(body)}`
   return /^\d+$/.test(String(headers['retry-after'])) ? undefined : `${status} without Retry-After`
 }

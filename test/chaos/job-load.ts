@@ -24,7 +24,7 @@ export async function createList(tenant: Tenant, name: string): Promise<ListEntr
   const path = '/api/v1/price_list/bulk_create/'
   const answer = await sendUntilDone(tenant, path, [aList(name)], `list ${name}`)
   if (!answer) return undefined
-  const entry: ListEntry = { id: answer.body[0].id, jobs: [] }
+  const entry: ListEntry = { id: answer.body[0].id, jobs: [], cancelled: [] }
   tenant.ledger.lists.set(name, entry)
   return entry
 }

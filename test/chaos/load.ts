@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from './arena.ts'
+import { cancelJobs, deleteLists, writePromotions } from './change-load.ts'
 import { loadFiles } from './file-load.ts'
 import { runJobs } from './job-load.ts'
 import { type Batch, unserved } from './ledger.ts'
@@ -22,7 +23,7 @@ const pauseMs = 20
 /** On a busy machine all that was sent while things were broken may have been refused. */
 const servedWithinMs = 60_000
 
-/** Several accounts that write sales, products and prices, load files, run jobs and read, until `settle`. */
+/** Several accounts that write, read, load files, run and cancel jobs, and delete, until `settle`. */
 export async function startLoad(
   arena: Arena,
   url: () => string,
@@ -34,7 +35,10 @@ export async function startLoad(
   let isOver = false
   /** More of the same says nothing. */
   const isLost = () => arena.faults.length > 100
-  const loops = [writeSales, writeProducts, writePrices, readPrices, runJobs, loadFiles]
+  const loops = [
+    ...[writeSales, writeProducts, writePrices, readPrices, runJobs, loadFiles],
+    ...[cancelJobs, deleteLists, writePromotions],
+  ]
   const running = tenants.flatMap((tenant) =>
     loops.map((loop) =>
       loop(tenant, { ...arena, random: arena.random.fork() }, () => isOver || isLost()).catch(

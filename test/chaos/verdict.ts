@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { select } from '../helpers/sql.ts'
 import type { Arena } from './arena.ts'
-import { type Batch, type ListEntry, unserved } from './ledger.ts'
+import { promotions } from './change-load.ts'
+import { type Batch, type Changes, type ListEntry, unserved } from './ledger.ts'
 import { stableRows, type Tenant } from './tenant.ts'
 
 /** Compares what the database holds with what the clients know; every difference is a fault. */
@@ -10,7 +11,8 @@ export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
     for (const name of unserved(tenant.ledger))
       arena.faults.push(`account ${tenant.account}: none of its ${name} was acknowledged`)
     await judgeBatches(arena, tenant)
-    await judgePrices(arena, tenant)
+    await judgeChanges(arena, tenant)
+    await judgeDeleted(arena, tenant)
     for (const [name, list] of tenant.ledger.lists) await judgeList(arena, tenant, name, list)
   }
   await judgeQueue(arena)
@@ -43,31 +45,47 @@ async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }:
   }
 }
 
-/** All rows have one price: the last one acknowledged, or one that was sent after it. */
-async function judgePrices({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
-  const rows = await select(
-    databaseUrl,
-    `select prices[1]::int as price, count(*)::int as rows from price_list_rows r
-     join price_lists l on l.account_id = r.account_id and l.id = r.price_list_id
-     where l.account_id = $1 and l.name = 'stable' group by 1`,
-    [account],
-  )
-  const { acknowledged, last } = ledger.prices
-  const isRight =
-    rows.length === 1 &&
-    rows[0].rows === stableRows &&
-    rows[0].price >= acknowledged &&
-    rows[0].price <= last
-  if (!isRight)
-    faults.push(`prices ${JSON.stringify(rows)}, acknowledged ${acknowledged}, last ${last}`)
+/** All rows of the list "stable" have one price, all promotions one value. */
+async function judgeChanges({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
+  const kinds: [string, Changes, number, string][] = [
+    [
+      'prices',
+      ledger.prices,
+      stableRows,
+      `select prices[1]::int as value, count(*)::int as rows from price_list_rows r
+       join price_lists l on l.account_id = r.account_id and l.id = r.price_list_id
+       where l.account_id = $1 and l.name = 'stable' group by 1`,
+    ],
+    [
+      'promotions',
+      ledger.promotions,
+      promotions.length,
+      `select value::int, count(*)::int as rows from promotions where account_id = $1 group by 1`,
+    ],
+  ]
+  for (const [name, { acknowledged, last }, count, text] of kinds) {
+    const found = await select(databaseUrl, text, [account])
+    const [{ value, rows } = { value: 0, rows: count }, ...others] = found
+    // The last one acknowledged, or one that was sent after it.
+    const isRight = others.length === 0 && rows === count && value >= acknowledged && value <= last
+    if (!isRight)
+      faults.push(`${name} ${JSON.stringify(found)}, acknowledged ${acknowledged}, last ${last}`)
+  }
 }
 
-/** Every job was done once: one publication each, the rows of the last one, results that name them. */
+/** What was deleted stays so. */
+async function judgeDeleted({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
+  const text = 'select id from price_lists where account_id = $1 and id = any($2)'
+  const left = await select(databaseUrl, text, [account, ledger.deleted])
+  if (left.length > 0) faults.push(`lists are there that were deleted: ${JSON.stringify(left)}`)
+}
+
+/** Every job was done once, but for the cancelled ones: one publication each, the rows of the last one, results that name them. */
 async function judgeList(
   { databaseUrl, faults }: Arena,
   { account }: Tenant,
   name: string,
-  { id, jobs }: ListEntry,
+  { id, jobs, cancelled }: ListEntry,
 ): Promise<void> {
   const [found] = await select(
     databaseUrl,
@@ -88,8 +106,9 @@ async function judgeList(
        case when kind = 'add-products' then cardinality(row_ids)
          else json_array_length(result -> 'added') + json_array_length(result -> 'removed')
            + json_array_length(result -> 'untouched') end as ids
-     from jobs where account_id = $1 and price_list_id = $2 order by id`,
-    [account, id],
+     from jobs where account_id = $1 and price_list_id = $2
+       and not (id = any($3) and status = 'cancelled') order by id`,
+    [account, id, cancelled],
   )
   const isDone = done.every(({ status, is_whole }) => status === 'done' && is_whole)
   const counts = done.map(({ ids }) => ids)
