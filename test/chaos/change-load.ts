@@ -24,7 +24,11 @@ export const cancelJobs: Loop = async (tenant, arena, isOver) => {
     const rows = arena.random.integer(101, jobProductsMax)
     const job = await startJob(tenant, list, { kind: 'add', name, rows })
     if (!job) return void arena.faults.push(`the job of ${name} was never accepted`)
-    await sleep(arena.random.integer(0, 500))
+    const when = arena.random.integer(0, rows - 1)
+    while (job.status === 'progress' && job.finished < when && !isOver()) {
+      await lookAtJob(tenant, arena, job)
+      await sleep(10)
+    }
     await cancelJob(tenant, arena, list, job)
     const kind = 'sync'
     if (arena.random.chance(0.3))
