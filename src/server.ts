@@ -1,19 +1,28 @@
 import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
-import { createAccount, hasAccounts } from './accounts/create-account.ts'
+import { createAccount, EmailTaken, hasAccounts } from './accounts/create-account.ts'
 import { closeOnce, type Ending } from './close-once.ts'
 import { closeMaxMs } from './closing.ts'
 import { type Config, readConfig } from './config.ts'
+import { whenAvailable } from './database/when-available.ts'
 import { type Service, startService } from './service.ts'
 import { CannotListen, startFault } from './start-fault.ts'
 
 /** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
 const farewellMs = 1000
+/** What Node keeps to itself. */
+interface Handle {
+  setBlocking(isBlocking: boolean): void
+}
 /** A container is killed after 30 seconds. */
 const graceMs = farewellMs + closeMaxMs
 
 // A log on a full disk, or whose reader has gone, is lost; the service goes on.
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
+
+// A terminal that is stopped (Ctrl-S), or that nobody reads, would stop the process with the next line of the log.
+for (const { _handle } of [process.stdout, process.stderr] as { _handle?: Partial<Handle> }[])
+  _handle?.setBlocking?.(false)
 
 // Node would open its debugger, to whoever can reach the port: the secrets of the process with it.
 process.on('SIGUSR1', () => undefined)
@@ -81,15 +90,23 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
     if (metricsToken) console.log(`Metrics and health: ${await listen()}`)
     console.log('Pricewell takes background jobs.')
   }
-  if (server.isEmbedded && !(await hasAccounts(server.url))) await announceFirstAccount(server.url)
+  if (server.isEmbedded)
+    await whenAvailable(() => announceFirstAccount(server.url), {
+      seconds: config.databaseWaitSeconds,
+      onWait: (err) => app.log.warn({ err }, 'waiting for the database'),
+    })
 }
 
 /** To the terminal and not to the log, and only now: the password is kept nowhere. */
 async function announceFirstAccount(url: string): Promise<void> {
-  const { email, password } = await createAccount(url, {
-    account: 'first',
-    email: 'admin@example.com',
+  if (await hasAccounts(url)) return
+  const first = { account: 'first', email: 'admin@example.com' }
+  const user = await createAccount(url, first).catch((error) => {
+    // Another process that starts for the first time on the same data tells of it.
+    if (!(error instanceof EmailTaken)) throw error
   })
+  if (!user) return
+  const { email, password } = user
   console.log(
     `\nYour first account (shown this once):\n  e-mail    ${email}\n  password  ${password}\n`,
   )

@@ -19,6 +19,8 @@ const advice: Record<string, string> = {
   ENOTDIR: wrongDataDir,
   ECONNREFUSED: noPostgres,
   'connect ENOENT': noPostgres,
+  EROFS: 'nothing can be written there: set DATA_DIR and TMPDIR to folders that can be written',
+  ENOSPC: 'make room on that disk, or set DATA_DIR and TMPDIR to folders on another',
   'mkdtemp ENOENT': 'set TMPDIR to a folder that is there',
   ENOTFOUND: 'correct the host in DATABASE_URL',
   EAI_AGAIN: 'correct the host in DATABASE_URL, or the name servers',

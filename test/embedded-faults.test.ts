@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -106,6 +106,37 @@ t.test(
     t.equal(await service.stop(), 0)
   },
 )
+
+t.test('what the shell says of another PostgreSQL is not taken for the embedded one', async (t) => {
+  const shell = {
+    PGPORT: '5433',
+    PGSSLMODE: 'require',
+    PGOPTIONS: '-c default_transaction_read_only=on',
+  }
+  const service = await startProcess(t, { DATA_DIR: freshDataDir(t), ...shell })
+  t.equal((await (await logInFirst(service))('GET', '/api/v1/price_list/')).status, 200)
+  t.equal(await service.stop(), 0)
+})
+
+t.test('a token secret that was not written to its end is made anew', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const first = await startProcess(t, settings)
+  const user = await firstUser(first)
+  t.equal(await first.stop(), 0)
+  truncateSync(join(settings.DATA_DIR, 'jwt-secret'))
+  const again = await startProcess(t, settings)
+  t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
+  t.equal(await again.stop(), 0)
+  t.strictSame(readdirSync(settings.DATA_DIR).sort(), ['jwt-secret', 'postgres'])
+})
+
+t.test('PostgreSQL that is killed as the service begins to listen ends no service', async (t) => {
+  const settings = { DATA_DIR: freshDataDir(t) }
+  const service = await startProcess(t, settings)
+  process.kill(postmasterPid(settings.DATA_DIR) as number, 'SIGKILL')
+  t.equal((await (await logInFirst(service))('GET', '/api/v1/price_list/')).status, 200)
+  t.equal(await service.stop(), 0)
+})
 
 t.test('a port that is taken ends the start plainly, and PostgreSQL with it', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')

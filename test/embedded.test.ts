@@ -118,6 +118,20 @@ t.test('a second process attaches, and the last one that leaves stops PostgreSQL
   t.ok(await ends(pid))
 })
 
+t.test(
+  'services that start first on the same data stay, and one tells of the account',
+  async (t) => {
+    const settings = { DATA_DIR: freshDataDir(t) }
+    const services = await Promise.all([1, 2, 3].map(() => startProcess(t, settings)))
+    const told = () => services.filter(({ stdout }) => firstAccount(stdout()) !== undefined)
+    while (told().length === 0) await sleep(20)
+    for (const { url } of services)
+      t.equal((await caller(() => url)('GET', '/health/ready')).status, 200)
+    for (const service of services) t.equal(await service.stop(), 0)
+    t.equal(told().length, 1)
+  },
+)
+
 t.test('an account is created without a service, and PostgreSQL stops after it', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }
   const args = ['account', 'create', '--json', '--account', 'A', '--email', 'a@example.com']

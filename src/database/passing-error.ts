@@ -24,13 +24,24 @@ const takenAway: Record<string, string> = {
   '42P01': 'errorMissingRTE',
 }
 
+/** PostgreSQL has no code for a quota or a limit of file sizes that is used up (EDQUOT, EFBIG): where it writes says it. */
+const writing = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
+
+/** pg-boss could not read its queues when it started; it reads them again by itself. */
+const unreadQueues = 'Queue cache is not initialized'
+
 /** What our own errors say of the database. */
 const passing = [CannotConnect, OutcomeUnknown, SnapshotFailed]
 
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {
   if (passing.some((kind) => error instanceof kind)) return true
-  return isTakenAway(error) || isOutdatedPlan(error) || passesByItself(error)
+  return isTakenAway(error) || isOutdatedPlan(error) || isUnwritable(error) || passesByItself(error)
+}
+
+function isUnwritable(error: unknown): boolean {
+  const { code, routine = '' } = (error ?? {}) as { code?: string; routine?: string }
+  return code === 'XX000' && writing.test(routine)
 }
 
 function isTakenAway(error: unknown): boolean {
@@ -46,6 +57,7 @@ export function passesByItself(error: unknown): boolean {
   if (code === undefined) return driverMessages.test(error.message)
   // The file of a Unix socket is gone while the server is.
   if (code === 'ENOENT') return syscall === 'connect'
+  if (code === 'ERR_ASSERTION') return error.message === unreadQueues
   return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
     ? passingStates.test(code)
     : socketCodes.test(code)

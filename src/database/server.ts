@@ -5,6 +5,7 @@ import { CannotStart } from './cannot-start.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 import { onOneConnection } from './one-connection.ts'
 import { withOwnSettings } from './session-settings.ts'
+import { whenAvailable } from './when-available.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
 export interface DatabaseServer {
@@ -23,7 +24,10 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
     return { url, isEmbedded: false, stop: async () => {} }
   }
   const postgres = await startEmbeddedPostgres(config.dataDir)
-  await createDatabase(postgres.url, 'pricewell')
+  await whenAvailable(() => createDatabase(postgres.url, 'pricewell'), {
+    seconds: config.databaseWaitSeconds,
+    onWait: () => undefined,
+  })
   const url = withOwnSettings(databaseUrl(postgres.url, 'pricewell'))
   return { url, isEmbedded: true, stop: postgres.stop }
 }

@@ -3,7 +3,8 @@ import { tooManyContainers } from './json-limits.ts'
 
 const depthMax = 32
 /** No object of the contract has more than a few hundred; one of millions would be checked without a pause. */
-const keysMax = 10_000
+/** Of an object, and columns of a file. */
+export const keysMax = 10_000
 
 const quote = 0x22
 const backslash = 0x5c

@@ -58,6 +58,8 @@ export function createBoss(
     supervise: options.supervise,
     superviseIntervalSeconds,
     monitorIntervalSeconds: superviseIntervalSeconds,
+    // Nothing is sent or taken until it has read them, which may fail when it starts.
+    queueCacheIntervalSeconds: 5,
     useListenNotify: true,
   })
   boss.on('error', options.onError)

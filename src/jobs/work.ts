@@ -67,6 +67,8 @@ async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Prom
     )
   if (priceListId === null) return
   await options.tidy({ db: options.db, account, priceListId, signal: options.signal })
+  // It may not have come to its end: the next worker does, and finds no job.
+  if (options.signal.aborted) throw new TurnFailed(options.signal.reason)
 }
 
 /**

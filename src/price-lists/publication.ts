@@ -17,6 +17,10 @@ export type IdsText = string
 
 /** Rows that one transaction changes: half a second of work, so that other writers of the list get their turn. */
 export const chunkRows = 25_000
+/** Months of a calendar that are deleted with their rows: as many take some seconds, and a statement has 30. */
+const chunkMonths = 250_000
+/** The 365 days of a calendar may begin in the middle of a month. */
+const monthsMax = 13
 
 /** Takes rows out of the draft; readers see them until the next publication. */
 export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
@@ -27,29 +31,40 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
   )
 }
 
-/** Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many. */
+/**
+ * Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many; undefined:
+ * there are none.
+ */
 export async function deleteRemovedRows(
   trx: Trx,
-  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
+  list: PriceList,
   version: number,
-): Promise<number> {
-  const removed = sql`account_id = ${account_id} and price_list_id = ${id} and removed_version <= ${version}`
-  const chunk = await findChunk(trx, removed)
-  if (!chunk) return 0
+): Promise<number | undefined> {
+  const removed = sql`${ofList(list)} and removed_version <= ${version}`
+  const chunk = await findChunk(trx, removed, rowsDeletedAtOnce(list))
+  if (!chunk) return undefined
   const { numAffectedRows } = await deleteChunk(removed, chunk).execute(trx)
   return Number(numAffectedRows)
 }
 
 /** Deletes all rows of a list. */
-export function deleteRows(
-  trx: Trx,
-  { account_id, id }: Pick<PriceList, 'account_id' | 'id'>,
-): Promise<void> {
-  return deleteAll(trx, sql`account_id = ${account_id} and price_list_id = ${id}`)
+export function deleteRows(trx: Trx, list: PriceList): Promise<void> {
+  return deleteAll(trx, list, ofList(list))
 }
 
-function deleteAll(trx: Trx, condition: RawBuilder<unknown>): Promise<void> {
-  return inChunks(trx, condition, (chunk) => deleteChunk(condition, chunk))
+const ofList = ({ account_id, id }: PriceList) =>
+  sql`account_id = ${account_id} and price_list_id = ${id}`
+
+function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): Promise<void> {
+  const change = (chunk: Chunk) => deleteChunk(condition, chunk)
+  return inChunks(trx, condition, change, rowsDeletedAtOnce(list))
+}
+
+/** A row of a calendar has each of its prices for each month. */
+function rowsDeletedAtOnce(list: PriceList): number {
+  if (!list.is_calendar) return chunkRows
+  const rows = Math.floor(chunkMonths / (monthsMax * list.price_dimensions.length))
+  return Math.min(rows, chunkRows)
 }
 
 /** The condition stands there again: a row that is added again meanwhile is not deleted. */
@@ -62,11 +77,12 @@ async function inChunks(
   trx: Trx,
   condition: RawBuilder<unknown>,
   change: (chunk: Chunk) => RawBuilder<unknown>,
+  rows: number,
 ): Promise<void> {
-  let chunk = await findChunk(trx, condition)
+  let chunk = await findChunk(trx, condition, rows)
   while (chunk) {
     await change(chunk).execute(trx)
-    chunk = await findChunk(trx, condition, chunk.last)
+    chunk = await findChunk(trx, condition, rows, chunk.last)
   }
 }
 
@@ -82,12 +98,13 @@ interface Chunk {
 async function findChunk(
   trx: Trx,
   condition: RawBuilder<unknown>,
+  limit: number,
   after = 0,
 ): Promise<Chunk | undefined> {
   const { rows } = await sql<Chunk>`
     select array_agg(id)::text as ids, max(id) as last
     from (
-      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${chunkRows}
+      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${limit}
     ) as r
     having count(*) > 0`.execute(trx)
   return rows[0]
@@ -105,12 +122,12 @@ export async function publish(trx: Trx, list: PriceList): Promise<void> {
 
 /** Takes back what the draft has and the published version has not. */
 export async function resetDraft(trx: Trx, list: PriceList): Promise<void> {
-  const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`
-  await deleteAll(trx, sql`${ofList} and added_version > ${list.version}`)
+  await deleteAll(trx, list, sql`${ofList(list)} and added_version > ${list.version}`)
   await inChunks(
     trx,
-    sql`${ofList} and removed_version > ${list.version}`,
+    sql`${ofList(list)} and removed_version > ${list.version}`,
     ({ ids }) => sql`
-      update price_list_rows set removed_version = null where ${ofList} and id = any(${ids}::bigint[])`,
+      update price_list_rows set removed_version = null where ${ofList(list)} and id = any(${ids}::bigint[])`,
+    chunkRows,
   )
 }

@@ -4,6 +4,7 @@ import { hasRows } from '../../src/database/has-rows.ts'
 import { inAccount } from '../../src/database/in-account.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { deleteRemovedRows } from '../../src/price-lists/publication.ts'
+import { findPriceList } from '../../src/price-lists/queries.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -327,9 +328,11 @@ t.test('rows that were removed are deleted without comparing each with all', asy
   t.teardown(() => db.destroy())
   const remove = 'update price_list_rows set removed_version = 1 where price_list_id'
   await select(service.url, `${remove} = ${listId}`)
-  const list = { account_id: shop.id, id: listId }
   const statements = await statementsOf(() =>
-    inAccount(db, shop.id, async (trx) => t.equal(await deleteRemovedRows(trx, list, 1), 2000)),
+    inAccount(db, shop.id, async (trx) => {
+      const list = await findPriceList(trx, shop.id, { id: listId })
+      t.equal(await deleteRemovedRows(trx, list, 1), 2000)
+    }),
   )
   const deletion = statements.filter(({ text }) => /^\s*delete/.test(text))
   t.equal(deletion.length, 1)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { statementsOf } from '../helpers/statements.ts'
 
 const service = await startTestService(t)
 const key = { code: 'A', country: 'UK' }
@@ -77,6 +78,23 @@ t.test(
     t.strictSame(await countRows(list), [0, 0])
   },
 )
+
+t.test('a calendar with many months is deleted in smaller ones', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const price_dimensions = Array.from({ length: 100 }, (_, index) => `d${index}`)
+  const list = await aList(shop, { name: 'L', is_calendar: true, price_dimensions })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  await query(
+    `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+     select account_id, price_list_id, product_id, 'A' || i, extensions, extension_key, prices, 1
+     from price_list_rows, generate_series(1, 449) i where price_list_id = $1`,
+    [list.id],
+  )
+  const statements = await statementsOf(() => shop.send('DELETE', `/api/v1/price_list/${list.id}`))
+  const deletions = statements.filter(({ text }) => text.startsWith('delete from price_list_rows'))
+  t.equal(deletions.length, 3, '192 rows of 13 months of 100 prices each')
+  t.strictSame(await countRows(list), [0, 0])
+})
 
 t.test('a second deletion finds nothing', async (t) => {
   const shop = await service.newAccount(t)

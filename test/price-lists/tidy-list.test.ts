@@ -1,9 +1,14 @@
 import t from 'tap'
+import { createBoss, listQueue } from '../../src/jobs/queue.ts'
+import { startWorkers, stopWorkers } from '../../src/jobs/work.ts'
+import { runAddProducts } from '../../src/price-lists/add-job.ts'
+import { runSync } from '../../src/price-lists/sync-job.ts'
 import { tidyList } from '../../src/price-lists/tidy-list.ts'
+import { undoDraft } from '../../src/price-lists/undo-draft.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
-import { openJobsDatabase } from '../helpers/workers.ts'
+import { openJobsDatabase, testFileLoader } from '../helpers/workers.ts'
 
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
@@ -31,4 +36,30 @@ t.test('all rows go that no reader sees any more, however many, and no others', 
     left.map(({ code }) => code),
     ['A', 'removed in the draft 1', 'removed in the draft 2'],
   )
+})
+
+t.test('a process that stops meanwhile leaves it to another', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const products = Array.from({ length: 101 }, (_, index) => ({ code: `P${index}`, country: 'UK' }))
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', products)
+  const sync = { price_list_name: 'L' }
+  const { body: job } = await shop.post('/api/v1/prices/sync_with_catalog/', sync)
+  const boss = createBoss(service.url, { supervise: true, onError: () => undefined })
+  await boss.start()
+  const stopping = new AbortController()
+  await startWorkers({
+    ...{ db, boss, undo: undoDraft, pauseMaxSeconds: 0, log: () => undefined },
+    signal: stopping.signal,
+    tidy: async () => stopping.abort(),
+    runners: {
+      ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      'load-file': testFileLoader(db, boss),
+    },
+  })
+  await shop.finished(job)
+  await stopWorkers(boss)
+  await boss.stop({ graceful: true, timeout: 5000 })
+  const turns = `select state::text from pgboss.job where name = '${listQueue}'`
+  t.strictSame(await select(service.url, turns), [{ state: 'retry' }])
 })

@@ -52,8 +52,14 @@ export function findServer(cluster: string): ServerState | undefined {
  * beside it.
  */
 export function endUnreachable({ pid, socketDir, isReady }: ServerState, cluster: string): void {
-  if (!isReady || !socketDir || existsSync(join(socketDir, '.s.PGSQL.5432'))) return
+  if (!isReady || !socketDir || hasSocket(pid, socketDir)) return
   if (commandOf(pid).includes(cluster)) process.kill(pid, 'SIGINT')
+}
+
+/** The server may have a /tmp of its own, as systemd gives it (PrivateTmp). */
+function hasSocket(pid: number, socketDir: string): boolean {
+  const path = join(socketDir, '.s.PGSQL.5432')
+  return existsSync(path) || existsSync(join(`/proc/${pid}/root`, path))
 }
 
 /** After a power failure the id of the server may be that of another process. Where the system does not tell, it is left. */

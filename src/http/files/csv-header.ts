@@ -2,6 +2,7 @@ import type { FeedColumn } from '../../contract/feed.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
 import type { RowSchema } from '../contract.ts'
+import { keysMax } from '../json-scanner.ts'
 import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
 import type { RowShape } from './feed-rows.ts'
 
@@ -22,6 +23,7 @@ export function readHeader(
   header: readonly string[],
   shape: RowShape,
 ): (fields: readonly string[]) => object {
+  rejectTooMany(header.length)
   const names = header.map(unescapeFormula)
   const own = new Map(shape.columns.map((column) => [column.name, column]))
   const columns = names.map((name) =>
@@ -37,6 +39,13 @@ export function readHeader(
     }
     return row
   }
+}
+
+/** An object of a JSON body has no more keys either. */
+function rejectTooMany(columns: number): void {
+  if (columns <= keysMax) return
+  const detail = `The file has ${columns} columns: ${keysMax} are the most.`
+  throw new Problem('malformed-file', detail)
 }
 
 function readValue({ path, read }: Column, cell: string): unknown {
