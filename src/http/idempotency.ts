@@ -56,8 +56,10 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
 
 async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): Promise<void> {
   const name = JSON.stringify(['idempotency', account, subject, key])
+  // All locks are numbers in one space: with a hash of PostgreSQL's, clients could compute a key that meets any of them.
+  const lock = createHash('sha256').update(name).digest().readBigInt64BE()
   const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`.execute(trx)
+    select pg_try_advisory_xact_lock(${lock}) as locked`.execute(trx)
   if (rows[0]?.locked) return
   const detail = 'A request with this Idempotency-Key is running; send it again for its answer.'
   throw new Problem('idempotency-key-in-use', detail, { headers: { 'retry-after': '1' } })

@@ -6,6 +6,7 @@ import pg from 'pg'
 import t from 'tap'
 import { signToken } from '../../src/accounts/token.ts'
 import { query } from '../helpers/database.ts'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
@@ -73,15 +74,34 @@ t.test('replay of an accepted job answers the same job and its Location', async 
 
 t.test('in flight: 409 with Retry-After while the first request runs', async (t) => {
   const account = await service.newAccount(t)
+  const held = await holdableSales(t, service.url)
+  await held.hold()
+  const first = send(account, 'k1', [sale('1')])
+  await held.untilHeld()
+  const response = await send(account, 'k1', [sale('1')])
+  await held.release()
+  t.match(response, { status: 409, body: { type: 'idempotency-key-in-use' } })
+  t.equal(response.headers['retry-after'], '1')
+  t.equal((await first).status, 201)
+  t.equal(await salesOf(account), 1)
+})
+
+t.test('a key that was computed to meet another lock meets none but its own', async (t) => {
+  const account = await service.newAccount(t)
+  // The first account of a database, and the number of a lock that has nothing to do with keys.
+  const [token, lock, key] = [
+    await signToken(service.jwtSecret, { id: 1, account: 1 }),
+    0x70726963,
+    'kkKqcPeW9+1dt8',
+  ]
   const other = new pg.Client({ connectionString: service.url })
   await other.connect()
   t.teardown(() => other.end())
-  const name = JSON.stringify(['idempotency', account.id, '1', 'k1'])
-  await other.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
-  const response = await send(account, 'k1', [sale('1')])
-  t.match(response, { status: 409, body: { type: 'idempotency-key-in-use' } })
-  t.equal(response.headers['retry-after'], '1')
-  t.equal(await salesOf(account), 0)
+  const hash = 'select hashtextextended($1, 0)::text as hash, pg_advisory_lock($2)'
+  const name = JSON.stringify(['idempotency', 1, '1', key])
+  t.equal((await other.query(hash, [name, lock])).rows[0].hash, `${lock}`, 'the premise')
+  const headers = { 'idempotency-key': key, authorization: `jwt ${token}` }
+  t.equal((await account.send('POST', path, [sale('1')], headers)).status, 201)
 })
 
 t.test(
