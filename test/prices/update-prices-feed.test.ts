@@ -1,5 +1,6 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
+import { expectProblem } from '../helpers/faults.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
@@ -177,6 +178,29 @@ t.test('the query names the list', async (t) => {
     status: 409,
     body: { type: 'price-list-not-published' },
   })
+})
+
+t.test('a file for a list that was made elsewhere is 409, at once and as a job', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, {})
+  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const before = await rowsOf(shop, list)
+  await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
+  const columns = {
+    bulk_add_products: {},
+    bulk_update_prices: { price: 5 },
+    bulk_update_dynamic_attributes: { dynamic_attribute_name: 'n', dynamic_attribute_value: 1 },
+  }
+  for (const [name, values] of Object.entries(columns)) {
+    const row = { code: 'A', country: 'UK', ...values }
+    for (const prefer of ['', 'respond-async']) {
+      const to = `/api/v1/prices/${name}/?price_list_name=list`
+      const headers = { 'content-type': 'application/x-ndjson', prefer }
+      const answer = await shop.send('POST', to, `${JSON.stringify(row)}\n`, headers)
+      expectProblem(t, answer, { status: 409, type: 'price-list-not-managed' })
+    }
+  }
+  t.strictSame(await rowsOf(shop, list), before)
 })
 
 function withoutIds(rows: Record<string, unknown>[]): unknown[] {
