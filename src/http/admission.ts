@@ -48,7 +48,8 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
       ? overloaded('More requests come in than can be answered.')
       : queueOf(operation).refusal(account)
   const admit: Admission['admit'] = (operation, request, reply) => {
-    const refused = refusal(operation, request.caller?.account ?? 0)
+    const account = request.caller?.account ?? 0
+    const refused = refusal(operation, account)
     if (refused) throw refused
     if (request.caller) rate.count(request.caller.account)
     if (!operation.hasBody) return
@@ -57,7 +58,7 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
     // One over the limit is refused before it is read, and so takes no memory.
     const length = bodyLength(request)
     if (length === undefined || length > request.routeOptions.bodyLimit) return
-    const body = bodies.begin()
+    const body = bodies.begin(account)
     body.grow(length)
     request.heldBody = body
     reply.raw.once('close', () => body.release())

@@ -4,6 +4,8 @@ import { overloaded } from './overloaded.ts'
 const smallBytes = 64 * 1024
 /** How much more than the sum small bodies may take, as a share of it. */
 const reserve = 0.1
+/** The same for the bodies of accounts that have no more than this themselves: nobody keeps the others out. */
+const reserveOfOthers = 0.25
 
 /**
  * The bodies that are being received or worked on. Memory is a multiple of their sum, so the sum is bounded; one that is
@@ -11,6 +13,7 @@ const reserve = 0.1
  */
 export class BodiesInFlight {
   readonly #bytesMax: number
+  readonly #bytesOf = new Map<number, number>()
   #bytes = 0
 
   constructor(bytesMax: number) {
@@ -22,21 +25,28 @@ export class BodiesInFlight {
     return this.#bytes
   }
 
-  /** A body of which nothing is counted yet. */
-  begin(): HeldBody {
+  /** A body of the account, of which nothing is counted yet. */
+  begin(account: number): HeldBody {
     return new HeldBody(
-      (held, size) => this.#rejectFull(held, size),
-      (difference) => {
-        this.#bytes += difference
-      },
+      (held, size) => this.#rejectFull(account, held, size),
+      (difference) => this.#count(account, difference),
     )
   }
 
-  #rejectFull(held: number, size: number): void {
+  #rejectFull(account: number, held: number, size: number): void {
     const others = this.#bytes - held
-    const bytesMax = this.#bytesMax * (size <= smallBytes ? 1 + reserve : 1)
-    if (others > 0 && others + size > bytesMax)
+    const own = (this.#bytesOf.get(account) ?? 0) - held + size
+    const isModest = own <= this.#bytesMax * reserveOfOthers
+    const more = (size <= smallBytes ? reserve : 0) + (isModest ? reserveOfOthers : 0)
+    if (others > 0 && others + size > this.#bytesMax * (1 + more))
       throw overloaded('The bodies that are being worked on take all the memory there is.')
+  }
+
+  #count(account: number, difference: number): void {
+    this.#bytes += difference
+    const own = (this.#bytesOf.get(account) ?? 0) + difference
+    if (own > 0) this.#bytesOf.set(account, own)
+    else this.#bytesOf.delete(account)
   }
 }
 

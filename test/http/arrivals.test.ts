@@ -61,7 +61,7 @@ async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: 
 }
 
 const kinds: Record<string, (arrivals: Arrivals, raw: Raw) => void> = {
-  'a body': (arrivals, raw) => arrivals.watch(raw, new BodiesInFlight(1000).begin(), 10),
+  'a body': (arrivals, raw) => arrivals.watch(raw, new BodiesInFlight(1000).begin(1), 10),
   'a file': (arrivals, raw) => arrivals.watch(raw),
 }
 

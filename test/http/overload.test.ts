@@ -215,6 +215,16 @@ t.test('bodies that are on their way or worked on', async (t) => {
     t.equal((await account.get(sales)).body.count, 2)
   })
 
+  await t.test('of one account leave room for those of others', async (t) => {
+    const [account, other] = [await service.newAccount(t), await service.newAccount(t)]
+    const post = ({ send }: TestAccount, bytes: number) =>
+      send('POST', path, sale('A').padEnd(bytes))
+    const held = await holding(account, 2 * half, () => post(account, half / 4))
+    expectRefused(t, await post(other, half / 2 + 1), 503, 'overloaded')
+    t.equal((await post(other, half / 2)).status, 201, 'a quarter more')
+    await held.abort()
+  })
+
   await t.test('count for the memory that their objects take', async (t) => {
     const account = await service.newAccount(t)
     const objects = `[${'{},'.repeat(half / 64)}{}]`
