@@ -36,10 +36,7 @@ export interface FeedCall {
 
 /** Loads a file and answers what happened to its rows, as text; or the refused file, if that is what is accepted. */
 export async function answerFeed(call: FeedCall): Promise<Answer<string> | Stream> {
-  const { bytes, onDiskFault } = call
-  const rejected = wantsFile(call)
-    ? await RejectedRows.open(bytes.mediaType, onDiskFault)
-    : undefined
+  const rejected = wantsFile(call) ? rejectedRows(call) : undefined
   try {
     const result = await load(call, rejected)
     await rejected?.delete()
@@ -50,6 +47,10 @@ export async function answerFeed(call: FeedCall): Promise<Answer<string> | Strea
     await rejected?.delete()
     throw error
   }
+}
+
+function rejectedRows({ bytes: { mediaType }, account, onDiskFault }: FeedCall): RejectedRows {
+  return new RejectedRows({ mediaType, account, onFault: onDiskFault })
 }
 
 async function load(

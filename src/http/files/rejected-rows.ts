@@ -1,56 +1,58 @@
-import { once } from 'node:events'
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { finished } from 'node:stream/promises'
-import { Stream } from '../../contract/operation.ts'
+import type { Stream } from '../../contract/operation.ts'
 import type { RequestError } from '../../contract/problem.ts'
 import { unescapePointer } from '../../contract/row-errors.ts'
+import { sendPieces } from '../../contract/send-pieces.ts'
 import type { StagedFault } from '../../contract/staged-faults.ts'
+import { Shares } from '../shares.ts'
 import { csvLine } from './csv-text.ts'
 import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
-import { keyOf, membersOf } from './json-members.ts'
+import { rowWithError, withoutError, wording } from './row-with-error.ts'
+
+/** Files of rows that the disk of the process has at once, from their first row until they are answered. */
+const places = new Shares(4)
+
+/** A client that takes nothing for so long is let go: others wait for its place on the disk. */
+const stalledMs = 30_000
+
+/** Whose file it is, and who is told why it cannot be kept. */
+interface RowsOptions {
+  mediaType: string
+  account: number
+  /** Told what the disk refuses. */
+  onFault: (cause: unknown) => void
+}
 
 /**
  * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
- * does not take them all they are gone, and the check goes on.
+ * does not take them all, or has as many files already, they are gone, and the check goes on.
  */
 export class RejectedRows {
-  readonly #mediaType: string
-  readonly #directory: string
-  readonly #onFault: (cause: unknown) => void
-  readonly #written: WriteStream
+  readonly #options: RowsOptions
   #header: readonly string[] = []
   #late = new Map<number, string>()
+  #file: FileHandle | undefined
+  #leave = () => {}
   /** Whether all rows of the file are there. */
   isWhole = false
 
-  private constructor(mediaType: string, directory: string, onFault: (cause: unknown) => void) {
-    this.#mediaType = mediaType
-    this.#directory = directory
-    this.#onFault = onFault
-    this.#written = createWriteStream(join(directory, 'rows'))
-    this.#written.on('error', (cause) => {
-      onFault(cause)
-      // Others need the room more than half a file.
-      void this.delete()
-    })
+  constructor(options: RowsOptions) {
+    this.#options = options
   }
 
-  /** Opens an empty file, if there may be one; `delete` must be called at last. `onFault` is told what the disk refuses. */
-  static async open(
-    mediaType: string,
-    onFault: (cause: unknown) => void,
-  ): Promise<RejectedRows | undefined> {
-    const directory = await mkdtemp(join(tmpdir(), 'pricewell-feed-')).catch(onFault)
-    return directory === undefined ? undefined : new RejectedRows(mediaType, directory, onFault)
-  }
-
-  /** Notes the header record. */
-  begin(header: readonly string[]): void {
+  /** Notes the header record; there is a file from now on, if there may be one, and `delete` must be called at last. */
+  async begin(header: readonly string[]): Promise<void> {
+    const { account, onFault } = this.#options
     this.#header = header
+    if (places.isFull(account)) return
+    const leave = places.take(account, 1)
+    this.#leave = leave
+    const file = await openNameless().catch(onFault)
+    if (file) this.#file = file
+    else leave()
   }
 
   /** Adds rows, the first of them at `first`, and what is wrong with them. */
@@ -63,93 +65,66 @@ export class RejectedRows {
         .join('; ')
       return `${inOneLine(JSON.stringify([source, said ?? '']))}\n`
     })
-    if (this.#written.destroyed || this.#written.write(lines.join(''))) return
-    await once(this.#written, 'drain').catch(() => undefined)
+    await this.#file?.appendFile(lines.join('')).catch((cause) => this.#giveUp(cause))
+  }
+
+  /** Others need the room more than half a file. */
+  async #giveUp(cause: unknown): Promise<void> {
+    if (this.#file) this.#options.onFault(cause)
+    await this.delete()
   }
 
   /** Ends the rows, with what was found when all were there. */
-  async end(late: readonly StagedFault[]): Promise<void> {
+  end(late: readonly StagedFault[]): void {
     for (const fault of late) {
       const early = this.#late.get(fault.position)
       const said = wording({ ...fault, field: unescapePointer(fault.field) })
       this.#late.set(fault.position, early ? `${early}; ${said}` : said)
     }
-    this.#written.end()
-    this.isWhole = await finished(this.#written).then(
-      () => true,
-      () => false,
-    )
+    this.isWhole = this.#file !== undefined
   }
 
   /** The rows as a file of the same type, each with its `error`; they are deleted when it is sent. */
-  answer(): Stream {
-    return new Stream(`${this.#mediaType}; charset=utf-8`, (gone) => {
-      gone.addEventListener('abort', () => void this.delete())
-      return this.#lines()
+  answer(): Promise<Stream> {
+    const contentType = `${this.#options.mediaType}; charset=utf-8`
+    return new Promise((answer) => {
+      const write = () => this.#lines()
+      void sendPieces({ contentType, stalledMs, write, answer }).finally(() => this.delete())
     })
   }
 
   /** Removes the rows from the disk. */
   async delete(): Promise<void> {
-    // A file that is still being opened would be there again.
-    const closed = this.#written.closed || once(this.#written.destroy(), 'close')
-    await Promise.resolve(closed).catch(() => undefined)
-    await rm(this.#directory, { recursive: true, force: true }).catch(this.#onFault)
+    const file = this.#file
+    this.#file = undefined
+    if (!file) return
+    await file.close().catch(this.#options.onFault)
+    this.#leave()
   }
 
   async *#lines(): AsyncGenerator<string> {
     const header = withoutError(this.#header, this.#header)
-    if (this.#mediaType === 'text/csv') yield csvLine([...header, errorColumn])
-    const rows = createInterface({ input: createReadStream(join(this.#directory, 'rows')) })
+    if (this.#options.mediaType === 'text/csv') yield csvLine([...header, errorColumn])
     let row = 0
-    for await (const text of rows) {
+    for await (const text of this.#file?.readLines({ start: 0 }) ?? []) {
       const [source, early] = JSON.parse(text) as [RowSource, string]
       const said = [early, this.#late.get(row++) ?? ''].filter(Boolean).join('; ')
-      yield typeof source === 'string'
-        ? jsonLine(source, said)
-        : csvLine([...padded(withoutError(source, this.#header), header.length), said])
+      yield rowWithError(source, said, this.#header)
     }
+    // Before its end is sent: whoever has all of it may send the next file.
+    await this.delete()
   }
+}
+
+/** A file that has no name: it is gone with the process, however that ends. */
+async function openNameless(): Promise<FileHandle> {
+  const path = join(tmpdir(), `pricewell-feed-${randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
+  await unlink(path)
+  return file
 }
 
 /** The JSON without what JSON takes for a character and who reads lines for the end of one. */
 function inOneLine(json: string): string {
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
-}
-
-function wording({ field, message }: { field?: string; message: string }): string {
-  return field ? `${field}: ${message}` : message
-}
-
-/** The error of a row that is too short stands in its column all the same. */
-function padded(fields: string[], width: number): string[] {
-  return fields.length < width ? [...fields, ...Array(width - fields.length).fill('')] : fields
-}
-
-/** A file that came back has the error last, also in a row with too many fields. */
-function withoutError(fields: readonly string[], header: readonly string[]): string[] {
-  const column = header.indexOf(errorColumn)
-  const isLast = column >= 0 && column === header.length - 1
-  const place = isLast ? Math.max(column, fields.length - 1) : column
-  return fields.filter((_, index) => index !== place)
-}
-
-/** The row with its error; what is no JSON object cannot carry one and stands beside it as a text. */
-function jsonLine(source: string, error: string): string {
-  const row = asObject(source)
-  if (!row) return `${JSON.stringify({ row: source, error })}\n`
-  if (error === '' && row.error === undefined) return `${source}\n`
-  // They stay as they were sent: a key may be there twice, a number may have more digits than can be kept.
-  const members = membersOf(source).filter((member) => keyOf(member) !== errorColumn)
-  if (error !== '') members.push(`"error":${JSON.stringify(error)}`)
-  return `{${members.join(',')}}\n`
-}
-
-function asObject(source: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(source)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -65,7 +65,7 @@ export async function runFeed(
   const repeated = await findRepeated(trx, feed.input, feed.key, stagedFaultsMax)
   const late = await findLateFaults(feed, repeated)
   errors.addLate(late)
-  await run.rejected?.end(late.first)
+  run.rejected?.end(late.first)
   errors.reject()
   if (repeated) await deleteRepeated(trx, feed.key)
   const staged = stagedRows(trx, feed.key)
@@ -78,7 +78,7 @@ async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: O
   const shape = { schema, columns: feed.columns, ignored }
   const blocks = textBlocks(bytes)
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
-  rejected?.begin(file.header)
+  await rejected?.begin(file.header)
   return file
 }
 

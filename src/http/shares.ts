@@ -1,0 +1,41 @@
+/**
+ * What there is a bounded amount of, and who has how much of it. An account may have as much as it leaves free: half of
+ * it when it is alone, less when there are others.
+ */
+export class Shares {
+  readonly #max: number
+  #taken = 0
+  readonly #ofAccount = new Map<number, number>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** What nobody has; less than nothing when somebody took more than there was. */
+  get free(): number {
+    return this.#max - this.#taken
+  }
+
+  /** How much the account has. */
+  of(account: number): number {
+    return this.#ofAccount.get(account) ?? 0
+  }
+
+  /** Whether the account has its share already. */
+  isFull(account: number): boolean {
+    return this.of(account) >= this.free
+  }
+
+  /** Gives the account so much more, until what is answered is called; once. */
+  take(account: number, amount: number): () => void {
+    this.#add(account, amount)
+    return () => this.#add(account, -amount)
+  }
+
+  #add(account: number, amount: number): void {
+    this.#taken += amount
+    const held = this.of(account) + amount
+    if (held === 0) this.#ofAccount.delete(account)
+    else this.#ofAccount.set(account, held)
+  }
+}
