@@ -79,6 +79,19 @@ t.test('code alone needs no catalog', async (t) => {
   t.equal((await account.post(schemaPath, { attributes_config: ['code'] })).status, 201)
 })
 
+t.test('code, 100 attributes and 30 extensions together identify an entry', async (t) => {
+  const account = await service.newAccount(t)
+  const columns = (kind: string, length: number) =>
+    Array.from({ length }, (_, index) => ({ name: `${kind}${index}`, type: 'string' }))
+  const [attributes, extensions] = [columns('a', 100), columns('e', 30)]
+  await account.post(catalogPath, { attributes, extensions })
+  const names = ['code', ...[...attributes, ...extensions].map(({ name }) => name)]
+  t.equal((await account.post(schemaPath, { attributes_config: names })).status, 201)
+  const entry = anEntry(Object.fromEntries(names.map((name) => [name, `of ${name}`])))
+  t.equal((await account.post(loadPath, [entry])).status, 201)
+  t.match((await account.get(listPath)).body.results, [entry])
+})
+
 t.test('attributes and extensions need no code', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['brand', 'since'] })
   t.strictSame((await market.get(readPath)).body.input, { dimensions: ['brand', 'since'] })

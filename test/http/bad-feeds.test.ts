@@ -334,3 +334,15 @@ async function anAccount(t: Test): Promise<TestAccount> {
   await account.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config })
   return account
 }
+
+t.test('more than 10,000 columns are refused, as are so many keys in a JSON body', async (t) => {
+  const account = await service.newAccount(t)
+  const send = (columns: number) => {
+    const names = Array.from({ length: columns - 4 }, (_, index) => `prices.d${index}`)
+    const header = ['name,client_code,price_list_code,price_line.a', ...names].join(',')
+    const file = `${header}\nN,C,L,x${',1'.repeat(names.length)}\n`
+    return account.send('POST', agreements, file, { 'content-type': 'text/csv' })
+  }
+  t.match(await send(10_001), { status: 400, body: { type: 'malformed-file' } })
+  t.equal((await send(10_000)).status, 200)
+})

@@ -21,14 +21,18 @@ const fault = {
   message: 'is too long',
 } as const
 
-/** A file of two rows of which the second is bad. */
-async function refused(t: Test, account: number): Promise<RejectedRows> {
+/** A file of two rows of which the second is bad, and of so many more. */
+async function refused(t: Test, account: number, more = 0): Promise<RejectedRows> {
   const onFault = (cause: unknown) => t.fail(String(cause))
   const rows = new RejectedRows({ mediaType: 'text/csv', account, onFault })
   t.teardown(() => rows.delete())
   await rows.begin(['=code', 'size'])
   const batch = [1, 2].map((line) => ({ value: {}, line, source: [`'=${line}`, 'S'] }))
   await rows.add(batch, [{ ...fault, row: 1 }], 0)
+  const others = Array.from({ length: more }, (_, index) => ({
+    ...{ value: {}, line: index + 3, source: ['x'.repeat(1000), 'S'] },
+  }))
+  await rows.add(others, [], 2)
   rows.end([])
   return rows
 }
@@ -65,14 +69,23 @@ t.test('others have the other two, and nobody a fifth', async (t) => {
   t.strictSame(whole, [true, true, false, true, true, false])
 })
 
-t.test('a client that goes leaves its place', async (t) => {
-  const rows = await refused(t, 1)
-  const gone = new AbortController()
-  const { open } = await rows.answer()
-  for await (const _ of open(gone.signal)) {
-    gone.abort()
-    break
-  }
-  t.equal((await refused(t, 1)).isWhole, true, 'the second place')
-  while (!(await refused(t, 1)).isWhole) await nextTurn()
-})
+for (const more of [0, 5000])
+  t.test(
+    `a client that goes leaves its place, and nothing is open: ${more} rows more`,
+    async (t) => {
+      const before = openFiles()
+      const rows = await refused(t, 1, more)
+      const gone = new AbortController()
+      const { open } = await rows.answer()
+      for await (const _ of open(gone.signal)) {
+        gone.abort()
+        break
+      }
+      while (openFiles() > before) await nextTurn()
+      t.strictSame([(await refused(t, 1)).isWhole, (await refused(t, 1)).isWhole], [true, true])
+    },
+  )
+
+function openFiles(): number {
+  return readdirSync('/proc/self/fd').length
+}

@@ -65,3 +65,22 @@ t.test('a file of one day of a calendar list has the prices of that day', async 
   const prices = (await lines('?date=2026-02-01')).map(({ date, price }) => [date, price])
   t.strictSame(prices, Array(3).fill(['2026-02-01', 2]))
 })
+
+t.test('a file of a calendar list names the dimension of each price', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const price_dimensions = ['retail', 'trade']
+  const { id } = await aList(shop, { name: 'L', is_calendar: true, price_dimensions })
+  await addProducts(shop, 'L', keys.slice(0, 1))
+  const prices = [
+    { price_dimension: 'retail', date: '2026-01-31', price: 1 },
+    { price_dimension: 'trade', date: '2026-01-31', price: 2 },
+    { price_dimension: 'trade', date: '2026-02-01', price: 3 },
+  ]
+  const payload = prices.map((price) => ({ ...keys[0], ...price }))
+  await setPrices(shop, 'L', payload)
+  const path = `/api/v1/price_list/${id}/rows`
+  const { body } = await shop.send('GET', path, undefined, { accept: 'application/x-ndjson' })
+  const lines = body.trimEnd().split('\n').map(JSON.parse)
+  t.match(lines, payload)
+  t.equal(lines.length, payload.length)
+})

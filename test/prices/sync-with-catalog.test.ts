@@ -127,6 +127,17 @@ t.test('an unpublished list is published, also when nothing matches', async (t) 
   t.strictSame(prices, [])
 })
 
+t.test('a list is published again, also when nothing changes', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const publishedAt = async () => {
+    await sync(shop)
+    return Date.parse((await shop.get(`/api/v1/price_list/${id}`)).body.published_at)
+  }
+  const first = await publishedAt()
+  t.ok((await publishedAt()) > first)
+})
+
 t.test('a new attribute value or a new product counts from the next sync on', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const list = await aList(shop, { name: 'L', product_filters: { description: ['new'] } })

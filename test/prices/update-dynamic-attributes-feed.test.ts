@@ -1,4 +1,5 @@
 import t from 'tap'
+import { expectFaults } from '../helpers/faults.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
@@ -96,6 +97,23 @@ t.test('each row of a list takes 100 names of a file, however often they are the
   t.match(answer, { status: 201, body: { rows: 400, updated: 2 } })
   for (const { dynamic_attributes } of await rowsOf(shop, list))
     t.equal(Object.keys(dynamic_attributes).length, 100)
+})
+
+t.test('a full row takes new values for its names from a file, but no other name', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, {})
+  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const send = (from: number, until: number, value: number) => {
+    const rows = Array.from({ length: until - from }, (_, at) => `A,UK,n${from + at},${value}`)
+    return shop.send('POST', path, [head, ...rows].join('\n'), { 'content-type': 'text/csv' })
+  }
+  for (const value of [1, 2]) t.equal((await send(0, 100, value)).status, 201)
+  expectFaults(t, await send(99, 102, 3), [
+    '/1/dynamic_attribute_name length',
+    '/2/dynamic_attribute_name length',
+  ])
+  const values = Object.values((await rowsOf(shop, list))[0].dynamic_attributes)
+  t.strictSame(values, Array(100).fill(2))
 })
 
 t.test('bad rows of a file are named, and nothing is set', async (t) => {

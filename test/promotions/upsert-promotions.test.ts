@@ -112,6 +112,18 @@ t.test('the limits themselves are allowed', async (t) => {
   )
 })
 
+t.test('a promotion may name 1,000 lists and 100 dimensions', async (t) => {
+  const shop = await service.newAccount(t)
+  const price_lists = numbered(1000)
+  const days = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  await shop.post(
+    '/api/v1/price_list/bulk_create/',
+    price_lists.map((name) => ({ name, ...days })),
+  )
+  const promotion = aPromotion({ price_lists, price_dimensions: numbered(100) })
+  t.equal((await shop.post(path, [promotion])).status, 200)
+})
+
 const numbered = (length: number) => Array.from({ length }, (_, index) => `${index}`)
 const bad: [string, Record<string, unknown>, { field: string; code: string }[]][] = [
   ['no name', { name: undefined }, [{ field: 'name', code: 'required' }]],

@@ -23,13 +23,15 @@ export function readHeader(
   header: readonly string[],
   shape: RowShape,
 ): (fields: readonly string[]) => object {
-  rejectTooMany(header.length)
   const names = header.map(unescapeFormula)
   const own = new Map(shape.columns.map((column) => [column.name, column]))
   const columns = names.map((name) =>
     shape.ignored.has(name) ? undefined : findColumn(name, shape.schema, own),
   )
   rejectFaults([...headerFaults(names, columns, shape), ...missingColumns(names, shape)])
+  // An object of a JSON body has no more keys either.
+  if (header.length > keysMax)
+    throw new Problem('malformed-file', `A file has at most ${keysMax} columns.`)
   return (fields) => {
     const row: Record<string, unknown> = {}
     for (const [index, column] of columns.entries()) {
@@ -39,13 +41,6 @@ export function readHeader(
     }
     return row
   }
-}
-
-/** An object of a JSON body has no more keys either. */
-function rejectTooMany(columns: number): void {
-  if (columns <= keysMax) return
-  const detail = `The file has ${columns} columns: ${keysMax} are the most.`
-  throw new Problem('malformed-file', detail)
 }
 
 function readValue({ path, read }: Column, cell: string): unknown {

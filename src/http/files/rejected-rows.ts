@@ -106,7 +106,7 @@ export class RejectedRows {
     const header = withoutError(this.#header, this.#header)
     if (this.#options.mediaType === 'text/csv') yield csvLine([...header, errorColumn])
     let row = 0
-    for await (const text of this.#file?.readLines({ start: 0 }) ?? []) {
+    for await (const text of this.#file ? linesOf(this.#file) : []) {
       const [source, early] = JSON.parse(text) as [RowSource, string]
       const said = [early, this.#late.get(row++) ?? ''].filter(Boolean).join('; ')
       yield rowWithError(source, said, this.#header)
@@ -122,6 +122,20 @@ async function openNameless(): Promise<FileHandle> {
   const file = await open(path, 'wx+', 0o600)
   await unlink(path)
   return file
+}
+
+/** Its lines. Node's own reader of lines holds a thousand of them, and leaves the file open when it is left. */
+async function* linesOf(file: FileHandle): AsyncGenerator<string> {
+  let rest = ''
+  for await (const piece of file.createReadStream({
+    start: 0,
+    encoding: 'utf8',
+    autoClose: false,
+  })) {
+    const lines = `${rest}${piece}`.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
 }
 
 /** The JSON without what JSON takes for a character and who reads lines for the end of one. */
