@@ -67,15 +67,18 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
   return { refusal, pace: new RefusalPace(), admit, queueOf, turns }
 }
 
-/** Bytes of the body as far as they are known: those of a chunked one are counted as they arrive. */
+/** Bytes of the body as far as they are known. */
 function bodyLength({ headers }: FastifyRequest): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return 0
   return Number(headers['content-length'] ?? 0) || undefined
 }
 
-/** Not async: whoever reads the body must do so before its first chunk is given out. */
+/**
+ * Counts as it arrives what is not counted yet: a chunked body, and one that was slow and has given its room to others.
+ * Not async: whoever reads the body must do so before its first chunk is given out.
+ */
 function countChunks<Payload extends NodeJS.EventEmitter>(
-  { heldBody, headers }: FastifyRequest,
+  { heldBody }: FastifyRequest,
   _reply: FastifyReply,
   payload: Payload,
   done: (error: null, payload: Payload) => void,
@@ -84,11 +87,11 @@ function countChunks<Payload extends NodeJS.EventEmitter>(
   const count = (chunk: Buffer) => {
     bytes += chunk.length
     try {
-      heldBody?.grow(bytes)
+      if (heldBody && heldBody.bytes < bytes) heldBody.grow(bytes)
     } catch (error) {
       payload.off('data', count).emit('error', error)
     }
   }
-  if (heldBody && headers['transfer-encoding'] !== undefined) payload.on('data', count)
+  if (heldBody) payload.on('data', count)
   done(null, payload)
 }

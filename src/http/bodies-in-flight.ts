@@ -65,6 +65,11 @@ export class HeldBody {
     this.#count = count
   }
 
+  /** What is counted of it. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Counts the body with this size from now on; throws `overloaded` when other bodies leave no room for it. */
   grow(bytes: number): void {
     // What still comes of a body that was refused is thrown away: it takes no room.

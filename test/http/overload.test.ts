@@ -296,6 +296,18 @@ t.test('bodies that are on their way or worked on', async (t) => {
     )
     t.equal((await slow.answer()).status, 201, 'a line that was slow for a moment')
   })
+
+  await t.test('that were slow are counted as they go on', async (t) => {
+    const [account, other] = [await service.newAccount(t), await service.newAccount(t)]
+    const post = () => account.send('POST', path, sale('Z').padEnd(half))
+    const slow = await holding(account, 2 * half, post)
+    slow.write('[')
+    await untilStatus(post, 201)
+    const full = await holding(other, 1.5 * half, post)
+    slow.write(' '.repeat(half))
+    expectRefused(t, await slow.answer(), 503, 'overloaded')
+    await full.abort()
+  })
 })
 
 t.test('an account that sends more than it may is refused for some seconds', async (t) => {
