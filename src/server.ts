@@ -9,12 +9,13 @@ import { CannotListen, startFault } from './start-fault.ts'
 
 /** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
 const farewellMs = 1000
-/** What Node keeps to itself. */
+/** A container is killed after 30 seconds. */
+const graceMs = farewellMs + closeMaxMs
+
+/** What Node keeps to itself of an output. */
 interface Handle {
   setBlocking(isBlocking: boolean): void
 }
-/** A container is killed after 30 seconds. */
-const graceMs = farewellMs + closeMaxMs
 
 // A log on a full disk, or whose reader has gone, is lost; the service goes on.
 for (const output of [process.stdout, process.stderr])

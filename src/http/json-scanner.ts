@@ -2,8 +2,10 @@ import { Problem } from '../contract/problem.ts'
 import { tooManyContainers } from './json-limits.ts'
 
 const depthMax = 32
-/** No object of the contract has more than a few hundred; one of millions would be checked without a pause. */
-/** Of an object, and columns of a file. */
+/**
+ * Of an object, and columns of a file. No object of the contract has more than a few hundred; one of millions would be
+ * checked without a pause.
+ */
 export const keysMax = 10_000
 
 const quote = 0x22

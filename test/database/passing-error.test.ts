@@ -47,6 +47,17 @@ t.test('a plan that a migration has outdated passes', async (t) => {
   t.ok(isPassing(failure({ code: '0A000', routine: 'RevalidateCachedQuery' })))
 })
 
+t.test('a quota that is used up passes, which has no code of its own', async (t) => {
+  t.ok(isPassing(failure({ code: 'XX000', routine: 'mdextend' })))
+  t.notOk(isPassing(failure({ code: 'XX000', routine: 'ExecProject' })))
+})
+
+t.test('queues that pg-boss has not read yet pass', async (t) => {
+  const code = 'ERR_ASSERTION'
+  t.ok(isPassing(failure({ code }, 'Queue cache is not initialized')))
+  t.notOk(isPassing(failure({ code }, 'another assertion')))
+})
+
 t.test('what somebody has to change may pass, and not by itself', async (t) => {
   const states = ['28000', '28P01', '3D000', '42501', '55000', '22023']
   const refused = states.map((code) => new CannotConnect(failure({ code })))

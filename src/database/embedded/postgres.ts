@@ -111,8 +111,8 @@ async function findRunning(cluster: string): Promise<Running | undefined> {
   const { socketDir, isReady } = findServer(cluster) ?? {}
   if (!socketDir || !isReady) return undefined
   // The driver takes what the URL leaves out from the shell: PGPORT and others, which are about another server.
-  const own = 'user=postgres&port=5432&sslmode=disable&options=-c%20search_path=public'
-  const url = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&${own}`
+  const own = 'user=postgres&sslmode=disable&options=-c%20search_path=public'
+  const url = `postgresql://localhost:5432/postgres?host=${encodeURIComponent(socketDir)}&${own}`
   return onOneConnection(url, async () => ({ url, socketDir })).catch(() => undefined)
 }
 
