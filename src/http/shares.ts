@@ -11,19 +11,9 @@ export class Shares {
     this.#max = max
   }
 
-  /** What nobody has; less than nothing when somebody took more than there was. */
-  get free(): number {
-    return this.#max - this.#taken
-  }
-
-  /** How much the account has. */
-  of(account: number): number {
-    return this.#ofAccount.get(account) ?? 0
-  }
-
   /** Whether the account has its share already. */
   isFull(account: number): boolean {
-    return this.of(account) >= this.free
+    return this.#of(account) >= this.#max - this.#taken
   }
 
   /** Gives the account so much more, until what is answered is called; once. */
@@ -32,9 +22,13 @@ export class Shares {
     return () => this.#add(account, -amount)
   }
 
+  #of(account: number): number {
+    return this.#ofAccount.get(account) ?? 0
+  }
+
   #add(account: number, amount: number): void {
     this.#taken += amount
-    const held = this.of(account) + amount
+    const held = this.#of(account) + amount
     if (held === 0) this.#ofAccount.delete(account)
     else this.#ofAccount.set(account, held)
   }
