@@ -13,6 +13,7 @@ import { Listeners } from './http/listeners.ts'
 import { registerPage } from './http/page.ts'
 import { registerContract, routeBadPath } from './http/plugin.ts'
 import { replyProblem } from './http/problem-reply.ts'
+import { closeQueuedAnswers } from './http/queued-answers.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
 import type { Turns } from './http/turns.ts'
@@ -88,6 +89,7 @@ export async function buildApp({
   const services = { pools, turns, context, service, config }
   const admission = await registerContract(app, services, authenticate)
   refuseEarly(app, { admission, knownTokens, metrics })
+  closeQueuedAnswers(app.server)
   refuseExpectations(app)
   if (config.role !== 'worker') registerPage(app)
   return app

@@ -80,15 +80,19 @@ export class Stream {
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
   /** How many rows it has, where it is rows; of those that are counted as they are sent, so far. */
   rows: number | undefined
+  /** How much of it is in memory before it is sent. */
+  readonly heldBytes: number
 
   constructor(
     contentType: string,
     open: (gone: AbortSignal) => AsyncIterable<string>,
     rows?: number,
+    heldBytes = 0,
   ) {
     this.contentType = contentType
     this.open = open
     this.rows = rows
+    this.heldBytes = heldBytes
   }
 }
 

@@ -10,6 +10,7 @@ import { overloaded } from './overloaded.ts'
 import { RefusalPace } from './refusal-pace.ts'
 import { RequestRate } from './request-rate.ts'
 import type { Turns } from './turns.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,6 +26,8 @@ export interface Admission {
   pace: RefusalPace
   /** Takes a request up; throws `overloaded` or `too-many-requests`, before the body is read. */
   admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
+  /** What clients have not read yet. */
+  unread: UnreadAnswers
   /** The turns of requests at the connections for reads, or for writes. */
   queueOf(operation: Operation): FairQueue
   /** Those, and the turns at the connections for what lasts as long as its client takes. */
@@ -64,7 +67,7 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
     reply.raw.once('close', () => body.release())
     arrivals.watch(request.raw, body, length || undefined)
   }
-  return { refusal, pace: new RefusalPace(), admit, queueOf, turns }
+  return { refusal, pace: new RefusalPace(), admit, unread: new UnreadAnswers(), queueOf, turns }
 }
 
 /** Bytes of the body as far as they are known. */

@@ -1,9 +1,10 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readContract } from './contract.ts'
 import { documentationPolicy } from './headers.ts'
 import { rejectOtherMethods } from './other-methods.ts'
+import { overloaded } from './overloaded.ts'
 
 /** Swagger UI at /docs, over the contract as it is written. */
 export async function registerDocumentation(app: FastifyInstance): Promise<void> {
@@ -14,6 +15,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
       route.config = { ...route.config, isOpen: true }
       urls.add(route.url)
     })
+    docs.addHook('onRequest', boundDocuments())
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: documentationPolicy,
@@ -28,6 +30,20 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
     })
   })
   for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
+}
+
+/** Of one that its client does not read 0.15 MB are in memory, and anybody may ask for one. */
+const documentsMax = 200
+
+/** Refuses a document while too many are being sent. */
+function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  let sending = 0
+  return async (_request, { raw }) => {
+    if (raw.destroyed) return
+    if (sending >= documentsMax) throw overloaded('Too many documents are being sent.')
+    sending++
+    raw.once('close', () => sending--)
+  }
 }
 
 /** Marks the operations that are not of the core, also while they are folded. */

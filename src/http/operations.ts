@@ -29,7 +29,7 @@ const openBodyBytesMax = 64 * 1024
 export function operationRoute(
   operation: Operation,
   services: OperationServices,
-  { queueOf, turns }: Admission,
+  { queueOf, turns, unread }: Admission,
 ): Partial<RouteOptions> {
   const config = { operation }
   if (operation.id in services.service) {
@@ -38,7 +38,8 @@ export function operationRoute(
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
   const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => undefined
-  const implementation = { handler, operation, findFaults, queue: queueOf(operation), turns }
+  const queue = queueOf(operation)
+  const implementation = { handler, operation, findFaults, queue, turns, unread }
   return {
     config,
     ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),

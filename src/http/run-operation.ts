@@ -25,6 +25,7 @@ import { sendStream } from './send-stream.ts'
 import { collectRowErrors } from './shape-errors.ts'
 import type { FindFaults } from './sliced-validation.ts'
 import type { Turns } from './turns.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 /** An operation and what does it. */
 export interface Implementation {
@@ -34,6 +35,7 @@ export interface Implementation {
   /** For its turns at the database. */
   queue: FairQueue
   turns: Turns
+  unread: UnreadAnswers
 }
 
 /** Takes or gives a file where the request asks for one; otherwise runs the handler and answers its result. */
@@ -51,9 +53,8 @@ export async function runOperation(
   if (isFile && operation.id in exports)
     return giveFile(mediaType, implementation, services, request, reply)
   const result = await runHandler(implementation, services, request, reply)
-  if (isFile)
-    return sendStream(rowsAsFile(result, request.body, mediaType), operation.status, reply)
-  return sendResult(result, operation.status, reply)
+  const answer = isFile ? rowsAsFile(result as JsonText, request.body, mediaType) : result
+  return sendResult(answer, implementation, request, reply)
 }
 
 async function runHandler(
@@ -106,13 +107,26 @@ function inTurns(
     })
 }
 
-function sendResult(result: unknown, status: number, reply: FastifyReply): FastifyReply {
-  if (result instanceof Stream) return sendStream(result, status, reply)
+function sendResult(
+  result: unknown,
+  { operation: { scope, status }, unread }: Implementation,
+  { caller }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const hold = (bytes: number) => {
+    // A write that is done can be refused no more.
+    if (scope === 'read') unread.hold(caller?.account ?? 0, bytes, reply.raw)
+  }
+  if (result instanceof Stream) {
+    hold(result.heldBytes)
+    return sendStream(result, status, reply)
+  }
   const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
-  reply.code(status).headers(headers)
-  if (body === undefined) return reply.send()
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   const text = body instanceof JsonText ? body.text : JSON.stringify(body)
+  hold(Buffer.byteLength(text ?? ''))
+  reply.code(status).headers(headers)
+  if (text === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
 }
 

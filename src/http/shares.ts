@@ -11,9 +11,14 @@ export class Shares {
     this.#max = max
   }
 
-  /** Whether the account has its share already. */
-  isFull(account: number): boolean {
-    return this.#of(account) >= this.#max - this.#taken
+  /** Whether the account may have so much more; alone, it may have any amount. */
+  hasRoom(account: number, amount: number): boolean {
+    return this.#taken === 0 || this.of(account) + amount <= this.#max - this.#taken
+  }
+
+  /** How much the account has. */
+  of(account: number): number {
+    return this.#ofAccount.get(account) ?? 0
   }
 
   /** Gives the account so much more, until what is answered is called; once. */
@@ -22,13 +27,9 @@ export class Shares {
     return () => this.#add(account, -amount)
   }
 
-  #of(account: number): number {
-    return this.#ofAccount.get(account) ?? 0
-  }
-
   #add(account: number, amount: number): void {
     this.#taken += amount
-    const held = this.#of(account) + amount
+    const held = this.of(account) + amount
     if (held === 0) this.#ofAccount.delete(account)
     else this.#ofAccount.set(account, held)
   }

@@ -101,5 +101,6 @@ function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
     }
     yield ']'
   }
-  return new Stream('application/json; charset=utf-8', open, rows)
+  const heldBytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+  return new Stream('application/json; charset=utf-8', open, rows, heldBytes)
 }

@@ -47,7 +47,7 @@ export class RejectedRows {
   async begin(header: readonly string[]): Promise<void> {
     const { account, onFault } = this.#options
     this.#header = header
-    if (places.isFull(account)) return
+    if (!places.hasRoom(account, 1)) return
     const leave = places.take(account, 1)
     this.#leave = leave
     const file = await openNameless().catch(onFault)

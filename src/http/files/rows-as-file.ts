@@ -1,4 +1,4 @@
-import { JsonText, Stream } from '../../contract/operation.ts'
+import { type JsonText, Stream } from '../../contract/operation.ts'
 import { rowWriter } from './file-text.ts'
 
 type Row = Record<string, unknown>
@@ -7,19 +7,22 @@ type Row = Record<string, unknown>
  * An answer that is a JSON array of rows, as a file. The columns of CSV are the keys of its first row, then what other
  * rows of the payload name besides.
  */
-export function rowsAsFile(result: unknown, body: unknown, mediaType: string): Stream {
+export function rowsAsFile(result: Rows, body: unknown, mediaType: string): Stream {
   const payload = (body as { payload: Row[] }).payload
-  const write = (batches: Batches) => writeRows(batches, payload, mediaType)
-  return new Stream(`${mediaType}; charset=utf-8`, (gone) => write(batchesOf(result, gone)))
+  const open = (gone: AbortSignal) => writeRows(batchesOf(result, gone), payload, mediaType)
+  const heldBytes = result instanceof Stream ? result.heldBytes : Buffer.byteLength(result.text)
+  return new Stream(`${mediaType}; charset=utf-8`, open, undefined, heldBytes)
 }
+
+/** A JSON array. */
+type Rows = JsonText | Stream
 
 /** At least one, maybe empty. */
 type Batches = Iterable<Row[]> | AsyncIterable<Row[]>
 
 /** A stream is opened at once: it ends by itself when the client has gone, also one that has not begun to read. */
-function batchesOf(result: unknown, gone: AbortSignal): Batches {
-  if (result instanceof Stream) return rowsIn(result.open(gone))
-  return [result instanceof JsonText ? JSON.parse(result.text) : (result as Row[])]
+function batchesOf(result: Rows, gone: AbortSignal): Batches {
+  return result instanceof Stream ? rowsIn(result.open(gone)) : [JSON.parse(result.text)]
 }
 
 /** A stream of an array has whole rows in each piece, behind a bracket or a comma. */

@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startTestService } from '../helpers/service.ts'
+
+const service = await startTestService(t)
+await service.app.listen({ port: 0, host: '127.0.0.1' })
+const { port } = service.app.server.address() as AddressInfo
+const path = '/docs/static/swagger-ui-bundle.js'
+
+const ask = () => fetch(`http://127.0.0.1:${port}${path}`)
+
+async function answerWith(status: number): Promise<Response> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status === status) return answer
+    await answer.arrayBuffer()
+    await sleep(50)
+  }
+}
+
+t.test('documents that nobody reads do not become more and more', async (t) => {
+  const account = await service.newAccount(t)
+  const clients = Array.from({ length: 20 }, () => net.connect(port, '127.0.0.1').pause())
+  t.teardown(() => {
+    for (const client of clients) client.destroy()
+  })
+  for (const client of clients) {
+    await once(client, 'connect')
+    client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20))
+  }
+  const refused = await answerWith(503)
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.match(await refused.json(), {
+    ...{ type: 'overloaded', status: 503 },
+    detail: 'Too many documents are being sent.',
+  })
+  t.equal((await account.get('/api/v1/product_catalog/')).status, 200, 'others are answered')
+  for (const client of clients) client.destroy()
+  t.equal((await (await answerWith(200)).text()).length > 1_000_000, true)
+})
