@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { signToken } from '../../src/accounts/token.ts'
+import { anAgreement, loadAgreement } from '../helpers/agreement.ts'
 import { query } from '../helpers/database.ts'
 import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -55,6 +56,23 @@ t.test('what is no POST that writes takes no key: a read reads again', async (t)
     const { status, headers, body } = await read()
     t.strictSame([status, headers['idempotent-replayed']], [201, undefined])
     t.equal(body[0].active_price, price)
+  }
+})
+
+t.test('what is no POST takes no key: it is done again', async (t) => {
+  const account = await service.newAccount(t)
+  const { id } = await loadAgreement(account, anAgreement())
+  const key = { 'idempotency-key': 'k1' }
+  for (const price of [1, 2]) {
+    const body = { prices: { price } }
+    const answer = await account.send('PATCH', `/api/v1/agreement/${id}`, body, key)
+    t.match(answer, { status: 200, body })
+    t.equal(answer.headers['idempotent-replayed'], undefined)
+  }
+  const list = await aList(account, {})
+  for (const expected of [204, 404]) {
+    const to = `/api/v1/price_list/${list.id}`
+    t.equal((await account.send('DELETE', to, undefined, key)).status, expected)
   }
 })
 
@@ -208,6 +226,11 @@ t.test('failed with 5xx: not stored', async (t) => {
   const response = await send(account, 'k1', [sale('1', { code: 'FAULT' })])
   t.equal(response.status, 201)
   t.equal(response.headers['idempotent-replayed'], undefined)
+})
+
+t.test('a key of 255 characters is taken', async (t) => {
+  const account = await service.newAccount(t)
+  t.equal((await send(account, 'k'.repeat(255), [sale('1')])).status, 201)
 })
 
 for (const [what, key] of [
