@@ -159,10 +159,11 @@ t.test('the default formula has the cost columns of the moment, by letter', asyn
   t.equal(await one(), '= (Price - (B)) / Price * 100', 'a list keeps its formula')
 })
 
-t.test('100 price dimensions are taken', async (t) => {
+t.test('100 price dimensions and a description of 10,000 characters are taken', async (t) => {
   const account = await service.newAccount(t)
   const price_dimensions = Array.from({ length: 100 }, (_, index) => `d${index}`)
-  t.equal((await account.post(listsPath, [{ name: 'L', ...year, price_dimensions }])).status, 201)
+  const list = { name: 'L', ...year, price_dimensions, description: '😀'.repeat(10_000) }
+  t.equal((await account.post(listsPath, [list])).status, 201)
 })
 
 t.test(
