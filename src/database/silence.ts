@@ -35,7 +35,9 @@ export function endSilence(client: pg.ClientBase, limitMs: number, look: Look): 
   const { stream } = inside(client).connection
   const waitMs = Math.min(lookMs, limitMs)
   const patienceMs = Math.min(limitMs * patienceShare, patienceMaxMs)
-  stream.setTimeout(waitMs, async () => {
+  stream.setTimeout(waitMs)
+  // Each time, as a callback of `setTimeout` is not: any connection is idle for a while before it is lost.
+  stream.on('timeout', async () => {
     const passed = bytesPassed(stream)
     const isSilent = () =>
       !stream.destroyed && !inside(client).readyForQuery && bytesPassed(stream) === passed

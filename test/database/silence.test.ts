@@ -112,6 +112,24 @@ t.test('a transaction may be busy elsewhere, and a connection idle, for longer',
 
 const longerThanGuarded = 3300
 
+t.test(
+  'a connection that was idle for a while is given up, too, when it falls silent',
+  async (t) => {
+    const database = await cloneDatabase()
+    t.teardown(() => database.drop())
+    const proxy = await openProxy(database.url)
+    const db = openDatabase(proxy.url, options)
+    const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`
+    const { rows: before } = await pid.execute(db)
+    await new Promise((resolve) => setTimeout(resolve, longerThanGuarded))
+    t.strictSame((await pid.execute(db)).rows, before, 'it is still the same connection')
+    proxy.silence()
+    await t.rejects(sql`select 1`.execute(db), /silent|timeout|terminated/)
+    await db.destroy()
+    await proxy.close()
+  },
+)
+
 /** Waits until the server has ended what the client gave up. */
 async function untilNoneRuns(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
