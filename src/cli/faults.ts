@@ -45,7 +45,8 @@ function exitCode(fault: unknown): number {
 function message(fault: unknown): string {
   if (fault instanceof CommanderError) return wrongUse(fault)
   if (!(fault instanceof Problem)) return (fault as Error).message
-  if (fault.type === 'about:blank') return `${fault.detail}\n${otherAddress}`
+  if (fault.type === 'about:blank')
+    return `${fault.detail}\n${isOfProxy(fault) ? ofProxy : otherAddress}`
   if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
   if (fault.type === 'idempotency-key-in-use') return stillRunning
   return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
@@ -58,6 +59,10 @@ function wrongUse({ code, message }: CommanderError): string {
 
 const stillRunning =
   'The service is still at it, since this was sent first. Run the same command again later to hear how it ended.'
+/** What answers before a service that is there: the body is too large for it, or the service does not answer it. */
+const isOfProxy = ({ status }: Problem) => [413, 502, 503, 504].includes(status)
+const ofProxy =
+  'This was answered by what stands before the service, as a proxy: look at its limits and its log.'
 const otherAddress = 'This is no answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 

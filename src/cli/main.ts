@@ -8,6 +8,9 @@ import { addServe } from './commands/serve.ts'
 import { addWait } from './commands/wait.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram } from './program.ts'
+import { writeWholePieces } from './whole-output.ts'
+
+writeWholePieces()
 
 // What reads our output may have seen enough of it: the work goes on, and the exit code is that of the work.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {

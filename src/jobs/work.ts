@@ -87,7 +87,12 @@ async function failTurn(
   { db, log }: Pick<WorkOptions, 'db' | 'log'>,
 ): Promise<never> {
   if (!(error instanceof TurnFailed)) {
-    log({ err: error }, 'a job could not be taken up')
+    const { account, priceListId: price_list } = turn.data
+    const attempt = turn.retryCount
+    log(
+      { account, price_list, attempt, err: error },
+      'a turn failed: its job was not taken up, or its list not tidied',
+    )
     throw new TurnFailed(error)
   }
   const { pauseSeconds } = error

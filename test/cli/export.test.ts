@@ -142,6 +142,14 @@ t.test('who has seen enough of standard output ends it; one that is full is told
   t.match(disk, { code: 2, stdout: '', stderr: '/dev/full cannot be written (ENOSPC).\n' })
 })
 
+t.test('standard output that takes a part only is told', async (t) => {
+  const { code, stderr } = await shell(
+    'unset NODE_OPTIONS; ulimit -f 1; pricewell load --help > part',
+  )
+  t.strictSame([code, stderr], [2, 'Standard output cannot be written (EFBIG).\n'])
+  t.equal(statSync(join(home, 'part')).size, 1024)
+})
+
 t.test('a file takes the place of another whole, and is for the same readers', async (t) => {
   const { stdout: products } = await run('export', 'products')
   for (const mode of [0o600, 0o440, 0o666]) {

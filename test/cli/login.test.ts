@@ -131,6 +131,16 @@ t.test('e-mail and password of the environment need no login', async (t) => {
   t.strictSame([code, stdout], [0, '[]\n'])
 })
 
+t.test('a login that asks for nothing leaves standard input to others', async (t) => {
+  const { email, password } = await aUser(service)
+  const settings = { PRICEWELL_EMAIL: email, PRICEWELL_PASSWORD: password }
+  const { shell } = commandLine(t, settings)
+  const line = `printf '%s\\n' ${url} ${url} | while read -r u; do pricewell login --json --url $u; done`
+  const { code, stdout } = await shell(line)
+  t.equal(code, 0)
+  t.equal(stdout.trim().split('\n').length, 2)
+})
+
 t.test('on a terminal both are asked for, the password without echo', async (t) => {
   const { email, password } = await aUser(service)
   const { type } = commandLine(t, { PRICEWELL_URL: url })

@@ -113,6 +113,14 @@ t.test('what is no answer of a service is 3, and no fault of this program', asyn
   }
 })
 
+t.test('who stands before the service is told from another address', async (t) => {
+  const body = '<h1>Request Entity Too Large</h1>'
+  const proxy = await standIn(t, [{ status: 413, headers: { 'content-type': 'text/html' }, body }])
+  const { run } = commandLine(t, signedIn)
+  const { stderr } = await run('jobs', '--url', proxy.url)
+  t.match(stderr, /^HTTP 413 .*\nThis was answered by what stands before the service/)
+})
+
 t.test('without a login it is 4', async (t) => {
   const { run } = commandLine(t)
   for (const args of [['jobs'], ['wait', '1'], ['prices', 'L', 'A'], ['account']]) {

@@ -36,8 +36,8 @@ export function addLoad(program: Program): void {
       `
 Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
 that of --job, or of a file that is large for the service: ended in between, the same command finds it again.
-A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. A refused
-file does not keep the others from being loaded.
+A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. One that is
+to take the place of what was loaded since needs --again. A refused file does not keep the others from being loaded.
 
 Examples:
   pricewell load sales 2026-*.csv.gz

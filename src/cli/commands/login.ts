@@ -43,11 +43,16 @@ async function readCredentials(given: {
   password?: string | undefined
 }): Promise<{ email: string; password: string }> {
   const { PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  const known = {
+    email: given.email ?? PRICEWELL_EMAIL,
+    password: given.password ?? PRICEWELL_PASSWORD,
+  }
+  // Who asks takes all of standard input, which may be somebody else's.
+  if (known.email && known.password) return { email: known.email, password: known.password }
   const prompt = openPrompt()
   try {
-    const email = given.email ?? (PRICEWELL_EMAIL || (await prompt.ask('E-mail: ')))
-    const password =
-      given.password ?? (PRICEWELL_PASSWORD || (await prompt.askSecret('Password: ')))
+    const email = given.email ?? (known.email || (await prompt.ask('E-mail: ')))
+    const password = given.password ?? (known.password || (await prompt.askSecret('Password: ')))
     if (email && password) return { email, password }
     throw new UsageFault(`The ${email ? 'password' : 'e-mail'} is missing.`)
   } finally {
