@@ -122,6 +122,15 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       [2, '/0/price_lists/0', 'unknown_price_list'],
       [4, '/2/price_lists/0', 'unknown_price_list'],
     ],
+    [
+      promotions,
+      [
+        'name,kind,value,valid_from,valid_to,price_lists',
+        'P,amount,1,2026-01-01,2026-01-01,"[""none"",""other""]"',
+      ],
+      [2, '/0/price_lists/0', 'unknown_price_list'],
+      [2, '/0/price_lists/1', 'unknown_price_list'],
+    ],
   ],
 }
 

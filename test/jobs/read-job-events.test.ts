@@ -269,3 +269,24 @@ const running: Schemas['Job'] = {
   ...{ kind: 'add-products', price_list_id: 1 },
   ...{ progress: { total: 200, finished: 0, error: 0 }, created_at: '2026-01-01T00:00:00.000Z' },
 }
+
+t.test('those who watch jobs of two accounts at once see each their own end', async (t) => {
+  const own = await startTestService(t, { ROLE: 'api' })
+  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const two = [await aBigJob(t, own), await aBigJob(t, own)]
+  const streams = await Promise.all(
+    Array.from({ length: 10 }, () => two)
+      .flat()
+      .map(async ({ shop, job }) => {
+        const headers = { authorization: `jwt ${shop.token}`, accept: 'text/event-stream' }
+        return { id: job.id, answer: await fetch(`${base}${eventsPath(job.id)}`, { headers }) }
+      }),
+  )
+  const texts = streams.map(({ answer }) => answer.text().catch(String))
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  for (const { shop, job } of two) await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+  for (const [index, { id }] of streams.entries()) {
+    const last = (await texts[index])?.trimEnd().split('\n\n').at(-1) ?? ''
+    t.match(last, new RegExp(`^event: end\ndata: \\{"id":${id},`))
+  }
+})

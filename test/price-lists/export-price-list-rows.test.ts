@@ -1,7 +1,7 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { startTestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await startTestService(t)
 const codes = ['A', 'B', 'C']
@@ -83,4 +83,58 @@ t.test('a file of a calendar list names the dimension of each price', async (t) 
   const lines = body.trimEnd().split('\n').map(JSON.parse)
   t.match(lines, payload)
   t.equal(lines.length, payload.length)
+})
+
+t.test('a file of a day that the list does not have is refused', async (t) => {
+  const key = { code: 'A', country: 'UK' }
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const plain = await aList(shop, { name: 'p' })
+  const calendar = await aList(shop, { name: 'c', is_calendar: true })
+  for (const { name } of [plain, calendar]) await addProducts(shop, name, [key])
+  await setPrices(shop, 'p', [{ ...key, price: 5 }])
+  const lists: [{ id: number }, string][] = [
+    [plain, '2026-01-01'],
+    [calendar, '2025-12-31'],
+    [calendar, '2027-01-01'],
+  ]
+  for (const [{ id }, date] of lists) {
+    const path = `/api/v1/price_list/${id}/rows?date=${date}`
+    const accept = { accept: 'application/x-ndjson' }
+    const { status, body } = await shop.send('GET', path, undefined, accept)
+    t.match(
+      { status, body },
+      {
+        status: 400,
+        body: { errors: [{ pointer: '#/query/date', code: 'date_outside_calendar' }] },
+      },
+      date,
+    )
+  }
+})
+
+t.test('the lines of a file name their row and product like the rows of a page', async (t) => {
+  const codes = ['A', 'B', 'C']
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  // Not in the order of the products: the two ids of a row are not the same in all.
+  const keys = ['C', 'A', 'B'].map((code) => ({ code, country: 'UK' }))
+  for (const key of keys) await addProducts(shop, 'L', [key])
+  await setPrices(
+    shop,
+    'L',
+    keys.map((key) => ({ ...key, price: 1 })),
+  )
+  const attribute = { dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
+  await shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
+    price_list_name: 'L',
+    payload: keys.map((key) => ({ ...key, ...attribute })),
+  })
+  const idsOf = (row: Record<string, unknown>) => [row.pk, row.extended_catalog_id, row.code]
+  const expected = (await rowsOf(shop, list)).map(idsOf)
+  for (const query of ['', '?version=draft', '?lines=dynamic_attributes']) {
+    const path = `/api/v1/price_list/${list.id}/rows${query}`
+    const accept = { accept: 'application/x-ndjson' }
+    const { body } = await shop.send('GET', path, undefined, accept)
+    t.strictSame(body.trimEnd().split('\n').map(JSON.parse).map(idsOf), expected, query)
+  }
 })

@@ -93,3 +93,18 @@ t.test('a product without the attribute that the list filters is excluded', asyn
   )
   t.strictSame(await rowsOf(shop, list), [])
 })
+
+t.test('the job of a file has the ids of its rows in the order of the file', async (t) => {
+  const codes = Array.from({ length: 150 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, {})
+  const sent = codes.map((_, index) => codes[(index * 77) % 150] as string)
+  const file = ['code,country', ...sent.map((code) => `${code},UK`), `${sent[0]},UK`].join('\n')
+  const { body } = await shop.send('POST', path, file, { 'content-type': 'text/csv' })
+  const { result } = await shop.finished(body)
+  const codeOf = new Map((await rowsOf(shop, list)).map(({ pk, code }) => [pk, code]))
+  t.strictSame(
+    result.map((pk: number) => codeOf.get(pk)),
+    sent,
+  )
+})
