@@ -1,6 +1,6 @@
 /**
- * What there is a bounded amount of, and who has how much of it. An account may have as much as it leaves free: half of
- * it when it is alone, less when there are others.
+ * What there is a bounded amount of, and who has how much of it. An account may have as much as it finds free: about half
+ * of it when it is alone, less when there are others.
  */
 export class Shares {
   readonly #max: number
