@@ -38,5 +38,5 @@ t.test('documents that nobody reads do not become more and more', async (t) => {
   })
   t.equal((await account.get('/api/v1/product_catalog/')).status, 200, 'others are answered')
   for (const client of clients) client.destroy()
-  t.equal((await (await answerWith(200)).text()).length > 1_000_000, true)
+  t.ok((await (await answerWith(200)).text()).length > 1_000_000, 'and then they are sent again')
 })
