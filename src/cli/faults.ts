@@ -58,7 +58,7 @@ function wrongUse({ code, message }: CommanderError): string {
 }
 
 const stillRunning =
-  'The service is still at it, since this was sent first. Run the same command again later to hear how it ended.'
+  'The service is still at it, since this was sent first. Run the same command again later, to be sure of it.'
 /** What answers before a service that is there: the body is too large for it, or the service does not answer it. */
 const isOfProxy = ({ status }: Problem) => [413, 502, 503, 504].includes(status)
 const ofProxy =

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { UsageFault } from './faults.ts'
 import { checkArray, readArray } from './json-array.ts'
@@ -44,13 +43,6 @@ export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): 
   if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
   const [text, end] = mediaType === 'text/csv' ? ['CSV', '.csv'] : ['NDJSON', '.ndjson']
   throw new UsageFault(`The rows of ${name} come back as ${text}: let ${rejects} end in ${end}.`)
-}
-
-/** SHA-256 of the content and of what it is loaded into: the same load has the same, whatever the file is called. */
-export async function fingerprint({ mediaType, open }: FeedFile, into: string): Promise<string> {
-  const hash = createHash('sha256').update(`${into}\n${mediaType}\n`)
-  for await (const chunk of open()) hash.update(chunk)
-  return hash.digest('hex')
 }
 
 /**

@@ -8,14 +8,11 @@ const shownMax = 20
 
 /** What became of the rows, in a line. */
 export function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
-  const { rows, created, updated, isReplayed } = loaded
+  const { rows, created, updated } = loaded
   const isUnknown = created === undefined || updated === undefined
   const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated`
-  const counts = `${rowCount(rows)}${news}`
-  if (isReplayed)
-    return `${file}: ${counts}, loaded before; nothing was done (--again loads it again).`
   const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
-  return `${file}: ${counts} in ${seconds.toFixed(1)} s (${rate} rows/s).`
+  return `${file}: ${rowCount(rows)}${news} in ${seconds.toFixed(1)} s (${rate} rows/s).`
 }
 
 /** Why a file was refused: its bad lines, the first of them where there are many. */

@@ -1,7 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import { isJob, type JobInfo, type Schemas } from '../client/index.ts'
+import { isJob, type Schemas } from '../client/index.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { followLoad } from './follow-load.ts'
@@ -15,45 +15,26 @@ export interface Load extends Shared {
   kind: FeedKind
   list: string | undefined
   file: FeedFile
-  /** Equal keys within a day are one load. */
-  key: string
   /** Whether a job is to load it. */
   job?: true | undefined
   onBytes: (bytes: number) => void
 }
 
 /** What became of the rows; of those added to a list it is not told which are new. */
-export type Loaded = Pick<Schemas['FeedResult'], 'rows'> &
-  Partial<Schemas['FeedResult']> & { isReplayed: boolean }
+export type Loaded = Pick<Schemas['FeedResult'], 'rows'> & Partial<Schemas['FeedResult']>
 
 /**
  * Sends a file in one request, which takes all of its rows or none, and follows the job where one does the work. Throws a
- * `Problem` with the bad lines. A job that had been asked for before and has failed since is asked for anew.
+ * `Problem` with the bad lines.
  */
 export async function sendFile(load: Load): Promise<Loaded> {
-  const { data, response } = await post(load, 'application/vnd.pricewell.feed+json')
-  const isReplayed = response.headers.has('idempotent-replayed')
-  if (isJob(data) && isReplayed && (await hasFailed(load, data)))
-    return sendFile({ ...load, key: keyAfter(load.key, data) })
-  return { ...(await endOf(load, data)), isReplayed }
+  const { data } = await post(load, 'application/vnd.pricewell.feed+json')
+  return endOf(load, data)
 }
 
 /** What became of the rows, once the job has ended that an answer may be. */
-async function endOf(load: Load, answered: object): Promise<Omit<Loaded, 'isReplayed'>> {
+async function endOf(load: Load, answered: object): Promise<Loaded> {
   return isJob(answered) ? followLoad(load, answered) : (answered as Schemas['FeedResult'])
-}
-
-/** Whether the job has ended without its work being done. The answer that is replayed tells how it was accepted. */
-async function hasFailed(load: Load, { id }: JobInfo): Promise<boolean> {
-  const { data: job } = await openClient(load).GET('/api/v1/jobs/{id}/', {
-    params: { path: { id } },
-  })
-  return job.status === 'failed' || job.status === 'cancelled'
-}
-
-/** The same for whoever comes after the same job, and as long after the hundredth. */
-function keyAfter(key: string, { id }: JobInfo): string {
-  return createHash('sha256').update(`${key}-${id}`).digest('hex')
 }
 
 /**
@@ -62,11 +43,9 @@ function keyAfter(key: string, { id }: JobInfo): string {
  */
 export async function writeRejects(load: Load, target: string): Promise<Loaded | undefined> {
   const { mediaType } = load.file
-  const again = { ...load, key: randomUUID(), job: undefined }
-  const { data, response } = await post(again, mediaType, 'stream')
+  const { data, response } = await post({ ...load, job: undefined }, mediaType, 'stream')
   const stream = data as unknown as ReadableStream<Uint8Array>
-  if (!isOfType(response, mediaType))
-    return { ...(await endOf(load, (await json(stream)) as object)), isReplayed: false }
+  if (!isOfType(response, mediaType)) return endOf(load, (await json(stream)) as object)
   await writeTo(target, stream)
   return undefined
 }
@@ -75,14 +54,17 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
   return headers.get('content-type')?.startsWith(mediaType) ?? false
 }
 
-/** Sends a file and answers what the service answers. */
-function post({ kind, list, file, key, ...load }: Load, accept: string, parseAs?: 'stream') {
+/**
+ * Sends a file and answers what the service answers. The key is that of this sending and its repetitions: a file that is
+ * loaded once more takes another, or what was loaded in between would stand.
+ */
+function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // Every feed takes the same; the types of one stand for all.
   const path = feeds[kind].path as typeof feeds.prices.path
   return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
     params: {
       query: list === undefined ? {} : { price_list_name: list },
-      header: { 'Idempotency-Key': key, ...(load.job && { Prefer: 'respond-async' }) },
+      header: { 'Idempotency-Key': randomUUID(), ...(load.job && { Prefer: 'respond-async' }) },
     },
     headers: {
       accept: `${accept}, application/problem+json;q=0.5`,

@@ -78,7 +78,7 @@ t.test('every kind is written, in both formats, and can be loaded again', async 
         [0, `${file}: ${rows} ${rows === 1 ? 'row' : 'rows'}.\n`, ''],
         file,
       )
-      const loaded = await run('load', kind, ...list, file, '--again', '--json')
+      const loaded = await run('load', kind, ...list, file, '--json')
       t.match(JSON.parse(loaded.stdout || loaded.stderr), { rows, created: 0, updated: rows }, file)
     }
   }

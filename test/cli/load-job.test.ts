@@ -23,7 +23,7 @@ async function aUserWith(t: Test, files: Record<string, string | Buffer>) {
   return { account, run, jobs, write }
 }
 
-t.test('a job loads the files, each is followed, and the same file is one job', async (t) => {
+t.test('a job loads the files, each is followed, also one that was loaded before', async (t) => {
   const files = { 'a.csv': good, 'b.csv.gz': gzipSync(csv('T2,A,UK,1,2', 'T3,A,UK,1,2')) }
   const { account, run, jobs } = await aUserWith(t, files)
   const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', 'b.csv.gz', '--job')
@@ -34,11 +34,14 @@ t.test('a job loads the files, each is followed, and the same file is one job', 
   )
   t.equal(await jobs(), 2)
   t.equal((await salesOf(account)).length, 3)
-  for (const flags of [['--job'], []]) {
+  for (const [flags, count] of [
+    [['--job'], 3],
+    [[], 3],
+  ] as const) {
     const again = await run('load', 'sales', 'a.csv', ...flags)
-    t.match(again, { code: 0, stdout: /2 rows, 2 new, 0 updated, loaded before/ })
+    t.match(again, { code: 0, stdout: /^a\.csv: 2 rows, 0 new, 2 updated in / })
+    t.equal(await jobs(), count)
   }
-  t.equal(await jobs(), 2)
 })
 
 t.test('a large file is loaded by a job, unasked', async (t) => {
@@ -70,7 +73,7 @@ t.test('a file that the job refuses names its lines; the others are loaded', asy
     error_count: 2,
     errors: [{ line: 2 }, {}],
   })
-  t.equal(await jobs(), 3, 'a job that failed is asked for anew')
+  t.equal(await jobs(), 3)
 })
 
 t.test('prices of a list are loaded by a job; what fails otherwise ends the command', async (t) => {
@@ -90,58 +93,59 @@ t.test('prices of a list are loaded by a job; what fails otherwise ends the comm
   t.match(waited.stdout, /is done: 1 rows\./)
 })
 
-/** The answers of a service that has a job for a file: how it was accepted, how it is now, how it ended. */
-function jobThat(
-  id: number,
-  { was, ends }: { was: string; ends?: string },
-): Record<'accepted' | 'found' | 'followed', StandInAnswer> {
-  const progress = { total: 2, finished: 0, error: 0 }
-  const info = { id, status: 'progress', resource_type: 'file', progress }
-  const job = { ...info, created_at: '2026-01-01T00:00:00Z', errors: [] }
-  const end = JSON.stringify({ ...job, status: ends })
-  const body = `event: progress\ndata: ${JSON.stringify(info)}\n\nevent: end\ndata: ${end}\n\n`
-  return {
-    accepted: { status: 202, headers: { 'idempotent-replayed': 'true' }, body: info },
-    found: { status: 200, body: { ...job, status: was } },
-    followed: { status: 200, headers: { 'content-type': 'text/event-stream' }, body },
-  }
+/** What a service answers that has accepted a file for a job, which is then followed to this end, or for ever. */
+function jobThat(status?: string): StandInAnswer[] {
+  const progress = { total: 2, finished: 1, error: 0 }
+  const info = { id: 7, status: 'progress', resource_type: 'file', progress }
+  const job = { ...info, created_at: '2026-01-01T00:00:00Z', errors: [], status }
+  const begun = `event: progress\ndata: ${JSON.stringify(info)}\n\n`
+  const end = `event: end\ndata: ${JSON.stringify(job)}\n\n`
+  const events = { status: 200, headers: { 'content-type': 'text/event-stream' } }
+  const followed = status ? { body: `${begun}${end}` } : { body: begun, ends: 'never' as const }
+  return [
+    { status: 202, body: info },
+    { ...events, ...followed },
+  ]
 }
 
-/** Loads a file into a service that gives these answers. Answers how that ended, and the keys under which it was sent. */
-async function loadInto(t: Test, answers: StandInAnswer[]) {
+async function aUserOf(t: Test, answers: StandInAnswer[]) {
   const { url, requests } = await standIn(t, answers)
-  const { home, run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
-  writeFileSync(join(home, 'a.csv'), good)
-  const ended = await run('load', 'sales', 'a.csv', '--job')
-  const keys = requests.flatMap(({ method, headers }) =>
-    method === 'POST' ? [String(headers['idempotency-key'])] : [],
-  )
-  return { ...ended, keys }
+  const user = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
+  writeFileSync(join(user.home, 'a.csv'), good)
+  return { ...user, requests }
 }
 
-const loaded = { status: 201, body: { rows: 2, created: 2, updated: 0 } }
-
-t.test('a job that is found running and is then cancelled stays so', async (t) => {
-  const job = jobThat(7, { was: 'progress', ends: 'cancelled' })
-  const { code, stderr, keys } = await loadInto(t, [
-    ...[job.accepted, job.found, job.followed],
-    loaded,
-  ])
-  t.match({ code, stderr }, { code: 1, stderr: /^Job 7: cancelled\./ })
-  t.equal(keys.length, 1)
+t.test('a job that is cancelled while it is followed stays so', async (t) => {
+  const { run, requests } = await aUserOf(t, jobThat('cancelled'))
+  const { code, stderr } = await run('load', 'sales', 'a.csv', '--job')
+  t.match({ code, stderr }, { code: 1, stderr: /^Job 7: cancelled\.\n$/ })
+  t.equal(requests.length, 2)
 })
 
-t.test('the key of a file stays short however often its job has failed', async (t) => {
-  const ids = [1, 2, 3, 4]
-  const failures = ids.flatMap((id) => {
-    const { accepted, found } = jobThat(id, { was: id % 2 ? 'failed' : 'cancelled' })
-    return [accepted, found]
-  })
-  const { code, keys } = await loadInto(t, [...failures, loaded])
-  t.strictSame([code, new Set(keys).size], [0, 5])
-  for (const key of keys) t.match(key, /^[0-9a-f]{64}$/)
-  const again = await loadInto(t, [...failures, loaded])
-  t.strictSame(again.keys, keys, 'the same file has the same keys')
+t.test('a command that is ended, or hears no more, says where its job goes on', async (t) => {
+  const message = 'Job 7 goes on with a.csv: `pricewell wait 7` follows it.'
+  const { interrupt } = await aUserOf(t, jobThat())
+  const { code, screen } = await interrupt('a.csv', 'load', 'sales', 'a.csv', '--job')
+  t.equal(code, 130)
+  t.match(screen, message)
+  const [accepted] = jobThat() as [StandInAnswer]
+  const problem = {
+    type: 'unauthorized',
+    title: 'T',
+    status: 401,
+    detail: 'Expired.',
+    instance: 'i',
+  }
+  const { run } = await aUserOf(t, [accepted, { status: 401, body: problem }])
+  const { stderr } = await run('load', 'sales', 'a.csv', '--job')
+  t.ok(stderr.startsWith('Expired.') && stderr.endsWith(`\n${message}\n`), stderr)
+  const { run: runAgain } = await aUserOf(t, [accepted, { status: 401, body: problem }])
+  const told = await runAgain('load', 'sales', 'a.csv', '--job', '--json')
+  const lines = told.stderr.trim().split('\n')
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [{ exit_code: 4 }, { message, job_id: 7 }],
+  )
 })
 
 t.test('a job gives no file back', async (t) => {

@@ -5,7 +5,6 @@ import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aList, aShopOf, rowsOf } from '../helpers/shop.ts'
-import { standIn } from '../helpers/stand-in.ts'
 
 const service = await startTestService(t)
 const PRICEWELL_URL = await service.app.listen({ port: 0 })
@@ -28,17 +27,15 @@ async function aUserWith(t: Test, files: Record<string, string>) {
 const csv = (some: string[]) =>
   `\ufeffcode,size,gift\n${some.map((code) => `${code},4,TRUE\n`).join('')}`
 
-t.test('rows are added by a job that is followed, and once', async (t) => {
+t.test('rows are added by a job that is followed, and never doubled', async (t) => {
   const { shop, list, load } = await aUserWith(t, { 'all.csv': csv(codes) })
   const { code, stdout, stderr } = await load('all.csv')
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, /^all\.csv: 150 rows in [\d.]+ s/)
   t.equal((await rowsOf(shop, list)).length, 150)
-  const again = 'all.csv: 150 rows, loaded before; nothing was done (--again loads it again).\n'
-  t.equal((await load('all.csv')).stdout, again)
-  t.equal((await shop.get('/api/v1/jobs/')).body.count, 1)
-  await load('all.csv', '--again')
+  t.match((await load('all.csv')).stdout, /^all\.csv: 150 rows in /)
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 2)
+  t.equal((await rowsOf(shop, list)).length, 150)
 })
 
 t.test('a few rows need no job, from NDJSON and JSON too', async (t) => {
@@ -68,33 +65,4 @@ t.test('bad rows are named by their line, and none is added', async (t) => {
   t.equal(column.code, 1)
   t.match(column.stderr, /colour/)
   t.strictSame(await rowsOf(shop, list), [])
-})
-
-t.test('a job that failed, found again, is asked for anew', async (t) => {
-  const { home, run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
-  writeFileSync(join(home, 'a.csv'), csv(['P000']))
-  const progress = { total: 101, finished: 0, error: 0 }
-  const job = { resource_type: 'published-price-list', progress, errors: [] }
-  const replayed = { 'idempotent-replayed': 'true' }
-  const events = { 'content-type': 'text/event-stream' }
-  const end = (id: number, status: string) =>
-    `event: end\ndata: ${JSON.stringify({ ...job, id, status })}\n\n`
-  const { url, requests } = await standIn(t, [
-    { status: 201, headers: replayed, body: { ...job, id: 7, status: 'progress' } },
-    { status: 200, body: { ...job, id: 7, status: 'failed' } },
-    { status: 201, body: { ...job, id: 8, status: 'progress' } },
-    { status: 200, headers: events, body: end(8, 'done') },
-  ])
-  const { code, stderr } = await run('load', 'rows', 'a.csv', '--list', 'L', '--url', url)
-  t.strictSame([code, stderr], [0, ''])
-  const [first, , second] = requests.map(({ headers }) => headers['idempotency-key'])
-  t.match([first, second], [/^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/])
-  t.not(first, second)
-  t.strictSame(
-    requests.map((request) => request.url?.replace(/\?.*/, '')),
-    [
-      ...['/api/v1/prices/bulk_add_products/', '/api/v1/jobs/7/'],
-      ...['/api/v1/prices/bulk_add_products/', '/api/v1/jobs/8/events/'],
-    ],
-  )
 })

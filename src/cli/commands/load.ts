@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { Argument } from '@commander-js/extra-typings'
 import { Problem } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
-import { type FeedFile, fingerprint, openFeedFile, rejectMisnamed } from '../feed-file.ts'
+import { type FeedFile, openFeedFile, rejectMisnamed } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { describeLoaded, describeRefused } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -12,7 +11,6 @@ import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 interface LoadOptions extends Shared {
   list?: string | undefined
   rejects?: string | undefined
-  again?: true | undefined
   job?: true | undefined
 }
 
@@ -30,14 +28,13 @@ export function addLoad(program: Program): void {
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
     .option('--rejects <file>', 'where a refused file is written, with what is wrong in each row')
     .option('--job', 'have a background job load it, which goes on when this command is ended')
-    .option('--again', 'load also what was loaded within the last day')
     .addHelpText(
       'after',
       `
 Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
-that of --job, or of a file that is large for the service: ended in between, the same command finds it again.
-A file that was loaded within the last day is not loaded twice: after a load that broke off, run it again. One that is
-to take the place of what was loaded since needs --again. A refused file does not keep the others from being loaded.
+that of --job, or of a file that is large for the service: it goes on when the command is ended, and \`wait\` follows it.
+After a load that broke off, run it again: what is there already is set to what the file says, and never doubled.
+A refused file does not keep the others from being loaded.
 
 Examples:
   pricewell load sales 2026-*.csv.gz
@@ -70,10 +67,9 @@ function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): vo
 async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
   const { list } = options
   const startedAt = Date.now()
-  const key = options.again ? randomUUID() : await fingerprint(file, `${kind}\n${list ?? ''}`)
   const bar = startBar(file.name, options)
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
-  const load: Load = { ...options, kind, list, file, key, onBytes }
+  const load: Load = { ...options, kind, list, file, onBytes }
   try {
     tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
     return true
