@@ -85,10 +85,11 @@ function readOperation(path: string, method: string, operation: Document): Opera
 
 function readAnswers(operation: Document, status: string | undefined): string[] | undefined {
   if (!operation.responses['406']) return undefined
-  const ofSuccess = Object.keys(operation.responses[status ?? '']?.content ?? {})
+  // An answer without content has no media type that could be left out: as good as any is what clients send by habit.
+  const { content = { 'application/json': {} } } = operation.responses[status ?? ''] ?? {}
+  const ofSuccess = Object.keys(content)
   const ofRefusal = Object.keys(resolve(operation.responses['400'] ?? {}).content ?? {})
-  const [usual = 'application/json', ...others] = [...ofSuccess, ...ofRefusal]
-  return [usual, ...others]
+  return [...ofSuccess, ...ofRefusal]
 }
 
 /** The schema of the rows that an operation takes: items of its body or of the body's payload. */

@@ -330,7 +330,7 @@ t.test('an Accept header without the media type of the answer is answered 406', 
     'application/problem+json',
   ]
   for (const { method, path, id, answers = [] } of operations) {
-    if (answers[0] !== 'application/json') continue
+    if (answers.length === 0 || id === 'readJobEvents') continue
     const request = { method, path: concretePath(path) }
     const isFile = answers.includes('text/csv')
     for (const accept of refused.filter((one) => !(isFile && one.includes('text/csv')))) {
