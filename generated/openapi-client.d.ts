@@ -1080,9 +1080,9 @@ export interface components {
         /**
          * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound, or where its
          *     fault is beyond the first 100,000 that show when all rows are there.
-         * @example code,extension,error
-         *     85123A,,
-         *     ,UK,code: is required
+         * @example code,country,error
+         *     85123A,France,
+         *     ,France,code: is required
          */
         RejectedFile: string;
         FeedResult: {
@@ -1914,7 +1914,7 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "id": 9,
+                 *       "id": 10,
                  *       "status": "progress",
                  *       "resource_type": "file",
                  *       "progress": {
@@ -4555,8 +4555,8 @@ export interface operations {
                      *             "error": 0
                      *           },
                      *           "kind": "sync-with-catalog",
-                     *           "price_list_id": 1,
-                     *           "price_list_name": "Retail 2026",
+                     *           "price_list_id": 2,
+                     *           "price_list_name": "Everything",
                      *           "created_at": "2026-11-27T09:00:00.000Z",
                      *           "finished_at": "2026-11-27T09:00:04.000Z"
                      *         }
