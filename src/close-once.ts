@@ -2,6 +2,9 @@ import closeWithGrace from 'close-with-grace'
 
 type Signal = 'SIGINT' | 'SIGTERM'
 
+/** What a fault of a program itself sends: with a listener it would be repeated for ever, and the process never end. */
+const ofFaults = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
+
 /** What ends a process: a signal, or an error that nobody has caught. */
 export interface Ending {
   signal: Signal | undefined
@@ -18,8 +21,8 @@ const sameSignalMs = 1000
 export function closeOnce(delay: number, close: (ending: Ending) => Promise<void>): void {
   let signal: Signal | undefined
   let began: number | undefined
-  const options = { delay, logger: false as const, skip: ['SIGINT' as const, 'SIGTERM' as const] }
-  const grace = closeWithGrace(options, ({ err }) => {
+  const skip = [...ofFaults, 'SIGINT' as const, 'SIGTERM' as const]
+  const grace = closeWithGrace({ delay, logger: false, skip }, ({ err }) => {
     began = performance.now()
     return close({ signal, err })
   })

@@ -55,3 +55,24 @@ t.test('an error that nobody has caught closes, too, and ends it with 1', async 
   const { end } = await aProcess(0, `setTimeout(() => { throw new Error('broken') }, 100)`)
   t.strictSame(await end(), [1, 'up\nclosing by broken\nclosed\n'])
 })
+
+/** Loads a word beyond its memory, which Node learns by SIGSEGV. */
+const trap = `
+    const bytes = [
+      [0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1],
+      [7, 5, 1, 1, 102, 0, 0, 10, 9, 1, 7, 0, 32, 0, 40, 2, 0, 11],
+    ].flat()
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Uint8Array.from(bytes)))
+    try {
+      exports.f(0x7ffffff0)
+    } catch (error) {
+      console.log(error.message)
+    }
+    process.kill(process.pid, 'SIGTERM')`
+
+t.test('a fault of the program is left to Node, and repeats itself not for ever', async (t) => {
+  const { child, end } = await aProcess(0, trap)
+  const giveUp = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  t.teardown(() => clearTimeout(giveUp))
+  t.strictSame(await end(), [0, 'up\nmemory access out of bounds\nclosing by SIGTERM\nclosed\n'])
+})

@@ -7,6 +7,7 @@ import { FeedBytes } from './files/feed-bytes.ts'
 import { isGzip } from './first-checks.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
+import { rawQuery } from './query.ts'
 
 type Refusal = Admission['refusal']
 
@@ -52,12 +53,11 @@ function addFileParser(
 ): void {
   app.addContentTypeParser(mediaType, async (request: FastifyRequest) => {
     rejectMediaType(request, mediaType)
-    const [, query = ''] = request.url.split(/\?(.*)/s)
     return new FeedBytes({
       stream: request.raw,
       mediaType,
       isGzip: isGzip(request),
-      query,
+      query: rawQuery(request.url),
       bytesMax,
     })
   })

@@ -2,9 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 
+/** The query of a request target, as it came. The router takes `#` for its beginning, too. */
+export function rawQuery(url: string): string {
+  const [, query = ''] = url.split(/[?#](.*)/s)
+  return query
+}
+
 /** Refuses a query with what no text of the service can be: invalid UTF-8, which the router takes as it is, and NUL. */
 export function rejectUnreadableQuery({ url }: FastifyRequest): void {
-  const query = url.split('?').slice(1).join('?')
+  const query = rawQuery(url)
   if (!query.includes('%')) return
   const faults = query
     .split('&')

@@ -215,3 +215,12 @@ t.test('a client that sends a whole body over the limit reads why it was refused
     }
   }
 })
+
+t.test('what the router takes for a query behind # is looked at like one', async (t) => {
+  const { token } = await service.newAccount(t)
+  const head = `Host: a\r\nAuthorization: jwt ${token}\r\nConnection: close\r\n\r\n`
+  for (const query of ['#name=%00', '#name=%FF', '?limit=1#&name=%00', '#?name=%00']) {
+    const answer = await exchange([`GET /api/v1/price_list/${query} HTTP/1.1\r\n${head}`], 5000)
+    t.strictSame(statuses(answer), [400], query)
+  }
+})
