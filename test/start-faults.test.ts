@@ -196,13 +196,22 @@ t.test('a DATA_DIR that is a file is told so', async (t) => {
     await refused(t, { DATA_DIR: dataDir, PORT: '0' }, /set DATA_DIR to a folder/)
 })
 
-t.test('a folder for temporary files that is not there is told so', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t), PORT: '0' }
-  const { TMPDIR } = process.env
-  t.teardown(() => {
-    if (TMPDIR === undefined) delete process.env.TMPDIR
-    else process.env.TMPDIR = TMPDIR
-  })
-  process.env.TMPDIR = '/nowhere'
-  await refused(t, settings, /\/nowhere\/.*set TMPDIR to a folder/)
-})
+t.test(
+  'a folder for temporary files that is not there, or no place for a socket, is told so',
+  async (t) => {
+    const { TMPDIR } = process.env
+    t.teardown(() => {
+      if (TMPDIR === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = TMPDIR
+    })
+    for (const [folder, told] of [
+      ['/nowhere', /\/nowhere\/.*set TMPDIR to a folder/],
+      [`/${'x'.repeat(90)}`, /x is too long for the path of a socket: set TMPDIR to a shorter one/],
+    ] as const) {
+      const settings = { DATA_DIR: freshDataDir(t), PORT: '0' }
+      process.env.TMPDIR = folder
+      await refused(t, settings, told)
+      process.env.TMPDIR = TMPDIR ?? '/tmp'
+    }
+  },
+)

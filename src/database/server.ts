@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { CannotStart } from './cannot-start.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 import { onOneConnection } from './one-connection.ts'
-import { withOwnSettings } from './session-settings.ts'
+import { withOwnSettings, withSessionSettings } from './session-settings.ts'
 import { whenAvailable } from './when-available.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
@@ -15,6 +15,12 @@ export interface DatabaseServer {
   /** Stops the embedded server if nobody else uses it. */
   stop(): Promise<void>
 }
+
+/**
+ * A statement that fails is in the log of the service, or is an answer: nobody rotates the server's own log, where each
+ * took up to a kilobyte.
+ */
+const settingsOfEmbedded = { log_min_messages: 'log' }
 
 /** Starts the embedded PostgreSQL, or takes that of DATABASE_URL as it is. */
 export async function openDatabaseServer(config: Config): Promise<DatabaseServer> {
@@ -28,7 +34,10 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
     seconds: config.databaseWaitSeconds,
     onWait: () => undefined,
   })
-  const url = withOwnSettings(databaseUrl(postgres.url, 'pricewell'))
+  const url = withSessionSettings(
+    withOwnSettings(databaseUrl(postgres.url, 'pricewell')),
+    settingsOfEmbedded,
+  )
   return { url, isEmbedded: true, stop: postgres.stop }
 }
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir, totalmem } from 'node:os'
+import { existsSync, rmSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -9,6 +9,7 @@ import { onOneConnection } from '../one-connection.ts'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
 import { endUnreachable, findServer, type ServerStart, spawnServer } from './server-process.ts'
+import { makeSocketDir } from './socket-dir.ts'
 import { findPostgresUser } from './system-user.ts'
 
 /** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open. */
@@ -58,6 +59,7 @@ export async function startEmbeddedPostgres(
   const deadline = performance.now() + startTimeoutSeconds * 1000
   let doubtAt = performance.now() + doubtMs
   let spawned: ChildProcess | undefined
+  let socketDir: string | undefined
   while (performance.now() < deadline) {
     const running = await findRunning(cluster)
     if (running) return keepRunning(start, running)
@@ -65,11 +67,13 @@ export async function startEmbeddedPostgres(
     if (server) endUnreachable(server, cluster)
     const isDoubtful = performance.now() > doubtAt && !isStarting(spawned)
     if (isDoubtful || (!spawned && !server)) {
-      spawned = spawnServer(start, mkdtempSync(join(tmpdir(), 'pricewell-')))
+      socketDir ??= makeSocketDir(user)
+      spawned = spawnServer(start, socketDir)
       doubtAt = performance.now() + doubtMs
     }
     await sleep(20)
   }
+  if (socketDir) rmSync(socketDir, { recursive: true, force: true })
   throw new CannotStart(
     `PostgreSQL did not start within ${startTimeoutSeconds} s; its log is ${join(cluster, 'server.log')}`,
   )

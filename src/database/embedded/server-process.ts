@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { socketName } from './socket-dir.ts'
 import type { SystemUser } from './system-user.ts'
 
 /** How a server is started: on which data, by which binaries, as whom. */
@@ -58,7 +59,7 @@ export function endUnreachable({ pid, socketDir, isReady }: ServerState, cluster
 
 /** The server may have a /tmp of its own, as systemd gives it (PrivateTmp). */
 function hasSocket(pid: number, socketDir: string): boolean {
-  const path = join(socketDir, '.s.PGSQL.5432')
+  const path = join(socketDir, socketName)
   return existsSync(path) || existsSync(join(`/proc/${pid}/root`, path))
 }
 
