@@ -6,7 +6,7 @@ import { type Database, hasSpareConnections, type Trx } from './pool.ts'
 import { exportSnapshot } from './reading-client.ts'
 import { SnapshotFailed } from './snapshot-failed.ts'
 
-/** Opens a transaction of the account that sees what `trx` sees; undefined where few connections have nothing to do. */
+/** Opens a transaction of the account that sees what `trx` sees at that moment; undefined where few connections have nothing to do. */
 export type OpenBeside = (trx: Trx) => Promise<ControlledTransaction<DB> | undefined>
 
 /** A snapshot is a file: while the disk is full each one that is asked for fails the transaction that asks. */

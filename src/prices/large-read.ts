@@ -22,13 +22,16 @@ export class LargeRead {
   readonly write: WritePriceRow
   /** Whether its rows show nothing but their keys, ids and price. */
   readonly isBare: boolean
+  /** Of the list when its rows were counted. */
+  readonly listVersion: number | null
 
-  constructor({ pricing, wanted, extras, write, isBare }: Readonly<LargeRead>) {
+  constructor({ pricing, wanted, extras, write, isBare, listVersion }: Readonly<LargeRead>) {
     this.pricing = pricing
     this.wanted = wanted
     this.extras = extras
     this.write = write
     this.isBare = isBare
+    this.listVersion = listVersion
   }
 }
 
@@ -40,7 +43,7 @@ type ReadAgain = (trx: Trx) => Promise<JsonText | Stream | LargeRead>
 
 /**
  * Sends the rows of a large read; its transaction lasts as long as the answer. It may have waited for its turn: where the
- * pricing that it was planned with holds no longer, it is read again, rows and all of one moment.
+ * pricing that it was planned with holds no longer, or the list has other rows, it is read again, all of one moment.
  */
 export function sendLargeRead(
   inAccountSending: InAccount,
@@ -49,16 +52,16 @@ export function sendLargeRead(
 ): Promise<JsonText | Stream> {
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
-      const read = (await holds(trx, planned.pricing)) ? planned : await readAgain(trx)
+      const read = (await holds(trx, planned)) ? planned : await readAgain(trx)
       if (read instanceof LargeRead) await sendRows(trx, read, resolve)
       else resolve(read)
     }).catch(reject)
   })
 }
 
-async function holds(trx: Trx, pricing: Pricing): Promise<boolean> {
+async function holds(trx: Trx, { pricing, listVersion }: LargeRead): Promise<boolean> {
   return lookForChanges(trx, pricing).then(
-    () => true,
+    ({ list }) => list === listVersion,
     (error) => {
       if (error instanceof PricingChanged) return false
       throw error

@@ -27,8 +27,10 @@ export function rejectChanged({ settingsVersion }: Pricing, { settings, list }: 
   if (!list || settings !== settingsVersion) throw new PricingChanged()
 }
 
-/** `rejectChanged` for a read whose statement does not bring the versions. */
-export async function lookForChanges(trx: Trx, pricing: Pricing): Promise<void> {
+/** `rejectChanged` for a read whose statement does not bring the versions. Answers them. */
+export async function lookForChanges(trx: Trx, pricing: Pricing): Promise<Versions> {
   const { rows } = await sql<Versions>`select ${versionColumns(pricing.list)}`.execute(trx)
-  rejectChanged(pricing, rows[0] as Versions)
+  const versions = rows[0] as Versions
+  rejectChanged(pricing, versions)
+  return versions
 }

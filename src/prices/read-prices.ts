@@ -61,11 +61,11 @@ async function readOtherRows(
   { extras, write, held }: { extras: Extras; write: WritePriceRow; held: HeldRows },
 ): Promise<JsonText | Stream | LargeRead | undefined> {
   const { list, columns } = pricing
-  await lookForChanges(trx, pricing)
+  const { list: listVersion } = await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const isBare = !body.include?.length && pricing.promotions.names.size === 0
-  const large = new LargeRead({ pricing, wanted, extras, write, isBare })
+  const large = new LargeRead({ pricing, wanted, extras, write, isBare, listVersion })
   if ((await hasManyRows(trx, large, rowsMax)) || held.areTooLong) return large
   const found = await findMatchingRows(trx, list, columns, wanted, extras)
   rejectTooLarge(found.length, rowsMax)

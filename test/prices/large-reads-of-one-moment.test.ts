@@ -12,7 +12,7 @@ const day = '2026-11-27'
 const products = Array.from({ length: 2100 }, (_, index) => ({ code: `P${index}` }))
 const everyPrice = { price_list_name: 'L', promotion_date: day, payload: [{}] }
 
-const service = await startTestService(t)
+const service = await startTestService(t, { READ_ROWS_MAX: String(products.length) })
 await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as net.AddressInfo
 
@@ -103,4 +103,13 @@ t.test('a large read whose list has few rows when its turn comes has those', asy
   const { status, body } = await answer
   t.equal(status, 201)
   t.equal(body.length, 3)
+})
+
+t.test('a large read that has become too large while it waits is refused', async (t) => {
+  const { shop, giveTurn } = await aBusyShop(t)
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ code: 'ONE-MORE' }])
+  const { answer } = await plannedRead(shop)
+  await addProducts(shop, 'L', [{ code: 'ONE-MORE' }])
+  giveTurn()
+  expectProblem(t, await answer, 400, 'result-too-large', 'one row more than may be read')
 })
