@@ -1,11 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
-import { removeDataDir } from '../../src/database/embedded/cluster.ts'
-import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { databaseUrl } from '../../src/database/server.ts'
+import { namedLike } from '../helpers/choice.ts'
+import { query } from '../helpers/database.ts'
+import { leaveNothing } from '../helpers/leave-nothing.ts'
+import { startOwnPostgres } from '../helpers/own-postgres.ts'
 import { calendarMeasures } from './calendar.ts'
 import { competitorMeasures } from './competitor-prices.ts'
 import { listMeasures } from './lists.ts'
@@ -30,16 +28,6 @@ const { values: options } = parseArgs({
 const rounds = options.quick ? 3 : 5
 const present = options.quick ? 100_000 : 1_000_000
 
-const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-bench-'))
-const postgres = await startEmbeddedPostgres(dataDir)
-let stopping: Promise<void> | undefined
-const close = [postgres.stop, async () => removeDataDir(dataDir)]
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void stop().finally(() => process.exit(1)))
-const client = new pg.Client({ connectionString: postgres.url })
-await client.connect()
-await client.query('create database bench')
-await client.end()
 const measures = [
   ...salesMeasures(present),
   ...competitorMeasures(present),
@@ -50,24 +38,19 @@ const measures = [
   ...loadMeasures,
   ...growthMeasures(options.quick ? 1_000_000 : 10_000_000),
 ]
+const chosen = namedLike('measure', measures, options.only)
+const command = leaveNothing()
+const { url } = await startOwnPostgres(command, 'bench')
+await query(url, 'create database bench')
 const results: Result[] = []
-const service = await startBenchService(databaseUrl(postgres.url, 'bench'))
-close.unshift(service.stop)
-try {
-  for (const measure of measures.filter(({ name }) => name.includes(options.only))) {
-    process.stderr.write(`${measure.name} ...`)
-    const result = await run(measure, service, rounds)
-    results.push(result)
-    process.stderr.write(` ${shown(result.figure, result.unit)} ${result.verdict}\n`)
-  }
-} finally {
-  await stop()
-}
-
-/** A signal breaks off the measure that runs: both come here, and wait for the same end. */
-function stop(): Promise<void> {
-  stopping ??= close.reduce((before, step) => before.then(step), Promise.resolve())
-  return stopping
+const starting = startBenchService(databaseUrl(url, 'bench'))
+command.teardown(async () => (await starting).stop())
+const service = await starting
+for (const measure of chosen) {
+  process.stderr.write(`${measure.name} ...`)
+  const result = await run(measure, service, rounds)
+  results.push(result)
+  process.stderr.write(` ${shown(result.figure, result.unit)} ${result.verdict}\n`)
 }
 
 if (options.json) console.log(JSON.stringify(results))
@@ -81,6 +64,7 @@ else {
   ])
   console.table(Object.fromEntries(rows))
 }
+await command.end(true)
 
 function shown(value: number | undefined, unit: Unit): string {
   if (value === undefined) return ''

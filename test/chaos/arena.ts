@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { signToken } from '../../src/accounts/token.ts'
 import { databaseUrl } from '../../src/database/server.ts'
 import { query } from '../helpers/database.ts'
+import { collectTeardowns } from '../helpers/leave-nothing.ts'
 import { isAlive, type ServiceProcess, startProcess } from '../helpers/process.ts'
 import { select } from '../helpers/sql.ts'
 import type { Cluster } from './cluster.ts'
@@ -23,6 +24,7 @@ export interface Arena {
   token(account: number): Promise<string>
   /** Runs when the run is over, last one first. */
   teardown(work: () => unknown): void
+  /** What could not be taken away is a fault. */
   close(): Promise<void>
 }
 
@@ -39,10 +41,7 @@ export async function openArena(
   await query(cluster.url, `create database ${name} ${isEmpty ? '' : `template ${template}`}`)
   const url = databaseUrl(cluster.url, name)
   const faults: string[] = []
-  const undo: (() => unknown)[] = []
-  const teardown = (work: () => unknown) => {
-    undo.unshift(work)
-  }
+  const { teardown, takeAway } = collectTeardowns()
   teardown(() => query(cluster.url, `drop database if exists ${name} with (force)`))
   const start = async (settings: Record<string, string> = {}) => {
     const environment = {
@@ -54,7 +53,8 @@ export async function openArena(
     return startProcess({ teardown }, environment)
   }
   const close = async () => {
-    for (const work of undo) await work()
+    for (const error of await takeAway())
+      faults.push(`something is left: ${(error as Error).stack}`)
   }
   const secret = new TextEncoder().encode(jwtSecret)
   const token = (account: number) => signToken(secret, { id: 1, account })

@@ -41,22 +41,25 @@ const settings = [
   ...['timezone=UTC', 'jit=off', 'log_min_messages=warning'],
 ]
 
-/** Makes a data directory, under `parent`; the server is not started. */
-export function createCluster(parent = tmpdir()): Cluster {
+/** Makes a data directory, under `parent`; the server, which may have settings of its own, is not started. */
+export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cluster {
   const user = findPostgresUser()
   const native = locateBinaries(user)
   const dataDir = mkdtempSync(join(parent, 'pricewell-chaos-'))
   chmodSync(dataDir, 0o755)
-  const data = prepareCluster(dataDir, native, user)
+  const data = prepared(dataDir, native, user)
   const socketDir = mkdtempSync(join(tmpdir(), 'pricewell-chaos-socket-'))
   if (user) chownSync(socketDir, user.uid, user.gid)
   const url = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&user=postgres`
   const logPath = join(data, 'server.log')
   let server: ChildProcess | undefined
+  let isRemoved = false
 
   const spawnServer = () => {
+    // Who breaks off what goes on has taken it away.
+    if (isRemoved) return
     const log = openSync(logPath, 'a')
-    const flags = [...settings, `unix_socket_directories=${socketDir}`]
+    const flags = [...settings, ...ownSettings, `unix_socket_directories=${socketDir}`]
     const args = ['-D', data, ...flags.flatMap((flag) => ['-c', flag])]
     server = spawn(join(native, 'bin', 'postgres'), args, {
       ...user,
@@ -83,9 +86,20 @@ export function createCluster(parent = tmpdir()): Cluster {
     },
     remove: async () => {
       await stop('immediate')
+      isRemoved = true
       removeDataDir(dataDir)
       rmSync(socketDir, { recursive: true })
     },
+  }
+}
+
+/** Ctrl-C ends initdb, too: then nobody is there yet who would remove the folder. */
+function prepared(...how: Parameters<typeof prepareCluster>): string {
+  try {
+    return prepareCluster(...how)
+  } catch (error) {
+    removeDataDir(how[0])
+    throw error
   }
 }
 

@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util'
+import { knownNames, wholeNumber } from '../helpers/choice.ts'
 import { createTemplate } from '../helpers/database.ts'
-import { type Cluster, createCluster } from './cluster.ts'
+import { leaveNothing } from '../helpers/leave-nothing.ts'
+import { createCluster } from './cluster.ts'
 import type { Kind } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { runOnce } from './run-once.ts'
 
 /**
  * Breaks things for real, and shows what was survived: `npm run test:chaos -- --runs 20 --seed 1 --only kill-service`.
- * `--only` takes several kinds, with commas. Exits with 1 when a run was lost; its seed repeats its choices.
+ * `--only` takes several kinds, with commas. Exits with 1 when a run was lost, whose seed repeats its choices, and when all
+ * kinds had to be left out.
  */
 const { values } = parseArgs({
   options: {
@@ -16,41 +19,40 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 })
-const only = values.only?.split(',')
-const unknown = only?.filter((name) => !kinds.some((kind) => kind.name === name)) ?? []
-if (unknown.length > 0) {
-  const known = kinds.map(({ name }) => name).join(', ')
-  console.error(`No such kind: ${unknown.join(', ')}. There are: ${known}`)
-  process.exit(1)
-}
+const runs = wholeNumber('runs', values.runs, 1)
+const seed = wholeNumber('seed', values.seed, 0)
+const names = kinds.map(({ name }) => name)
+const chosen = knownNames('kind', values.only?.split(',') ?? names, names)
 
+const command = leaveNothing()
 const cluster = createCluster()
+command.teardown(() => cluster.remove())
 await cluster.start()
 await createTemplate(cluster.url)
-const scores: { name: string; survived: number; runs: number }[] = []
-for (const kind of kinds.filter(({ name }) => only?.includes(name) ?? true)) {
+const outcomes: { name: string; survived?: number; text: string }[] = []
+for (const kind of kinds.filter(({ name }) => chosen.includes(name))) {
+  const { name } = kind
   const impossible = kind.impossible?.()
-  if (impossible) {
-    console.log(`${kind.name}: left out, ${impossible}`)
-    continue
-  }
-  const score = { name: kind.name, survived: 0, runs: Number(values.runs) }
-  for (let run = 0; run < score.runs; run++) {
-    if (await survives(kind, cluster, Number(values.seed) + run)) score.survived++
-  }
-  scores.push(score)
+  if (impossible) outcomes.push({ name, text: `left out, ${impossible}` })
+  else outcomes.push({ name, ...(await scoreOf(kind)) })
 }
-await cluster.remove()
 
 console.log('')
-for (const { name, survived, runs } of scores)
-  console.log(`${name.padEnd(22)} survived ${survived}/${runs}`)
-process.exit(scores.every(({ survived, runs }) => survived === runs) ? 0 : 1)
+for (const { name, text } of outcomes) console.log(`${name.padEnd(22)} ${text}`)
+const scores = outcomes.flatMap(({ survived }) => survived ?? [])
+await command.end(scores.length > 0 && scores.every((survived) => survived === runs))
+
+/** All runs of a kind. */
+async function scoreOf(kind: Kind): Promise<{ survived: number; text: string }> {
+  let survived = 0
+  for (let run = 0; run < runs; run++) if (await survives(kind, seed + run)) survived++
+  return { survived, text: `survived ${survived}/${runs}` }
+}
 
 /** One run, and one line about it. */
-async function survives(kind: Kind, cluster: Cluster, seed: number): Promise<boolean> {
+async function survives(kind: Kind, seed: number): Promise<boolean> {
   const began = Date.now()
-  const faults = await runOnce(kind, cluster, { seed })
+  const faults = await runOnce(kind, cluster, { seed, command })
   const seconds = ((Date.now() - began) / 1000).toFixed(1)
   console.log(`${faults.length === 0 ? 'ok  ' : 'LOST'} ${kind.name} seed ${seed}, ${seconds} s`)
   for (const fault of faults.slice(0, 20)) console.log(`     ${fault}`)

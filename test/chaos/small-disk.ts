@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,7 +16,12 @@ const block = Buffer.alloc(64 * 1024)
 /** Mounts a small file system in memory; only root may, so elsewhere it throws. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'pricewell-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
+  } catch (error) {
+    rmdirSync(path)
+    throw error
+  }
   chmodSync(path, 0o755)
   const filler = join(path, 'filler')
   return {

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../../src/config.ts'
-import { removeDataDir } from '../../src/database/embedded/cluster.ts'
-import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
+import { operations } from '../../src/http/contract.ts'
 import { startService } from '../../src/service.ts'
+import { knownNames, wholeNumber } from '../helpers/choice.ts'
+import { leaveNothing } from '../helpers/leave-nothing.ts'
+import { startOwnPostgres } from '../helpers/own-postgres.ts'
 import { metricsToken } from '../helpers/service.ts'
-import { huntPlanted } from './planted/hunt.ts'
+import { huntPlanted, plantedBugs } from './planted/hunt.ts'
 import { type Failure, type Findings, fuzz, openTarget, type Target } from './sessions.ts'
 import { Mismatch } from './world.ts'
 
@@ -26,11 +25,17 @@ const { values } = parseArgs({
     ...{ only: { type: 'string' }, planted: { type: 'boolean', default: false } },
   },
 })
-const runs = Number(values.runs)
-const seed = values.seed === undefined ? randomBytes(3).readUIntBE(0, 3) : Number(values.seed)
+const runs = wholeNumber('runs', values.runs, 1)
+const seed =
+  values.seed === undefined ? randomBytes(3).readUIntBE(0, 3) : wholeNumber('seed', values.seed, 0)
+const candidates = values.planted
+  ? plantedBugs.map(({ operation }) => operation)
+  : operations.map(({ id }) => id)
+knownNames('operation', values.only === undefined ? [] : [values.only], candidates)
 
-const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-fuzz-'))
-const postgres = await startEmbeddedPostgres(dataDir, ['fsync=off', 'synchronous_commit=off'])
+const command = leaveNothing()
+const settings = ['fsync=off', 'synchronous_commit=off']
+const postgres = await startOwnPostgres(command, 'fuzz', settings)
 const secret = randomBytes(32).toString('base64')
 const service = await startService(
   readConfig({
@@ -40,17 +45,15 @@ const service = await startService(
     ARRIVAL_SECONDS: '3600',
   }),
 )
+command.teardown(() => service.close())
 const target = await openTarget(service, postgres.url, new TextEncoder().encode(secret))
+command.teardown(() => target.close())
 
 console.log(`seed ${seed}`)
 const isGood = values.planted
   ? await huntPlanted(target, { runs, seed, only: values.only })
   : await report(target)
-await target.close()
-await service.close()
-await postgres.stop()
-removeDataDir(dataDir)
-process.exit(isGood ? 0 : 1)
+await command.end(isGood)
 
 async function report(target: Target): Promise<boolean> {
   const start = performance.now()

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Test } from 'tap'
 import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import type { TestResponse } from './conformant.ts'
+import type { Teardowns } from './leave-nothing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -24,8 +24,8 @@ export interface ServiceProcess {
 }
 
 /** A data directory that no service has used; emptied, and its PostgreSQL ended, when the test ends. */
-export function freshDataDir(t: Test): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-process-'))
+export function freshDataDir(t: Pick<Teardowns, 'teardown'>, name = 'process'): string {
+  const dataDir = mkdtempSync(join(tmpdir(), `pricewell-${name}-`))
   t.teardown(async () => {
     const pid = postmasterPid(dataDir)
     if (pid !== undefined) {
@@ -54,7 +54,7 @@ interface Start {
 
 /** Starts the service and waits until it listens (a worker: until it takes jobs). */
 export async function startProcess(
-  t: { teardown: (work: () => Promise<void>) => void },
+  t: Pick<Teardowns, 'teardown'>,
   settings: Record<string, string>,
   { command: [command, ...args] = startCommand, log = 'pipe' }: Start = {},
 ): Promise<ServiceProcess> {

@@ -1,10 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { removeDataDir } from '../../src/database/embedded/cluster.ts'
-import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { databaseUrl } from '../../src/database/server.ts'
+import { knownNames } from '../helpers/choice.ts'
 import { query } from '../helpers/database.ts'
+import { leaveNothing } from '../helpers/leave-nothing.ts'
+import { startOwnPostgres } from '../helpers/own-postgres.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureMemory } from './memory.ts'
 import { measureOverload } from './overload.ts'
@@ -22,21 +20,16 @@ const measures = {
   memory: measureMemory,
   'slow-sockets': measureSlowSockets,
 }
-const chosen = process.argv.slice(2)
+const chosen = knownNames('measure', process.argv.slice(2), Object.keys(measures))
 const report = new Report()
-const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-overload-'))
-const postgres = await startEmbeddedPostgres(dataDir)
-try {
-  for (const [name, measure] of Object.entries(measures)) {
-    if (chosen.length > 0 && !chosen.includes(name)) continue
-    console.log(`\n${name}`)
-    const database = `overload_${name.replace('-', '_')}`
-    await query(postgres.url, `create database ${database}`)
-    const service = await startLoadedService(databaseUrl(postgres.url, database))
-    await measure(service, report).finally(() => service.stop())
-  }
-} finally {
-  await postgres.stop()
-  removeDataDir(dataDir)
+const command = leaveNothing()
+const { url } = await startOwnPostgres(command, 'overload')
+for (const [name, measure] of Object.entries(measures)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  console.log(`\n${name}`)
+  const database = `overload_${name.replace('-', '_')}`
+  await query(url, `create database ${database}`)
+  const service = await startLoadedService(command, databaseUrl(url, database))
+  await measure(service, report).finally(() => service.stop())
 }
-process.exit(report.failures === 0 ? 0 : 1)
+await command.end(report.failures === 0)

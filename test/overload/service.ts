@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { signToken } from '../../src/accounts/token.ts'
+import type { Teardowns } from '../helpers/leave-nothing.ts'
 
 /** The service in a process of its own. */
 export interface LoadedService {
@@ -18,13 +19,18 @@ export interface LoadedService {
 }
 
 /** Starts `src/server.ts` on a database, with the settings of our environment. */
-export async function startLoadedService(databaseUrl: string): Promise<LoadedService> {
+export async function startLoadedService(
+  command: Pick<Teardowns, 'teardown'>,
+  databaseUrl: string,
+): Promise<LoadedService> {
   const secret = randomBytes(32).toString('hex')
   const own = { DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0', LOG_LEVEL: 'error' }
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
     env: { ...process.env, ...own },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  const exited = once(child, 'exit')
+  command.teardown(() => child.kill('SIGKILL') && exited)
   const port = await readPort(child)
   return {
     port,
@@ -33,7 +39,7 @@ export async function startLoadedService(databaseUrl: string): Promise<LoadedSer
     cpuMs: () => cpuMs(child.pid ?? 0),
     stop: async () => {
       child.kill('SIGTERM')
-      await once(child, 'exit')
+      await exited
     },
   }
 }

@@ -4,7 +4,8 @@ import type { PlantedBug } from './plant.ts'
 import { requestBugs } from './requests.ts'
 import { statementBugs } from './statements.ts'
 
-const plantedBugs: PlantedBug[] = [...requestBugs, ...answerBugs, ...statementBugs]
+/** All that are known. */
+export const plantedBugs: PlantedBug[] = [...requestBugs, ...answerBugs, ...statementBugs]
 
 export interface HuntOptions {
   /** Inputs after which a bug counts as not found. */
