@@ -4,6 +4,7 @@ import { watchJob } from './job-load.ts'
 import type { Batch, JobEntry } from './ledger.ts'
 import type { Loop } from './load.ts'
 import { sendUntilDone, type Tenant } from './tenant.ts'
+import { aSale } from './values.ts'
 
 const fileSizes = [100, 2000, 10_000] as const
 const pauseMs = 50
@@ -33,8 +34,9 @@ interface SalesFile {
 
 /** Loads a file; answers what happened to its rows. */
 async function loadFile(tenant: Tenant, arena: Arena, { name, size, isForJob }: SalesFile) {
-  const lines = Array.from({ length: size }, (_, index) => `${name}-${index},${name},,1,2.50\n`)
-  const file = `transaction_id,code,extension,quantity,revenue\n${lines.join('')}`
+  const rows = Array.from({ length: size }, (_, index) => aSale(name, index))
+  const lines = rows.map((row) => `${Object.values(row).join()}\n`)
+  const file = `${Object.keys(aSale(name, 0)).join()}\n${lines.join('')}`
   const headers = { 'content-type': 'text/csv', ...(isForJob && { prefer: 'respond-async' }) }
   const path = '/api/v1/sales_history/bulk_create_or_update'
   const answer = await sendUntilDone(tenant, path, file, `file ${name}`, headers)

@@ -5,6 +5,7 @@ import { loadFiles } from './file-load.ts'
 import { runJobs } from './job-load.ts'
 import { type Batch, unserved } from './ledger.ts'
 import { codesFrom, createTenant, sendUntilDone, stableRows, type Tenant } from './tenant.ts'
+import { aProduct, aSale } from './values.ts'
 
 /** A loop of one client; ends soon after `isOver` does. */
 export type Loop = (tenant: Tenant, arena: Arena, isOver: () => boolean) => Promise<void>
@@ -64,10 +65,7 @@ export const writeSales: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `S${number}`
     const size = arena.random.pick(batchSizes)
-    const rows = Array.from({ length: size }, (_, index) => ({
-      ...{ transaction_id: `${name}-${index}`, code: name, extension: '' },
-      ...{ quantity: '1', revenue: `${number}.5` },
-    }))
+    const rows = Array.from({ length: size }, (_, index) => aSale(name, index))
     const batch: Batch = { rows: size, isAcknowledged: false }
     tenant.ledger.sales.set(name, batch)
     const isKeyed = arena.random.chance(0.5)
@@ -87,9 +85,7 @@ export const writeProducts: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `N${number}`
     const size = arena.random.pick(batchSizes)
-    const rows = Array.from({ length: size }, (_, index) => ({
-      ...{ code: `${name}-${index}`, country: 'FR', purchase: number },
-    }))
+    const rows = Array.from({ length: size }, (_, index) => aProduct(name, index))
     const batch: Batch = { rows: size, isAcknowledged: false }
     tenant.ledger.products.set(name, batch)
     const path = '/api/v1/product_catalog/bulk_create_or_update/'

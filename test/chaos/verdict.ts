@@ -4,6 +4,7 @@ import type { Arena } from './arena.ts'
 import { promotions } from './change-load.ts'
 import { type Batch, type Changes, type ListEntry, unserved } from './ledger.ts'
 import { stableRows, type Tenant } from './tenant.ts'
+import { valueIn } from './values.ts'
 
 /** Compares what the database holds with what the clients know; every difference is a fault. */
 export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
@@ -18,32 +19,41 @@ export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
   await judgeQueue(arena)
 }
 
-/** Batches are there whole or not at all, the acknowledged ones whole, and nothing else is there. */
+/** Batches are there whole, each row with its values, or not at all, the acknowledged ones whole, and nothing else is there. */
 async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
   const tables: [Map<string, Batch>, string][] = [
-    [
-      ledger.sales,
-      `select code as name, count(*)::int as rows from sales where account_id = $1 group by 1`,
-    ],
-    [
-      ledger.products,
-      `select split_part(code, '-', 1) as name, count(*)::int as rows from products
-       where account_id = $1 and code like 'N%' group by 1`,
-    ],
+    [ledger.sales, storedSales],
+    [ledger.products, storedProducts],
   ]
   for (const [batches, text] of tables) {
-    const stored = new Map<string, number>()
-    for (const { name, rows } of await select(databaseUrl, text, [account])) stored.set(name, rows)
+    const stored = new Map<string, { rows: number; good: number }>()
+    for (const { name, ...counts } of await select(databaseUrl, text, [account]))
+      stored.set(name, counts)
     for (const [name, { rows, isAcknowledged }] of batches) {
-      const found = stored.get(name) ?? 0
-      const isRight = found === rows || (found === 0 && !isAcknowledged)
+      const found = stored.get(name) ?? { rows: 0, good: 0 }
+      const isRight = found.rows === rows || (found.rows === 0 && !isAcknowledged)
       const sent = isAcknowledged ? 'acknowledged' : 'not acknowledged'
-      if (!isRight) faults.push(`batch ${name}: ${found} of ${rows} rows, ${sent}`)
+      if (!isRight) faults.push(`batch ${name}: ${found.rows} of ${rows} rows, ${sent}`)
+      if (found.good !== found.rows)
+        faults.push(
+          `batch ${name}: ${found.rows - found.good} of ${found.rows} rows are not as sent`,
+        )
       stored.delete(name)
     }
     for (const name of stored.keys()) faults.push(`batch ${name} was never sent`)
   }
 }
+
+/** Rows of each batch, and how many of them hold what was sent. */
+const storedSales = `
+  select split_part(transaction_id, '-', 1) as name, count(*)::int as rows,
+    count(*) filter (where code = split_part(transaction_id, '-', 1) and extension = ''
+      and quantity = 1 and revenue = ${valueIn('transaction_id')} + 0.5)::int as good
+  from sales where account_id = $1 group by 1`
+const storedProducts = `
+  select split_part(code, '-', 1) as name, count(*)::int as rows,
+    count(*) filter (where extensions = '{FR}' and costs = array[${valueIn('code')}])::int as good
+  from products where account_id = $1 and code like 'N%' group by 1`
 
 /** All rows of the list "stable" have one price, all promotions one value. */
 async function judgeChanges({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {

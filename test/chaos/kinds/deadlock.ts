@@ -5,6 +5,7 @@ import type { Arena } from '../arena.ts'
 import type { Cluster } from '../cluster.ts'
 import { type Kind, underLoad } from '../kind.ts'
 import type { Tenant } from '../tenant.ts'
+import { aSale } from '../values.ts'
 
 const rounds = 3
 /** The server looks for a deadlock once, a second after a wait began; a slow machine may close the circle later. */
@@ -38,10 +39,7 @@ const deadlocksOf = ({ log }: Cluster) => log().split('deadlock detected').lengt
 /** Last row first, first row last: in between a request takes them in their order. Answers its status. */
 async function provoke({ databaseUrl }: Arena, tenant: Tenant, name: string): Promise<number> {
   const path = '/api/v1/sales_history/bulk_create_or_update'
-  const rows = [1, 2, 3].map((index) => ({
-    ...{ transaction_id: `${name}-${index}`, code: name, extension: '' },
-    ...{ quantity: '1', revenue: '1' },
-  }))
+  const rows = [1, 2, 3].map((index) => aSale(name, index))
   tenant.ledger.sales.set(name, { rows: rows.length, isAcknowledged: true })
   await untilAcknowledged(tenant, path, rows)
   const outsider = new pg.Client({ connectionString: databaseUrl })

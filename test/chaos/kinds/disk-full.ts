@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgresUser } from '../../../src/database/embedded/system-user.ts'
 import { createTemplate, query } from '../../helpers/database.ts'
+import { admitted } from '../admitted.ts'
 import { type Arena, openArena } from '../arena.ts'
 import { type Cluster, createCluster } from '../cluster.ts'
 import { type Kind, underLoad } from '../kind.ts'
@@ -10,6 +11,9 @@ import type { Load } from '../load.ts'
 import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../small-disk.ts'
 import type { Tenant } from '../tenant.ts'
 import { expectUsable } from '../usable.ts'
+import { aSale } from '../values.ts'
+
+const refusedWithinMs = 60_000
 
 /** The disk of the tables has not a block left for a while. */
 export const diskFull: Kind = {
@@ -40,7 +44,8 @@ export const journalDiskFull: Kind = {
   run: async (outer) => {
     const disk = mountSmallDisk(512)
     outer.teardown(() => disk.unmount())
-    const cluster = createCluster(disk.path)
+    // More would fill it without us.
+    const cluster = createCluster(disk.path, ['max_wal_size=128MB'])
     outer.teardown(() => cluster.remove())
     await cluster.start()
     await createTemplate(cluster.url)
@@ -48,8 +53,9 @@ export const journalDiskFull: Kind = {
     outer.teardown(() => arena.close())
     await underLoad(arena, async (_service, load) => {
       disk.fill()
+      // It crashes at a statement, or at a COMMIT.
       for (const tenant of load.tenants)
-        while ((await write(tenant, 0)).status !== 503) await sleep(10)
+        await untilRefused(arena, tenant, ['unavailable', 'outcome-unknown'])
       await sleep(arena.random.integer(0, 5000))
       disk.free()
       await untilRestarted(cluster)
@@ -59,12 +65,25 @@ export const journalDiskFull: Kind = {
   },
 }
 
-/** PostgreSQL may stand yet and crash of the full disk a moment later: whenever it is found down it is started. */
+/**
+ * PostgreSQL may stand yet and crash of the full disk a moment later: whenever it is found down it is started, and it is
+ * back when it has written down what it had to.
+ */
 async function untilRestarted(cluster: Cluster): Promise<void> {
   const again = setInterval(() => {
     if (!cluster.isRunning()) cluster.spawn()
   }, 50)
-  await cluster.ready().finally(() => clearInterval(again))
+  const hasWritten = () =>
+    query(cluster.url, 'checkpoint').then(
+      () => true,
+      () => false,
+    )
+  try {
+    do await cluster.ready()
+    while (!(await hasWritten()))
+  } finally {
+    clearInterval(again)
+  }
 }
 
 async function moveDatabase({ cluster, databaseUrl, teardown }: Arena, { path }: SmallDisk) {
@@ -82,23 +101,32 @@ async function moveDatabase({ cluster, databaseUrl, teardown }: Arena, { path }:
 }
 
 /** Writes that need space are refused (the client checks how), and reads are answered. */
-async function expectReadOnly({ faults }: Arena, { tenants }: Load): Promise<void> {
-  for (const [index, tenant] of tenants.entries()) {
-    while ((await write(tenant, index)).status !== 503) await sleep(10)
+async function expectReadOnly(arena: Arena, { tenants }: Load): Promise<void> {
+  for (const tenant of tenants) {
+    await untilRefused(arena, tenant, ['unavailable'])
     const body = { price_list_name: 'stable', payload: [{ country: 'UK' }] }
-    const { status } = await tenant.send('POST', '/api/v1/prices/get_prices/', body)
-    if (status !== 201) faults.push(`a reader got ${status}`)
+    const read = () => tenant.send('POST', '/api/v1/prices/get_prices/', body)
+    const { status } = await admitted(arena, read)
+    if (status !== 201) arena.faults.push(`a reader got ${status}`)
   }
+}
+
+/** Writes until one is refused for the disk: as one of these problems, not for what others have to do. */
+async function untilRefused({ faults }: Arena, tenant: Tenant, types: string[]): Promise<void> {
+  const deadline = Date.now() + refusedWithinMs
+  while (Date.now() < deadline) {
+    const { body } = await write(tenant)
+    if (types.includes(body?.type)) return
+    await sleep(10)
+  }
+  faults.push(`no write was refused in ${refusedWithinMs} ms`)
 }
 
 let written = 0
 
-function write({ send, ledger }: Tenant, index: number) {
-  const name = `F${index}x${written++}`
-  const rows = Array.from({ length: 5000 }, (_, row) => ({
-    ...{ transaction_id: `${name}-${row}`, code: name, extension: '' },
-    ...{ quantity: '1', revenue: '1' },
-  }))
+function write({ send, ledger }: Tenant) {
+  const name = `F${written++}`
+  const rows = Array.from({ length: 5000 }, (_, index) => aSale(name, index))
   const batch = { rows: rows.length, isAcknowledged: false }
   ledger.sales.set(name, batch)
   return send('POST', '/api/v1/sales_history/bulk_create_or_update', rows).then((answer) => {

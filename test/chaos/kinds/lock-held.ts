@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { select } from '../../helpers/sql.ts'
+import { admitted } from '../admitted.ts'
 import type { Arena } from '../arena.ts'
-import type { Answer } from '../client.ts'
 import { type Kind, underLoad } from '../kind.ts'
 import { codesFrom, stableRows, type Tenant } from '../tenant.ts'
 
@@ -27,10 +27,11 @@ export const lockHeld: Kind = {
     }),
 }
 
-async function expectRefused({ faults, patience }: Arena, tenant: Tenant): Promise<void> {
-  const { status, ms } = await writePrice(tenant)
-  if (status !== 503 || ms > withinMs * patience)
-    faults.push(`a writer got ${status} after ${ms} ms`)
+async function expectRefused(arena: Arena, tenant: Tenant): Promise<void> {
+  const { faults, patience } = arena
+  const { status, body, ms } = await admitted(arena, () => writePrice(tenant))
+  if (body?.type !== 'unavailable' || ms > withinMs * patience)
+    faults.push(`a writer got ${status} ${body?.type} after ${ms} ms`)
 }
 
 async function expectTaken(arena: Arena, tenant: Tenant): Promise<void> {
@@ -54,16 +55,6 @@ async function expectReads(arena: Arena, { send }: Tenant): Promise<void> {
   const { status, ms } = await admitted(arena, read)
   if (status !== 201 || ms > withinMs * patience)
     faults.push(`a reader got ${status} after ${ms} ms`)
-}
-
-/** Sent until the service, which has much to do for others, takes it; how long that takes is no matter of the lock. */
-async function admitted({ patience }: Arena, send: () => Promise<Answer>): Promise<Answer> {
-  const deadline = Date.now() + withinMs * patience
-  for (;;) {
-    const answer = await send()
-    if (answer.body?.type !== 'overloaded' || Date.now() > deadline) return answer
-    await sleep(20)
-  }
 }
 
 /** Nobody waits any more for the lock, which is still held, on behalf of a request that was answered. */
