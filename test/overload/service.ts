@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { signToken } from '../../src/accounts/token.ts'
@@ -13,6 +13,9 @@ export interface LoadedService {
   /** The token of a new account. */
   newToken(): Promise<string>
   rssBytes(): number
+  /** The most memory that its process has had since `forgetRssPeak`. */
+  rssPeakBytes(): number
+  forgetRssPeak(): void
   /** Processor time that its process has had. */
   cpuMs(): number
   stop(): Promise<void>
@@ -35,7 +38,9 @@ export async function startLoadedService(
   return {
     port,
     newToken: () => newToken(databaseUrl, new TextEncoder().encode(secret)),
-    rssBytes: () => rssBytes(child.pid ?? 0),
+    rssBytes: () => bytesOf('VmRSS', child.pid ?? 0),
+    rssPeakBytes: () => bytesOf('VmHWM', child.pid ?? 0),
+    forgetRssPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
     cpuMs: () => cpuMs(child.pid ?? 0),
     stop: async () => {
       child.kill('SIGTERM')
@@ -65,9 +70,9 @@ async function newToken(databaseUrl: string, secret: Uint8Array): Promise<string
   return signToken(secret, { id: 1, account: Number(rows[0].id) })
 }
 
-function rssBytes(pid: number): number {
+function bytesOf(field: 'VmRSS' | 'VmHWM', pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024
 }
 
 function cpuMs(pid: number): number {
