@@ -1,11 +1,18 @@
 import net from 'node:net'
-import { exchange } from '../helpers/exchange.ts'
+import { exchangeHead, statusOf } from '../helpers/exchange.ts'
 
 /** What came back for a request. */
 export interface Reply {
+  /** 0: the connection broke. */
   status: number
+  /** A refusal that does not say after how many seconds to come again. */
+  isBare: boolean
   ms: number
 }
+
+/** What a service answers that has too much to do. */
+export const refused = new Set([429, 503])
+const retryAfter = /\r\nretry-after: \d+\r\n/i
 
 /** Keep-alive connections that write prepared bytes. */
 export class Connections {
@@ -25,10 +32,12 @@ export class Connections {
   async send(request: Buffer): Promise<Reply> {
     const socket = this.#idle.pop() ?? this.#open()
     const began = performance.now()
-    const status = await exchange(socket, request)
+    const head = await exchangeHead(socket, request)
+    const ms = performance.now() - began
     if (socket.destroyed) this.#all.delete(socket)
     else this.#idle.push(socket)
-    return { status, ms: performance.now() - began }
+    const status = statusOf(head)
+    return { status, isBare: refused.has(status) && !retryAfter.test(head), ms }
   }
 
   close(): void {

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connections, type Reply } from './connections.ts'
+import { Connections, type Reply, refused } from './connections.ts'
+
+/** Requests by status; `broken`: the connection broke. */
+export type Ends = Record<string, number>
 
 /** How a load went: what was done a second, and what became of the rest. */
 export interface Outcome {
@@ -7,8 +10,8 @@ export interface Outcome {
   offered: number
   /** How many were done, those of the ramp among them. */
   done: number
-  /** Answers by status; 0: the connection broke. */
-  statuses: Record<number, number>
+  /** How many requests came to which end, those of the ramp among them. */
+  ends: Ends
   servedMs: number[]
   refusedMs: number[]
 }
@@ -45,7 +48,7 @@ export async function closedLoop(
   }
   await Promise.all(Array.from({ length: connections }, worker))
   pool.close()
-  return { ...outcome(inTime, ms), done: served(replies).length }
+  return { ...outcome(inTime, ms), done: served(replies).length, ends: endsOf(replies) }
 }
 
 /**
@@ -91,17 +94,23 @@ export async function openLoop(
 }
 
 function outcome(replies: Reply[], ms: number): Outcome {
-  const statuses: Record<number, number> = {}
-  for (const { status } of replies) statuses[status] = (statuses[status] ?? 0) + 1
-  const refused = replies.filter(({ status }) => status === 429 || status === 503)
   return {
     goodput: served(replies).length / (ms / 1000),
     offered: replies.length / (ms / 1000),
     done: served(replies).length,
-    statuses,
+    ends: endsOf(replies),
     servedMs: served(replies).map((reply) => reply.ms),
-    refusedMs: refused.map((reply) => reply.ms),
+    refusedMs: replies.filter(({ status }) => refused.has(status)).map((reply) => reply.ms),
   }
+}
+
+function endsOf(replies: Reply[]): Ends {
+  const ends: Ends = {}
+  for (const { status, isBare } of replies) {
+    const end = status === 0 ? 'broken' : `${status}${isBare ? ' without Retry-After' : ''}`
+    ends[end] = (ends[end] ?? 0) + 1
+  }
+  return ends
 }
 
 function served(replies: Reply[]): Reply[] {
