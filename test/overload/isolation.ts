@@ -16,10 +16,10 @@ export async function measureIsolation(service: LoadedService, report: Report): 
   const reading = await openShop(service)
   const alone = await readWhile(service, reading, sleep(3000))
   const connections = new Connections(service.port)
-  const body = loading.sales(rowsOfUpload)
+  const next = loading.sales(rowsOfUpload)
   const statuses: number[] = []
   const upload = async () => {
-    for (let one = 0; one < uploads; one++) statuses.push((await connections.send(body)).status)
+    for (let one = 0; one < uploads; one++) statuses.push((await connections.send(next())).status)
   }
   const loaded = Promise.all(Array.from({ length: uploaders }, upload))
   const beside = await readWhile(service, reading, loaded)

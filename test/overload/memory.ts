@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Connections } from './connections.ts'
 import type { Report } from './report.ts'
 import type { LoadedService } from './service.ts'
@@ -15,20 +14,14 @@ const padding = 440
 /** The most memory that four of the largest bodies take side by side. */
 export async function measureMemory(service: LoadedService, report: Report): Promise<void> {
   const shops = await Promise.all(Array.from({ length: atOnce }, () => openShop(service)))
+  const bodies = shops.map((shop) => shop.sales(rowsOfBody, padding)())
+  const bodyBytes = bodies[0]?.length ?? 0
   const rest = service.rssBytes()
   const connections = new Connections(service.port)
-  let most = rest
-  let isDone = false
-  const sent = shops.map((shop) => connections.send(shop.sales(rowsOfBody, padding)))
-  const all = Promise.all(sent).finally(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    most = Math.max(most, service.rssBytes())
-    await sleep(10)
-  }
-  const statuses = (await all).map(({ status }) => status)
-  const bodyBytes = shops[0]?.sales(rowsOfBody, padding).length ?? 0
+  service.forgetRssPeak()
+  const replies = await Promise.all(bodies.map((body) => connections.send(body)))
+  const most = service.rssPeakBytes()
+  const statuses = replies.map(({ status }) => status)
   connections.close()
   report.figure('one body', bodyBytes / megabyte, 'MB')
   report.figure('RSS at rest', rest / megabyte, 'MB')

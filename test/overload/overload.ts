@@ -41,10 +41,9 @@ const allowed = new Set(['201', '429', '503'])
 export async function measureOverload(service: LoadedService, report: Report): Promise<void> {
   const shops = await Promise.all([1, 2, 3, 4].map(() => openShop(service)))
   for (const rows of [100, 1000]) {
-    await measure(`reads of ${rows} prices`, taking(shops.map((shop) => shop.read(rows))))
-    // Those that are under way together are of other sales.
-    const writes = Array.from({ length: 64 }, (_, i) => shops[i % 4]?.sales(rows) as Buffer)
-    await measure(`writes of ${rows} sales`, taking(writes))
+    const reads = shops.map((shop) => shop.read(rows))
+    await measure(`reads of ${rows} prices`, inTurns(reads.map((request) => () => request)))
+    await measure(`writes of ${rows} sales`, inTurns(shops.map((shop) => shop.sales(rows))))
   }
 
   async function measure(name: string, next: Next): Promise<void> {
@@ -117,8 +116,8 @@ function sumOf(counts: Ends[]): Ends {
   return sum
 }
 
-/** The requests in turns. */
-function taking(requests: Buffer[]): Next {
+/** The requests of all of these in turns. */
+function inTurns(sources: Next[]): Next {
   let sent = 0
-  return () => requests[sent++ % requests.length] as Buffer
+  return () => (sources[sent++ % sources.length] as Next)()
 }

@@ -1,8 +1,9 @@
 import { requestBytes } from '../helpers/exchange.ts'
 import { Connections, type Reply } from './connections.ts'
+import type { Next } from './goodput.ts'
+import { newSales } from './sales.ts'
 import type { LoadedService } from './service.ts'
 
-const salesPath = '/api/v1/sales_history/bulk_create_or_update/'
 const rowsOfList = 1000
 /** More products than these are added by a job. */
 const addedAtOnce = 100
@@ -12,8 +13,8 @@ export interface Shop {
   token: string
   /** Prices of so many rows. */
   read(rows: number): Buffer
-  /** So many sales, new ones every time; `padding` makes each longer. */
-  sales(rows: number, padding?: number): Buffer
+  /** Writes of so many sales, new ones every time; `padding` makes each longer. */
+  sales(rows: number, padding?: number): Next
 }
 
 /** Makes an account with a price list of a thousand products. */
@@ -44,18 +45,8 @@ export async function openShop(service: LoadedService): Promise<Shop> {
         price_list_name: 'R',
         payload: products.slice(0, rows),
       }),
-    sales: (rows, padding = 0) => request(salesPath, sales(rows, padding)),
+    sales: (rows, padding = 0) => newSales(request, rows, padding),
   }
-}
-
-let salesMade = 0
-
-function sales(rows: number, padding: number): object[] {
-  const text = 'x'.repeat(padding)
-  return Array.from({ length: rows }, (_, i) => ({
-    ...{ transaction_id: `T${salesMade++}`, code: `P${i}`, quantity: '1', revenue: '2.5' },
-    ...{ extension: text.slice(0, 200), client_code: `c${text.slice(200)}` },
-  }))
 }
 
 function expectDone({ status }: Reply, path: string): void {
