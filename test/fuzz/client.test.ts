@@ -21,11 +21,15 @@ function clientOf(refusals: number) {
 
 const read = { method: 'GET', path: '/api/v1/agreement/' }
 
-t.test('a service without room is asked again, and the input counts once', async (t) => {
-  const { tally, client } = clientOf(3)
-  t.equal((await client.send(read)).status, 200)
-  t.equal(tally.total, 1)
-})
+t.test(
+  'a service without room is asked again, which is counted, and the input counts once',
+  async (t) => {
+    const { tally, client } = clientOf(3)
+    t.equal((await client.send(read)).status, 200)
+    t.equal(tally.total, 1)
+    t.equal(tally.refusals(), '3 x overloaded: -')
+  },
+)
 
 t.test('a service that never has room for an input is at fault', async (t) => {
   await t.rejects(clientOf(1000).client.send(read), { message: /answered 503/ })

@@ -83,6 +83,7 @@ export class Client {
       const answer = await this.#deliver(call)
       const isTold = ['overloaded', 'unavailable'].includes(answer.body?.type)
       if (!isTold || attempt === attemptsMax) return answer
+      this.#options.tally.addRefusal(answer.body)
       await sleep(Number(answer.headers['retry-after']) * 1000)
     }
   }

@@ -77,6 +77,7 @@ async function report(target: Target): Promise<boolean> {
     onProgress,
   })
   console.log(`\n${tally.table()}\n\n${tally.total} inputs in ${sessions} accounts, seed ${seed}`)
+  console.log(`\nsent again after being refused:\n${tally.refusals()}`)
   const poor = tally.poor(values.only)
   if (poor.length > 0) console.log(`\nless than 30 % were answered 2xx: ${poor.join(', ')}`)
   return failures.length === 0 && poor.length === 0

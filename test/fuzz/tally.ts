@@ -8,12 +8,19 @@ const longRun = 10_000
 /** Answers by operation and status. */
 export class Tally {
   readonly #counts = new Map<string, Map<number, number>>()
+  readonly #refusals = new Map<string, number>()
   total = 0
 
   add(operation: string, status: number): void {
     const statuses = this.#counts.get(operation) ?? new Map<number, number>()
     this.#counts.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1))
     this.total++
+  }
+
+  /** Counts an answer after which the same input is sent again. */
+  addRefusal({ type, detail }: { type: string; detail: string }): void {
+    const told = `${type}: ${detail}`
+    this.#refusals.set(told, (this.#refusals.get(told) ?? 0) + 1)
   }
 
   /** Operations that were answered 2xx less often than in 30 % of their inputs; in a long run, also those never called. */
@@ -38,6 +45,12 @@ export class Tally {
       return `${id.padEnd(26)}${inputs}${share.padStart(7)} 2xx   ${byStatus.join('  ')}`
     })
     return lines.join('\n')
+  }
+
+  /** One line for each reason to send an input again. */
+  refusals(): string {
+    const lines = [...this.#refusals].sort().map(([told, count]) => `${count} x ${told}`)
+    return lines.length === 0 ? 'none' : lines.join('\n')
   }
 
   #share(id: string): number {
