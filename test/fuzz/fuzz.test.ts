@@ -26,3 +26,10 @@ t.test('a bug would be found', async (t) => {
     t.ok(found?.message, bug?.name ?? '')
   }
 })
+
+t.test('what fails without the bug, too, does not find it', async (t) => {
+  const deliver = async () => ({ statusCode: 500, headers: {}, body: '' })
+  const [bug] = requestBugs
+  const found = bug && (await hunt({ ...target, deliver }, bug, { runs: 100, seed: 1 }))
+  t.match(found, { message: undefined, accident: /answered 500/ })
+})

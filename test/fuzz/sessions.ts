@@ -62,7 +62,8 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Findin
   return findings
 }
 
-async function session(
+/** Runs the session of this seed; answers what it failed with. */
+export async function session(
   target: Target,
   tally: Tally,
   seed: number,

@@ -1,4 +1,5 @@
-import { fuzz, type Target } from '../sessions.ts'
+import { type Failure, fuzz, session, type Target } from '../sessions.ts'
+import { Tally } from '../tally.ts'
 import { answerBugs } from './answers.ts'
 import type { PlantedBug } from './plant.ts'
 import { requestBugs } from './requests.ts'
@@ -22,9 +23,9 @@ export async function huntPlanted(
   const bugs = plantedBugs.filter(({ operation }) => only === undefined || operation === only)
   let found = 0
   for (const bug of bugs) {
-    const { inputs, message } = await hunt(target, bug, { runs, seed })
+    const { inputs, message, accident } = await hunt(target, bug, { runs, seed })
     if (message !== undefined) found++
-    const place = message?.split('\n')[0]?.slice(0, 110) ?? 'NOT FOUND'
+    const place = firstLine(message) ?? `NOT FOUND${accident ? `, but ${firstLine(accident)}` : ''}`
     console.log(
       `${String(inputs).padStart(6)} inputs  ${bug.operation}: ${bug.name}\n               ${place}`,
     )
@@ -36,25 +37,36 @@ export async function huntPlanted(
 /** A statement that Postgres refuses is a planted bug that is none: what it should do wrong was not seen. */
 const refused = /answered 5\d\d/
 
-/** How many inputs it took to find a bug, and what told it; no message: it was not found. */
+const firstLine = (message: string | undefined) => message?.split('\n')[0]?.slice(0, 110)
+
+export interface Hunt {
+  inputs: number
+  /** What told the bug; undefined: it was not found. */
+  message: string | undefined
+  /** What else failed: a statement that is refused, or what fails without the bug, too. */
+  accident: string | undefined
+}
+
+/** Looks for a planted bug: a session that fails with it and passes without it. */
 export async function hunt(
   target: Target,
   bug: PlantedBug,
   { runs, seed }: HuntOptions,
-): Promise<{ inputs: number; message: string | undefined }> {
-  const { operation } = bug
+): Promise<Hunt> {
+  const { operation: only } = bug
   const planted = bug.plant(target)
-  try {
-    const { tally, failures } = await fuzz(planted.target, {
-      runs,
-      seed,
-      only: operation,
-      failuresMax: 1,
-    })
-    const message = failures[0]?.error.message
-    const isRefused = statementBugs.includes(bug) && refused.test(message ?? '')
-    return { inputs: tally.total, message: isRefused ? undefined : message }
-  } finally {
-    planted.remove()
-  }
+  const { tally, failures } = await fuzz(planted.target, {
+    ...{ runs, seed, only, failuresMax: 1 },
+  }).finally(planted.remove)
+  const [failure] = failures
+  const message = failure?.error.message
+  if (!failure || (await isAccident(target, bug, failure)))
+    return { inputs: tally.total, message: undefined, accident: message }
+  return { inputs: tally.total, message, accident: undefined }
+}
+
+/** Whether a failure says nothing about the bug. */
+async function isAccident(target: Target, bug: PlantedBug, { seed, error }: Failure) {
+  if (statementBugs.includes(bug) && refused.test(error.message)) return true
+  return (await session(target, new Tally(), seed, bug.operation)) !== undefined
 }
