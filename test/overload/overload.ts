@@ -26,11 +26,11 @@ const saturating = 16
 const shareMin = 1 / 3
 
 /**
- * Clients that send their next request as soon as they are answered: four times as many as at the peak, of which 0.9 or
- * more is left, and far more, of which 0.6 or more is.
+ * Clients that send their next request as soon as they are answered: four times as many as at the peak, with whom 0.7
+ * or more was left while others had work for the machine, and far more, with whom 0.55 or more was.
  */
 const crowds = [
-  { size: 4 * saturating, shareMin: 0.75 },
+  { size: 4 * saturating, shareMin: 1 / 2 },
   { size: 1000, shareMin: 1 / 3 },
 ]
 
