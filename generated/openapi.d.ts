@@ -2103,9 +2103,9 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "unsupported-media-type",
-                 *       "title": "The body must be application/json",
+                 *       "title": "The body is of a type that is not taken",
                  *       "status": 415,
-                 *       "detail": "Send the body as application/json in UTF-8.",
+                 *       "detail": "Send the body as application/json in UTF-8, without Content-Encoding.",
                  *       "instance": "req-1"
                  *     }
                  */

@@ -28,7 +28,7 @@ export const problemTypes = {
   'job-ended': { status: 409, title: 'The job has ended' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },
   'uri-too-long': { status: 414, title: 'The request line is too long' },
-  'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
+  'unsupported-media-type': { status: 415, title: 'The body is of a type that is not taken' },
   'idempotency-key-in-use': { status: 409, title: 'The first request with this key is running' },
   'idempotency-key-reused': { status: 422, title: 'The key belongs to another request' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Problem } from '../contract/problem.ts'
 import type { Limits } from '../limits.ts'
 import type { Admission } from './admission.ts'
-import { fileTypes, operations } from './contract.ts'
+import { fileTypes, operations, wrongMediaType } from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
 import { isGzip } from './first-checks.ts'
 import { hashBody } from './idempotency.ts'
@@ -72,9 +71,6 @@ function rejectTooMany({ routeOptions, caller }: FastifyRequest, refusal: Refusa
 
 /** A body of a type that its operation does not declare would not be validated. */
 function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
-  const taken = routeOptions.config.operation?.mediaTypes ?? [mediaType]
-  if (!taken.includes(mediaType)) {
-    const detail = `Send the body as ${taken.join(' or ')} in UTF-8.`
-    throw new Problem('unsupported-media-type', detail)
-  }
+  const { operation } = routeOptions.config
+  if (operation && !operation.mediaTypes.includes(mediaType)) throw wrongMediaType(operation)
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
 
 /** One operation of the contract, as the server needs it. */
 export interface Operation {
@@ -26,6 +27,15 @@ export const fileTypes = ['text/csv', 'application/x-ndjson']
 /** Whether a Content-Type is that of a file. */
 export function isFile(contentType = ''): boolean {
   return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
+}
+
+/** Says in which media types an operation takes its body, and how. */
+export function wrongMediaType({ mediaTypes }: Operation): Problem {
+  const encoding = mediaTypes.some(isFile)
+    ? 'a file may be compressed (gzip)'
+    : 'without Content-Encoding'
+  const detail = `Send the body as ${mediaTypes.join(' or ')} in UTF-8, ${encoding}.`
+  return new Problem('unsupported-media-type', detail)
 }
 
 /** What of a JSON Schema says what a row may look like, its references resolved. */

@@ -35,10 +35,14 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
 /** Of one that its client does not read 0.15 MB are in memory, and anybody may ask for one. */
 const documentsMax = 200
 
+const conditions = ['range', 'if-range', 'if-match', 'if-unmodified-since']
+
 /** Refuses a document while too many are being sent. */
 function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   let sending = 0
-  return async (_request, { raw }) => {
+  return async ({ headers }, { raw }) => {
+    // A part of a document, or one on condition, is nothing that the contract knows: it is answered whole.
+    for (const name of conditions) delete headers[name]
     if (raw.destroyed) return
     if (sending >= documentsMax) throw overloaded('Too many documents are being sent.')
     sending++

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../contract/problem.ts'
 import { chooseMediaType } from './accept.ts'
 import type { Authenticate } from './authentication.ts'
-import { isFile } from './contract.ts'
+import { isFile, wrongMediaType } from './contract.ts'
 import { setHeaders } from './headers.ts'
 import { rejectUnreadableQuery } from './query.ts'
 
@@ -62,6 +62,8 @@ function limitArrival(
   const hasBody = headers['transfer-encoding'] ?? headers['content-length']
   if (!hasBody || isFile(headers['content-type'])) return
   const refuse = () => {
+    // Nobody reads an empty body, so nobody says that it has ended.
+    if (raw.complete) return
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
     app.server.emit('clientError', late, raw.socket)
   }
@@ -84,17 +86,13 @@ function rejectUntakenBody({ raw, headers, routeOptions }: FastifyRequest): void
 /** Bodies are plain UTF-8; files may be compressed. */
 function rejectEncoding(request: FastifyRequest): void {
   const { headers, routeOptions } = request
-  if (!routeOptions.config.operation?.hasBody) return
+  const { operation } = routeOptions.config
+  if (!operation?.hasBody) return
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   const encoding = headers['content-encoding'] ?? 'identity'
   const isTaken =
     encoding.toLowerCase() === 'identity' || (isGzip(request) && isFile(headers['content-type']))
-  if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) {
-    throw new Problem(
-      'unsupported-media-type',
-      'Send the body as application/json in UTF-8, without Content-Encoding.',
-    )
-  }
+  if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) throw wrongMediaType(operation)
 }
 
 /** Whether the body says that it is compressed. */

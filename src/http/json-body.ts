@@ -16,6 +16,9 @@ const sliceBytes = 256 * 1024
 /** What an object or array takes of the memory, where a byte of the rest takes 4: up to 270 bytes for one of its own keys. */
 const containerBytes = 64
 
+/** What editors and shells of Windows put before a text. It is invisible: that byte 0 is wrong would say nothing. */
+const byteOrderMark = Buffer.from('\ufeff')
+
 export interface Room {
   /** Objects and arrays in one body. */
   containersMax: number
@@ -32,6 +35,8 @@ export interface Room {
  */
 export async function parseJson(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
+  if (body.subarray(0, 3).equals(byteOrderMark))
+    throw malformed('The body begins with a byte order mark, which JSON has not: send it without.')
   const scanner = new JsonScanner(body, sliceBytes, containersMax)
   while (scanner.advance(sliceBytes)) await nextTurn()
   const { slices, members, containers } = scanner

@@ -10,7 +10,8 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
-import { isFile } from './contract.ts'
+import { isFile, wrongMediaType } from './contract.ts'
+import { noSuchPath } from './first-checks.ts'
 import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
 
@@ -78,12 +79,12 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     )
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(request)
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new Problem('unsupported-media-type', 'Send the body as application/json in UTF-8.')
-  }
+  const { operation } = request.routeOptions.config
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' && operation) return wrongMediaType(operation)
   if (error instanceof OutcomeUnknown) return outcomeUnknown(error)
   if (isAccountMissing(error))
     return unauthorized('The account of the token does not exist.', error)
+  if (statusCode === forbiddenFile) return noSuchPath()
   const type = clientFaults[statusCode ?? 500]
   if (type) return new Problem(type, 'The request cannot be read.', { cause: error })
   if (sqlStateOf(error) === lockNotAvailable)
@@ -98,6 +99,9 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
 }
 
 const lockNotAvailable = '55P03'
+
+/** Of the documentation: what leads out of its folder, or can be no name. */
+const forbiddenFile = 403
 
 const clientFaults: Record<number, ProblemType> = {
   400: 'malformed-body',

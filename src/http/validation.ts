@@ -43,7 +43,15 @@ export function compileParameters(schema: ParameterSchema, httpPart?: string): C
   const integers = properties.filter(([, { type }]) => type === 'integer').map(([name]) => name)
   return (parameters) => {
     for (const name of integers) readInteger(parameters, name)
-    return validate(parameters) || { error: validate.errors ?? [] }
+    if (validate(parameters)) return true
+    const isTwice = ({ instancePath }: ErrorObject) =>
+      Array.isArray(parameters[instancePath.slice(1)])
+    const faults = validate.errors ?? []
+    return {
+      error: faults.map((fault) =>
+        isTwice(fault) ? { ...fault, message: 'is given more than once' } : fault,
+      ),
+    }
   }
 }
 

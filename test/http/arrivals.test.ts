@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Arrivals } from '../../src/http/arrivals.ts'
 import { BodiesInFlight } from '../../src/http/bodies-in-flight.ts'
+import { exchange, requestBytes } from '../helpers/exchange.ts'
 import { startTestService } from '../helpers/service.ts'
 import { openRequest } from '../helpers/socket.ts'
+import { select } from '../helpers/sql.ts'
 
 type Raw = http.IncomingMessage
 
@@ -32,6 +34,28 @@ t.test(
     t.equal((await account.get('/api/v1/sales_history/')).body.count, 0)
   },
 )
+
+t.test('an empty body is there at once, however long the answer takes', async (t) => {
+  const service = await startTestService(t, { ARRIVAL_SECONDS: '1' })
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const account = await service.newAccount(t)
+  const { body } = await account.post('/api/v1/price_list/bulk_create/', [
+    { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' },
+  ])
+  await select(
+    service.url,
+    `create function take_long() returns trigger language plpgsql as $$ begin
+       perform pg_sleep(2);
+       return old;
+     end $$;
+     create trigger take_long before delete on price_lists for each row execute function take_long()`,
+  )
+  const { port } = service.app.server.address() as net.AddressInfo
+  const socket = net.connect(port, '127.0.0.1')
+  const path = `/api/v1/price_list/${body[0].id}/`
+  t.equal(await exchange(socket, requestBytes('DELETE', path, account.token)), 204)
+  socket.destroy()
+})
 
 /** A server that watches a request, of which these bytes have arrived and none were read, and whom it refuses. */
 async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: Raw) => void) {

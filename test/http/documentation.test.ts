@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const service = await startTestService(t)
@@ -19,6 +20,22 @@ async function answerWith(status: number): Promise<Response> {
     await sleep(50)
   }
 }
+
+t.test('what is asked of a document is never a fault of the service', async (t) => {
+  const names = ['range', 'if-range', 'if-match', 'if-unmodified-since']
+  const values = ['bytes=0-10', 'bytes=99999999-', 'bytes=-0', '"x"', '*', 'yesterday']
+  for (const name of names) {
+    for (const value of values) {
+      const headers = { [name]: value }
+      const answer = await send(t, service, { method: 'GET', path, headers })
+      t.equal(answer.status, 200, `${name}: ${value}`)
+    }
+  }
+  for (const name of ['.env', '..%2f..%2fpackage.json', 'a%00b', '%20']) {
+    const absent = await send(t, service, { method: 'GET', path: `/docs/static/${name}` })
+    expectProblem(t, absent, 404, 'not-found', name)
+  }
+})
 
 t.test('documents that nobody reads do not become more and more', async (t) => {
   const account = await service.newAccount(t)

@@ -71,7 +71,7 @@ t.test('malformed JSON names the position and quotes nothing of the body', async
     ['{"a":1', /position 6/],
     ['', /position 0/],
     ['   ', /position 3/],
-    ['\ufeff[]', /position 0/],
+    ['\ufeff[]', /byte order mark/],
     ['[1, tru]', /position 4/],
     ['[1e]', /position 1/],
     ['[-]', /position 1/],
