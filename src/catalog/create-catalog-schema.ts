@@ -49,7 +49,7 @@ async function replaceColumns(trx: Trx, account: number, columns: Column[]): Pro
   await sql`
     insert into catalog_columns (account_id, name, kind, type, allowed_values, ordinal, letter, position)
     select ${account}, name, kind, type, nullif(allowed_values, 'null'), ordinal, letter,
-      row_number() over (order by length(letter), letter)
+      row_number() over (order by length(letter), letter collate "C")
     from jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as input (name text, kind text, type text, allowed_values jsonb, ordinal integer, letter text)`.execute(
     trx,

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { emptyDatabase } from '../helpers/database.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
-import { startTestService } from '../helpers/service.ts'
+import { startServiceOn, startTestService } from '../helpers/service.ts'
 import { aList } from '../helpers/shop.ts'
 
 const service = await startTestService(t)
@@ -45,6 +46,20 @@ t.test('letters go on after Z as in a spreadsheet', async (t) => {
   t.equal(letters[50], 'BA')
   t.equal(letters[99], 'CX')
   t.strictSame((await account.get(readPath)).body, body, 'and are read in this order')
+})
+
+t.test('so they do where the language of the database orders letters otherwise', async (t) => {
+  for (const language of ['lt-LT', 'da-DK']) {
+    const options = `locale_provider icu icu_locale '${language}' locale 'C' encoding 'UTF8'`
+    const account = await (await startServiceOn(t, await emptyDatabase(options))).newAccount(t)
+    const costs = Array.from({ length: 60 }, (_, index) => ({ name: `c${index}` }))
+    const { body } = await account.post(schemaPath, { costs })
+    t.strictSame((await account.get(readPath)).body, body, language)
+    const values = Object.fromEntries(costs.map(({ name }, index) => [name, index + 1]))
+    await account.post(productsPath, [{ code: 'A', ...values }])
+    const { results } = (await account.get(catalogPath)).body
+    t.match(results[0], values, `${language}: each cost is its column's`)
+  }
 })
 
 t.test('100 attributes, 30 extensions and 100 costs are taken', async (t) => {
