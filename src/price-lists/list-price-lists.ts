@@ -31,11 +31,11 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
 
 /**
  * The letters of ASCII in "C", where they have one lower case: in Turkish, I is not that of i. The others in the database's
- * own collation: in "C" they have none.
+ * own collation: in "C" they have none. Compared in upper case, of which the Greek sigma has one and two below it.
  */
 function nameContains(text: string): RawBuilder<boolean> {
-  const lower = (value: unknown) => sql`lower(lower(${value} collate "C") collate "default")`
-  return sql`strpos(${lower(sql.ref('name'))}, ${lower(sql`${text}::text`)}) > 0`
+  const upper = (value: unknown) => sql`upper(lower(lower(${value} collate "C") collate "default"))`
+  return sql`strpos(${upper(sql.ref('name'))}, ${upper(sql`${text}::text`)}) > 0`
 }
 
 /** How many rows the published versions of these lists have; lists without any are left out. */

@@ -61,9 +61,10 @@ t.test('a name that no list can have is refused', async (t) => {
 async function expectSearch(t: Test, service: TestService): Promise<void> {
   const account = await service.newAccount(t)
   const names = ['Retail 2026', 'retail 2027', 'Wholesale', 'ÉTÉ', '100% _off_', "'; drop"]
+  const greek = ['ΠΡΟΣ ΠΩΛΗΣΗ', 'Προς πώληση', 'ΠΡΟΣΦΟΡΑ']
   await account.post(
     listsPath,
-    names.map((name) => ({ name, ...year })),
+    [...names, ...greek].map((name) => ({ name, ...year })),
   )
   const cases: [string, string[]][] = [
     ['RETAIL', ['Retail 2026', 'retail 2027']],
@@ -72,6 +73,9 @@ async function expectSearch(t: Test, service: TestService): Promise<void> {
     ['%', ['100% _off_']],
     ['_', ['100% _off_']],
     ["';", ["'; drop"]],
+    ['προς', greek],
+    ['προσ', greek],
+    ['ΠΡΟΣ', greek],
     ['absent', []],
   ]
   for (const [text, expected] of cases) {
