@@ -7,8 +7,9 @@ import { session } from './session.js'
 /** An answer that is not a success, or none at all. */
 export class Failure extends Error {
   /** @param {Partial<Schemas['Problem']>} problem */
-  constructor({ title = 'No answer', detail = '', status = 0, instance = '' }) {
+  constructor({ type, title = 'No answer', detail = '', status = 0, instance = '' }) {
     super(detail || title)
+    this.type = type
     this.title = title
     this.status = status
     this.instance = instance
@@ -26,6 +27,25 @@ export async function get(path, query = {}, signal) {
   const text = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
   const response = await send(`${path}${text && `?${text}`}`, signal ? { signal } : {})
   return response.json()
+}
+
+/**
+ * One page of a list; fewer rows than the limit where so many would be more than one answer holds.
+ *
+ * @param {string} path
+ * @param {Query & { limit: number }} query
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function getPage(path, query, signal) {
+  const fewer = Math.floor(query.limit / 4)
+  try {
+    return await get(path, query, signal)
+  } catch (error) {
+    const isTooLarge = error instanceof Failure && error.type === 'result-too-large'
+    if (!isTooLarge || fewer === 0) throw error
+    return getPage(path, { ...query, limit: fewer }, signal)
+  }
 }
 
 /**

@@ -75,6 +75,12 @@ t.test('a list shows its settings and pages through its rows', async (t) => {
   await page.getByText('Page 1 of 2').waitFor()
 })
 
+t.test('behind the last page of a list is the last one', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}?page=9`)
+  await page.getByText('Page 2 of 2').waitFor()
+  t.equal(await page.locator('tbody tr').count(), 10)
+})
+
 t.test('a row leads to the prices of its product in this list', async (t) => {
   const page = await open(t, `/#/lists/${list.id}`)
   await page.getByRole('link', { name: 'P001' }).first().click()

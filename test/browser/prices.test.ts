@@ -117,3 +117,54 @@ t.test('the strip is walked by keyboard; the prices follow and the focus stays',
   const other = page.getByRole('slider', { name: 'Day, FR, price' })
   t.match(await other.getAttribute('aria-valuetext'), /^15 Jul 2026/, 'all strips go together')
 })
+
+t.test('a list that was deleted is said to be gone, and others can be chosen', async (t) => {
+  const gone = await aList(shop, { name: 'Gone' })
+  await shop.send('DELETE', `/api/v1/price_list/${gone.id}/`)
+  const page = await open(t, `/#/prices?code=A1&list=${gone.id}`)
+  await page.getByRole('main').getByText('There is no such price list.').waitFor()
+  t.equal(await page.locator('tbody tr').count(), 0, 'no prices of another list')
+  await page.getByLabel('Price list').selectOption('Retail')
+  await page.getByRole('row', { name: /UK retail/ }).waitFor()
+})
+
+t.test('a code with a line end is looked up as it is', async (t) => {
+  const account = await aShopOf(t, service, {}, [{ code: 'A\n1' }])
+  await aList(account, { name: 'Retail' })
+  await addProducts(account, 'Retail', [{ code: 'A\n1' }])
+  const path = '/#/prices?code=A%0A1'
+  const page = await openPage(t, browser, { url, token: account.token, path })
+  await page.getByRole('row', { name: /price/ }).last().waitFor()
+  await page.getByLabel('Promotions on').fill('2026-04-01')
+  await page.waitForURL(/code=A%0A1/)
+})
+
+t.test('columns may be called like what every object has', async (t) => {
+  const schema = { attributes: [{ name: 'toString', type: 'string' }] }
+  const account = await aShopOf(t, service, schema, [{ code: 'A1' }])
+  await aList(account, { name: 'Retail' })
+  await addProducts(account, 'Retail', [{ code: 'A1' }])
+  await account.post(`${competitorPath}/schema/create_schema/`, {
+    attributes_config: ['code', 'toString'],
+  })
+  const entry = { code: 'A1', toString: 'x', competitor_name: 'Gift Barn', competitor_price: 2 }
+  await account.post(`${competitorPath}/bulk_create_or_update/`, [entry])
+  const page = await openPage(t, browser, { url, token: account.token, path: '/#/prices?code=A1' })
+  await page.getByText('Gift Barn').waitFor()
+  t.notMatch(await page.locator('.facts').innerText(), /native code/)
+})
+
+t.test('of lists that are too many for one answer there are some to choose from', async (t) => {
+  const account = await service.newAccount(t)
+  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const name = (index: number) => `${index} ${'😀'.repeat(250)}`
+  const price_dimensions = Array.from({ length: 100 }, (_, index) => name(index))
+  for (let from = 0; from < 400; from += 100) {
+    const numbers = Array.from({ length: 100 }, (_, index) => from + index)
+    const lists = numbers.map((number) => ({ name: `List ${number}`, ...year, price_dimensions }))
+    t.equal((await account.post('/api/v1/price_list/bulk_create/', lists)).status, 201)
+  }
+  const page = await openPage(t, browser, { url, token: account.token, path: '/#/prices' })
+  await page.getByRole('main').getByText('Which product?').waitFor()
+  t.equal(await page.getByLabel('Price list').locator('option').count(), 250)
+})

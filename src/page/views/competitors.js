@@ -1,4 +1,4 @@
-import { Failure, get } from '../api.js'
+import { Failure, get, getPage } from '../api.js'
 import { el, name } from '../dom.js'
 import * as format from '../format.js'
 
@@ -34,7 +34,9 @@ export async function competitorsOf(code, signal) {
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
   ) =>
-    dimensions.every((column) => row[column] === undefined || String(row[column]) === entry[column])
+    dimensions.every(
+      (column) => !Object.hasOwn(row, column) || String(row[column]) === entry[column],
+    )
   const about = (/** @type {Record<string, unknown>} */ row) =>
     sorted.filter((entry) => isAbout(entry, row))
   return { about, compared: sorted.length, count }
@@ -51,7 +53,7 @@ async function readEntries(code, signal) {
   const entries = []
   for (;;) {
     const query = { code, offset: entries.length, limit: 1000 }
-    const { count, results } = await get('/api/v1/competitor_prices/', query, signal)
+    const { count, results } = await getPage('/api/v1/competitor_prices/', query, signal)
     entries.push(...results)
     const isAll = results.length === 0 || entries.length >= count
     if (isAll || entries.length >= comparedMax) return { entries, count }

@@ -11,7 +11,7 @@ import { table } from '../table.js'
 const rowsAtOnce = 50
 
 /**
- * One page of the rows of a list, of a calendar list those of a day.
+ * One page of the rows of a list, the last one where it has not so many; of a calendar list those of a day.
  *
  * @param {PriceList} list
  * @param {number} page
@@ -31,6 +31,8 @@ export async function rowsOf(list, page, date, signal) {
   ])
   announce(`${format.count(count)} rows`)
   if (count === 0) return emptyRows(list)
+  const pages = Math.ceil(count / rowsAtOnce)
+  if (page > pages) return rowsOf(list, pages, date, signal)
   return [
     el(
       'div',
@@ -39,7 +41,7 @@ export async function rowsOf(list, page, date, signal) {
       list.is_calendar && dayField(list, date),
     ),
     rowTable(list, results, extensions, date),
-    pager(list, page, Math.ceil(count / rowsAtOnce), date),
+    pager(list, page, pages, date),
   ].filter((node) => node instanceof Node)
 }
 

@@ -1,4 +1,4 @@
-import { get } from '../api.js'
+import { getPage } from '../api.js'
 import { announce, debounced, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -49,11 +49,12 @@ export function showLists(main, { search }, signal) {
  */
 async function listsOf(search, signal) {
   const query = { search, limit: shownMax }
-  const { count, results } = await get(path, query, signal)
+  const { count, results } = await getPage(path, query, signal)
   announce(count === 1 ? '1 price list' : `${format.count(count)} price lists`)
   if (count > 0) {
-    const rowCounts = get(path, { ...query, include: 'row_count' }, signal)
-    return [summary(count), await listTable(results, rowCounts)]
+    const counted = { ...query, limit: results.length, include: 'row_count' }
+    const rowCounts = getPage(path, counted, signal)
+    return [summary(count, results.length), await listTable(results, rowCounts)]
   }
   return search === ''
     ? empty(
@@ -65,11 +66,14 @@ async function listsOf(search, signal) {
     : empty('No price list is called like that.', 'Search for another part of its name.')
 }
 
-/** @param {number} count */
-function summary(count) {
+/**
+ * @param {number} count
+ * @param {number} shown
+ */
+function summary(count, shown) {
   const text =
-    count > shownMax
-      ? `The first ${format.count(shownMax)} of ${format.count(count)}; search to see others`
+    count > shown
+      ? `The first ${format.count(shown)} of ${format.count(count)}; search to see others`
       : `${format.count(count)} in all`
   return el('p', { class: 'hint' }, text)
 }

@@ -1,4 +1,4 @@
-import { get, post } from '../api.js'
+import { get, getPage, post } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -24,7 +24,7 @@ export async function showPricesOf(wanted, signal, onDay) {
   const { code, list } = wanted
   const [schema, products, rows, competitors] = await Promise.all([
     get('/api/v1/product_catalog/schema/', {}, signal),
-    get('/api/v1/product_catalog/', { code, limit: 1000 }, signal),
+    getPage('/api/v1/product_catalog/', { code, limit: 1000 }, signal),
     list.is_published ? readPrices(wanted, signal) : [],
     competitorsOf(code, signal),
   ])
@@ -89,8 +89,9 @@ function readPrices({ code, list, on, date }, signal) {
 function aboutProduct(code, { count, results }, { attributes }) {
   const [first] = results
   const inactive = results.filter(({ active }) => !active).length
-  const facts = attributes.filter((column) => first?.[column.name] !== undefined)
+  const facts = attributes.filter((column) => first && Object.hasOwn(first, column.name))
   const rows = `${format.count(count)} ${count === 1 ? 'row' : 'rows'}`
+  const looked = count > results.length ? ` of the first ${format.count(results.length)}` : ''
   return el(
     'section',
     { class: 'panel' },
@@ -99,7 +100,10 @@ function aboutProduct(code, { count, results }, { attributes }) {
       'dl',
       { class: 'facts' },
       facts.map((column) => fact(column.name, name(first?.[column.name]))),
-      fact('catalog', inactive > 0 ? `${rows}, ${format.count(inactive)} not active` : rows),
+      fact(
+        'catalog',
+        inactive > 0 ? `${rows}, ${format.count(inactive)}${looked} not active` : rows,
+      ),
     ),
   )
 }

@@ -1,4 +1,4 @@
-import { get } from '../api.js'
+import { Failure, get, getPage } from '../api.js'
 import { debounced, el } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -21,17 +21,21 @@ export function showPrices(main, choice, signal) {
 }
 
 /**
- * The first thousand lists, and the wanted one wherever it is.
+ * The first thousand lists, and the wanted one wherever it is, unless it is no more.
  *
  * @param {number | undefined} wanted
  * @param {AbortSignal} signal
  * @returns {Promise<PriceList[]>}
  */
 async function listsToChoose(wanted, signal) {
-  const { results } = await get('/api/v1/price_list/', { limit: 1000 }, signal)
+  const { results } = await getPage('/api/v1/price_list/', { limit: 1000 }, signal)
   const isThere = results.some((/** @type {PriceList} */ { id }) => id === wanted)
   if (wanted === undefined || isThere) return results
-  return [await get(`/api/v1/price_list/${wanted}`, {}, signal), ...results]
+  const list = await get(`/api/v1/price_list/${wanted}`, {}, signal).catch((error) => {
+    if (error instanceof Failure && error.status === 404) return []
+    throw error
+  })
+  return [list, ...results].flat()
 }
 
 /**
@@ -44,6 +48,9 @@ async function listsToChoose(wanted, signal) {
  */
 function choiceForm(lists, choice, place, signal) {
   const { code, codes, list, on, date, dateLabel, element } = choiceFields(lists, choice)
+  // A field of one line leaves out the line ends that a code may have.
+  const shown = code.value
+  const wantedCode = () => (code.value === shown ? choice.code : code.value)
   let looking = new AbortController()
   const look = () => {
     looking.abort()
@@ -52,14 +59,15 @@ function choiceForm(lists, choice, place, signal) {
     const chosen = lists.find(({ id }) => String(id) === list.value)
     dateLabel.hidden = !chosen?.is_calendar
     if (chosen?.is_calendar) setCalendar(date, chosen)
-    if (code.value === '' || !chosen) return fill(place, current, async () => invitation(chosen))
-    const wanted = { code: code.value, list: chosen, on: on.value || format.today() }
+    if (wantedCode() === '' || !chosen)
+      return fill(place, current, async () => invitation(lists, chosen))
+    const wanted = { code: wantedCode(), list: chosen, on: on.value || format.today() }
     const day = chosen.is_calendar ? date.value : undefined
     return fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
   }
   const remember = () => {
     const isChosen = choice.on !== undefined || on.value !== format.today()
-    const wanted = { code: code.value, list: list.value, on: isChosen ? on.value : undefined }
+    const wanted = { code: wantedCode(), list: list.value, on: isChosen ? on.value : undefined }
     const day = dateLabel.hidden ? undefined : date.value
     history.replaceState(null, '', href('prices', { ...wanted, date: day }))
   }
@@ -95,7 +103,8 @@ function choiceFields(lists, choice) {
   const list = el('select', {}, options)
   const preferred = lists.find(({ id }) => id === choice.list)
   const first = lists.find((one) => one.is_published) ?? lists[0]
-  list.value = String((preferred ?? first)?.id ?? '')
+  // Instead of a list that is no more, no other one: its prices would pass for those that were asked for.
+  list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
   const on = el('input', { type: 'date', value: choice.on ?? format.today() })
   const date = el('input', { type: 'date', value: choice.date ?? '' })
   const dateLabel = labelled('Day', date)
@@ -125,11 +134,19 @@ function setCalendar(input, { valid_from }) {
   if (!isInside(input.value)) input.value = isInside(format.today()) ? format.today() : valid_from
 }
 
-/** @param {PriceList | undefined} list */
-function invitation(list) {
-  return list
-    ? empty('Which product?', 'Begin to write its code; the codes of the catalog are suggested.')
-    : empty('There are no price lists yet.', 'Prices are read from a list.')
+/**
+ * @param {PriceList[]} lists
+ * @param {PriceList | undefined} chosen
+ */
+function invitation(lists, chosen) {
+  if (chosen)
+    return empty(
+      'Which product?',
+      'Begin to write its code; the codes of the catalog are suggested.',
+    )
+  return lists.length === 0
+    ? empty('There are no price lists yet.', 'Prices are read from a list.')
+    : empty('There is no such price list.', 'It may have been deleted. Choose another one.')
 }
 
 /**
