@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
@@ -121,7 +121,9 @@ t.test('a second process attaches, and the last one that leaves stops PostgreSQL
 t.test(
   'services that start first on the same data stay, and one tells of the account',
   async (t) => {
-    const settings = { DATA_DIR: freshDataDir(t) }
+    const TMPDIR = freshDataDir(t)
+    chmodSync(TMPDIR, 0o777)
+    const settings = { DATA_DIR: freshDataDir(t), TMPDIR }
     const services = await Promise.all([1, 2, 3].map(() => startProcess(t, settings)))
     const told = () => services.filter(({ stdout }) => firstAccount(stdout()) !== undefined)
     while (told().length === 0) await sleep(20)
@@ -129,6 +131,7 @@ t.test(
       t.equal((await caller(() => url)('GET', '/health/ready')).status, 200)
     for (const service of services) t.equal(await service.stop(), 0)
     t.equal(told().length, 1)
+    t.strictSame(readdirSync(TMPDIR), [])
   },
 )
 
@@ -163,6 +166,12 @@ t.test('root, whose temporary files are closed to others, starts', asRoot, async
   chmodSync(TMPDIR, 0o700)
   const service = await startProcess(t, { DATA_DIR: freshDataDir(t), TMPDIR })
   t.strictSame(await service.stop(), 0)
+})
+
+t.test('a folder for temporary files may be named from where the service starts', async (t) => {
+  const dataDir = freshDataDir(t)
+  const settings = { DATA_DIR: dataDir, TMPDIR: relative('.', dirname(dataDir)) }
+  t.strictSame(await (await startProcess(t, settings)).stop(), 0)
 })
 
 t.test('wrong settings end the start with all of them listed', async (t) => {

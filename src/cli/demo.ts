@@ -1,51 +1,65 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextLoop } from 'node:timers/promises'
 import { createAccount } from '../accounts/create-account.ts'
 import { createClient, type PricewellClient, type Schemas } from '../client/index.ts'
 import { closeOnce } from '../close-once.ts'
 import { closeMaxMs } from '../closing.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
-import { startService } from '../service.ts'
+import { type Service, startService } from '../service.ts'
 import { CannotListen, startFault } from '../start-fault.ts'
 import { loadDemo } from './load-demo.ts'
 import { demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
-const config = readConfig({
-  LOG_LEVEL: 'error',
-  ...process.env,
-  DATABASE_URL: undefined,
-  DATA_DIR: dataDir,
-})
-console.log('Starting a service on a database that is thrown away at the end ...')
-const { app, server, close } = await startService(config)
+let starting: Promise<Service> | undefined
+let isEnding = false
 closeOnce(closeMaxMs, async ({ err }) => {
+  isEnding = true
   if (err) console.error(startFault(err))
-  await close()
+  const service = await starting?.catch(() => undefined)
+  await service?.close()
   removeDataDir(dataDir)
 })
-const url = await app.listeners.open({ port: config.port, host: config.host }).catch((error) => {
-  throw new CannotListen(error)
-})
-await createAccount(server.url, { account: 'demo', ...demoUser })
-const { data: login } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
-const { token } = login
-const client = createClient({ baseUrl: url, token })
+try {
+  console.log('Starting a service on a database that is thrown away at the end ...')
+  const config = readConfig({
+    LOG_LEVEL: 'error',
+    ...process.env,
+    DATABASE_URL: undefined,
+    DATA_DIR: dataDir,
+  })
+  starting = startService(config)
+  await demonstrate(await starting, config)
+} catch (error) {
+  // What is under way fails with what goes away. The signal of a terminal reaches that first.
+  await nextLoop()
+  if (!isEnding) throw error
+}
 
-const shop = readShop()
-console.log(
-  '\nOnline Retail, 1 to 7 December 2010 (Daqing Chen, UCI Machine Learning Repository, doi 10.24432/C5BW33, CC BY 4.0)',
-)
-console.table(
-  Object.fromEntries([...shop.skipped].map(([reason, count]) => [reason, { rows: count }])),
-)
-console.log('Costs, promotions, competitors, agreements and the rental list are made up.')
-await loadDemo(client, withMadeUp(shop))
-await showPrices(client)
-console.log(`
+async function demonstrate({ app, server }: Service, { port, host }: Config): Promise<void> {
+  const url = await app.listeners.open({ port, host }).catch((error) => {
+    throw new CannotListen(error)
+  })
+  await createAccount(server.url, { account: 'demo', ...demoUser })
+  const { data: login } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
+  const { token } = login
+  const client = createClient({ baseUrl: url, token })
+
+  const shop = readShop()
+  console.log(
+    '\nOnline Retail, 1 to 7 December 2010 (Daqing Chen, UCI Machine Learning Repository, doi 10.24432/C5BW33, CC BY 4.0)',
+  )
+  console.table(
+    Object.fromEntries([...shop.skipped].map(([reason, count]) => [reason, { rows: count }])),
+  )
+  console.log('Costs, promotions, competitors, agreements and the rental list are made up.')
+  await loadDemo(client, withMadeUp(shop))
+  await showPrices(client)
+  console.log(`
 To look around: ${url}
     e-mail    ${demoUser.email}
     password  ${demoUser.password}
@@ -56,6 +70,7 @@ Authorize there with:
 jwt ${token}
 
 Ctrl-C stops the service and deletes its data.`)
+}
 
 async function showPrices(client: PricewellClient): Promise<void> {
   const read = async (payload: Schemas['GetPricesRow'][]) => {

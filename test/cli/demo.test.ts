@@ -1,7 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Operation, operations } from '../../src/http/contract.ts'
 import { expectConformant, type TestResponse } from '../helpers/conformant.ts'
@@ -61,6 +64,22 @@ t.test('a port that is taken is told, and leaves nothing behind', async (t) => {
     told,
     /^Cannot start:\n- listen EADDRINUSE.*: another program listens there: .* set PORT\n$/,
   )
+})
+
+t.test('Ctrl-C while it starts leaves no folder and no PostgreSQL', async (t) => {
+  for (const begun of [/^pricewell-demo-/, /^pricewell-(?!demo-)/]) {
+    const folder = mkdtempSync(join(tmpdir(), 'pricewell-left-'))
+    chmodSync(folder, 0o777)
+    const env = { ...process.env, PORT: '0', TMPDIR: folder }
+    const starting = spawn(process.execPath, [demo], { env, detached: true })
+    const exited = once(starting, 'exit')
+    while (!readdirSync(folder).some((name) => begun.test(name))) await sleep(1)
+    // A terminal sends it to all that it has started.
+    process.kill(-(starting.pid ?? 0), 'SIGINT')
+    t.strictSame(await exited, [0, null])
+    t.strictSame(readdirSync(folder), [])
+    rmSync(folder, { recursive: true })
+  }
 })
 
 t.test('Ctrl-C under npm, which passes it on a second time, leaves nothing behind', async (t) => {

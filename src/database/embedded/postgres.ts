@@ -62,7 +62,11 @@ export async function startEmbeddedPostgres(
   let socketDir: string | undefined
   while (performance.now() < deadline) {
     const running = await findRunning(cluster)
-    if (running) return keepRunning(start, running)
+    if (running) {
+      // Another process that started at the same time was first.
+      if (socketDir && socketDir !== running.socketDir) removeFolder(socketDir)
+      return keepRunning(start, running)
+    }
     const server = findServer(cluster)
     if (server) endUnreachable(server, cluster)
     const isDoubtful = performance.now() > doubtAt && !isStarting(spawned)
@@ -73,11 +77,13 @@ export async function startEmbeddedPostgres(
     }
     await sleep(20)
   }
-  if (socketDir) rmSync(socketDir, { recursive: true, force: true })
+  if (socketDir) removeFolder(socketDir)
   throw new CannotStart(
     `PostgreSQL did not start within ${startTimeoutSeconds} s; its log is ${join(cluster, 'server.log')}`,
   )
 }
+
+const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true })
 
 function isStarting(server: ChildProcess | undefined): boolean {
   return server !== undefined && server.exitCode === null && server.signalCode === null
@@ -128,7 +134,7 @@ async function stopWhenUnused(cluster: string, url: string): Promise<void> {
   const deadline = performance.now() + stopTimeoutSeconds * 1000
   while (existsSync(join(cluster, 'postmaster.pid')) && performance.now() < deadline)
     await sleep(20)
-  if (server.socketDir) rmSync(server.socketDir, { recursive: true, force: true })
+  if (server.socketDir) removeFolder(server.socketDir)
 }
 
 /** A connection that was just closed may take a moment to disappear on the server. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { CannotStart } from '../cannot-start.ts'
 import { systemDir } from './binaries.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
@@ -16,12 +16,13 @@ const pathBytesMax = 103
  * gives root a folder of its own), in a folder of root's. Throws `CannotStart` where no socket could be reached there.
  */
 export function makeSocketDir(user: SystemUser | undefined): string {
-  const isOpen = !existsSync(tmpdir()) || isReachable(tmpdir(), user)
+  const temporary = resolve(tmpdir())
+  const isOpen = !existsSync(temporary) || isReachable(temporary, user)
   if (!isOpen) makeReachable(systemDir, user)
-  const start = join(isOpen ? tmpdir() : systemDir, 'pricewell-')
+  const start = join(isOpen ? temporary : systemDir, 'pricewell-')
   if (Buffer.byteLength(join(`${start}XXXXXX`, socketName)) > pathBytesMax)
     throw new CannotStart(
-      `${tmpdir()} is too long for the path of a socket: set TMPDIR to a shorter one`,
+      `${temporary} is too long for the path of a socket: set TMPDIR to a shorter one`,
     )
   return mkdtempSync(start)
 }
