@@ -31,7 +31,7 @@ export function storing(
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
   const { account = 0, subject = '' } = request.caller ?? {}
-  const path = request.url.replace(/\?.*$/, '').replace(/\/$/, '')
+  const path = request.url.replace(/[?#].*$/s, '').replace(/\/$/, '')
   return storingAnswer(bound, { account, subject, key, path, bodyHash })
 }
 

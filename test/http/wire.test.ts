@@ -224,3 +224,19 @@ t.test('what the router takes for a query behind # is looked at like one', async
     t.strictSame(statuses(answer), [400], query)
   }
 })
+
+t.test('a request that is sent again with # and something behind it is the same', async (t) => {
+  const { token } = await service.newAccount(t)
+  const body = sale('behind')
+  const head = `Host: a\r\nAuthorization: jwt ${token}\r\nContent-Type: application/json\r\nIdempotency-Key: k1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+  const seen: [number[], boolean][] = []
+  for (const end of ['', '#a', '/#?b']) {
+    const answer = await exchange([`POST ${path}${end} HTTP/1.1\r\n${head}${body}`], 5000)
+    seen.push([statuses(answer), /idempotent-replayed: true/.test(answer)])
+  }
+  t.strictSame(seen, [
+    [[201], false],
+    [[201], true],
+    [[201], true],
+  ])
+})
