@@ -28,7 +28,8 @@ export function addExport(program: Program): void {
     .addHelpText(
       'after',
       `
-Rows of over 1 MB, and promotions that name a price list which is deleted, cannot be loaded again.
+Rows of over 1 MB, and promotions that name a price list or a column which is there no more, cannot be loaded again.
+A file of over 10,000,000 rows is loaded in parts.
 
 Example:
   pricewell export prices --list 'Retail 2026' -o prices.csv.gz`,
