@@ -99,6 +99,19 @@ async function brokenExport(request: Buffer): Promise<net.Socket> {
   return client
 }
 
+t.test('who asks for the head of a stream alone gets it, and no more is read', async (t) => {
+  for (const { request } of [answers['an export'], answers['the events of a job']]) {
+    const from = log.lines().length
+    const client = await send(Buffer.from(request.toString('latin1').replace('GET', 'HEAD')))
+    const [head] = await once(client, 'data')
+    t.match(String(head), /^HTTP\/1.1 200 OK\r\n/)
+    client.end()
+    await once(client, 'close')
+    await until(isFree)
+    t.strictSame(log.lines().slice(from), [])
+  }
+})
+
 t.test('an export whose session ends in the middle ends alone', async (t) => {
   const client = await brokenExport(answers['an export'].request)
   client.resume()
