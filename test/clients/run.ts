@@ -5,6 +5,7 @@ import { createAccount } from '../../src/accounts/create-account.ts'
 import { readConfig } from '../../src/config.ts'
 import { removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { startService } from '../../src/service.ts'
+import { leaveNothing } from '../helpers/leave-nothing.ts'
 import { buildClients } from './build-clients.ts'
 import { checkFirstDay } from './check-first-day.ts'
 
@@ -12,23 +13,22 @@ import { checkFirstDay } from './check-first-day.ts'
  * Generates clients from openapi.yaml with three generators, compiles a first day's work against each (strict), and does
  * that work with each on the real service and a PostgreSQL of its own. `npm run test:clients`.
  */
+const command = leaveNothing()
 const dir = mkdtempSync(join(tmpdir(), 'pricewell-clients-'))
+command.teardown(() => removeDataDir(dir))
 const service = await startService(
   readConfig({ DATA_DIR: join(dir, 'data'), JWT_SECRET: 'x'.repeat(32), LOG_LEVEL: 'error' }),
 )
-try {
-  const url = await service.app.listen({ port: 0 })
-  const clients = buildClients(join(dir, 'clients'), url)
-  for (const [name, file] of Object.entries(clients)) {
-    const user = await createAccount(service.server.url, {
-      account: name,
-      email: `${name}@example.com`,
-    })
-    const { firstDay } = await import(file)
-    checkFirstDay(await firstDay({ url, ...user }))
-    console.log(`${name}: a first day's work`)
-  }
-} finally {
-  await service.close()
-  removeDataDir(dir)
+command.teardown(() => service.close())
+const url = await service.app.listen({ port: 0 })
+const clients = buildClients(join(dir, 'clients'), url)
+for (const [name, file] of Object.entries(clients)) {
+  const user = await createAccount(service.server.url, {
+    account: name,
+    email: `${name}@example.com`,
+  })
+  const { firstDay } = await import(file)
+  checkFirstDay(await firstDay({ url, ...user }))
+  console.log(`${name}: a first day's work`)
 }
+await command.end(true)
