@@ -972,7 +972,7 @@ export interface components {
             token: string;
         };
         /**
-         * @description The type of the column's values.
+         * @description The type of the column's values. An integer is from -9007199254740991 to 9007199254740991; a number has at most 15 significant digits and 6 decimals.
          * @enum {string}
          */
         ColumnType: "string" | "integer" | "number" | "boolean" | "date";

@@ -8,6 +8,9 @@ export interface ValueFault {
   message: string
 }
 
+/** Beyond it JSON readers do not tell a whole number from the next. */
+export const wholeNumber = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
+
 const wrongType = (type: string): ValueFault => ({ code: 'type', message: `must be ${type}` })
 const wrongLength: ValueFault = {
   code: 'length',
@@ -28,7 +31,7 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
     typeof value !== 'string'
       ? wrongType('a string')
       : (value === '' || codePoints(value) > textLengthMax) && wrongLength,
-  integer: (value) => !Number.isSafeInteger(value) && wrongType('a whole number'),
+  integer: (value) => !Number.isSafeInteger(value) && wrongType(wholeNumber),
   number: (value) =>
     Number.isFinite(value) ? !isMoney(value as number) && wrongNumber : wrongType('a number'),
   boolean: (value) => typeof value !== 'boolean' && wrongType('true or false'),

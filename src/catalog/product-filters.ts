@@ -13,7 +13,9 @@ export interface FilterCondition {
   texts: string[]
 }
 
-const codeColumn: Pick<Column, 'type'> = { type: 'string' }
+type FilterColumn = Pick<Column, 'type' | 'ordinal'> & Pick<FilterCondition, 'kind'>
+
+const codeColumn: FilterColumn = { kind: 'code', type: 'string', ordinal: 0 }
 
 /** Names the filter keys that are no `code`, attribute or extension, and the values that are not of the column's type. */
 export function rejectFaultyFilters(
@@ -43,18 +45,16 @@ export function rejectFaultyFilters(
 
 /**
  * The conditions of checked filters, in the order of the columns: that of the keys depends on their names, and so would
- * the statement. A column that the catalog no longer has matches nothing.
+ * the statement. A column that the catalog no longer has matches nothing, and one that has another type now only values
+ * that are of it, too.
  */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
   const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
-    const texts = [...new Set(values.map(canonicalText))]
-    if (name === 'code') return { kind: 'code', ordinal: 0, texts }
-    const column = findFilterColumn(columns, name)
-    return {
-      kind: column?.kind === 'attribute' ? 'attribute' : 'extension',
-      ordinal: column?.ordinal ?? 0,
-      texts: column ? texts : [],
-    }
+    const column = name === 'code' ? codeColumn : findFilterColumn(columns, name)
+    if (!column) return { kind: 'extension', ordinal: 0, texts: [] }
+    const { kind, type, ordinal } = column
+    const sound = values.filter((value) => !findTypeFault(type, value))
+    return { kind, ordinal, texts: [...new Set(sound.map(canonicalText))] }
   })
   return conditions.sort(byColumn)
 }
@@ -78,6 +78,14 @@ export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
   return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`
 }
 
-function findFilterColumn(columns: Columns, name: string): Column | undefined {
-  return [...columns.attributes, ...columns.extensions].find((column) => column.name === name)
+function findFilterColumn(
+  { attributes, extensions }: Columns,
+  name: string,
+): FilterColumn | undefined {
+  const kinds = { attribute: attributes, extension: extensions } as const
+  for (const kind of ['attribute', 'extension'] as const) {
+    const column = kinds[kind].find((column) => column.name === name)
+    if (column) return { ...column, kind }
+  }
+  return undefined
 }

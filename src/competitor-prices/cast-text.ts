@@ -1,4 +1,4 @@
-import { findValueFault } from '../catalog/column-value.ts'
+import { findValueFault, wholeNumber } from '../catalog/column-value.ts'
 import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
 import { isDate, isDecimal } from '../contract/formats.ts'
 import type { ErrorCode } from '../contract/row-errors.ts'
@@ -16,7 +16,7 @@ const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
 
 const messages: Record<ColumnType, string> = {
   string: '',
-  integer: 'must be a whole number in a string, without sign + or leading zeros',
+  integer: `must be ${wholeNumber} in a string, without sign + or leading zeros`,
   number: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',
   boolean: 'must be "true" or "false"',
   date: 'must be a real calendar day, yyyy-mm-dd',

@@ -47,6 +47,16 @@ const faults: Record<string, [unknown, string][]> = {
   ],
 }
 
+t.test('a whole number that is too large is told how large one may be', async (t) => {
+  const extensions = [{ name: 'size', type: 'integer' }]
+  const account = await aCatalog(t, service, { extensions })
+  const { body } = await account.post(productsPath, [{ code: 'A', size: 2 ** 53 }])
+  t.equal(
+    body.errors[0].message,
+    'must be a whole number from -9007199254740991 to 9007199254740991',
+  )
+})
+
 t.test('a value must be of its column, for attributes and extensions alike', async (t) => {
   const account = await aCatalog(t, service, {
     attributes: typedColumns('a'),

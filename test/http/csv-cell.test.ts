@@ -24,6 +24,14 @@ t.test(
   },
 )
 
+t.test(
+  'one apostrophe is taken away before what a spreadsheet would run, and no other',
+  async (t) => {
+    const cells = { "'=1": '=1', "''@": "'@", "'＝1": '＝1', "'-1": '-1', "''x": "''x", "'x": "'x" }
+    for (const [cell, text] of Object.entries(cells)) t.equal(unescapeFormula(cell), text, cell)
+  },
+)
+
 t.test('any text is read as it was before it was escaped', async () => {
   const hostile = fc.stringMatching(/^['=+\-@\t\r\n＝0-9ae.]{0,8}$/)
   fc.assert(
