@@ -1,13 +1,29 @@
 import t from 'tap'
 import { operations } from '../../src/http/contract.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
+import { cloneDatabase, query } from '../helpers/database.ts'
 import { openDump } from '../helpers/dump.ts'
 import { someCodes } from '../helpers/jobs.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import {
+  startServiceOn,
+  startTestService,
+  type TestAccount,
+  type TestService,
+} from '../helpers/service.ts'
 
-const service = await startTestService(t)
-const dump = await openDump(service.url)
-t.teardown(() => dump.close())
+/** A service whose database lets everybody see everything: what keeps accounts apart are the statements alone. */
+async function withoutPolicies(): Promise<TestService> {
+  const database = await cloneDatabase()
+  await query(
+    database.url,
+    `do $$ declare name text; begin
+       for name in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relrowsecurity loop
+         execute format('alter table %s disable row level security', name);
+       end loop;
+     end $$`,
+  )
+  return startServiceOn(t, database)
+}
 
 /** What an account calls its things, and their ids. */
 interface Things {
@@ -383,64 +399,79 @@ function told({ status, headers, body }: TestResponse, { tag }: Things): string 
   return JSON.stringify([status, others]) + text?.replaceAll(tag, '***')
 }
 
-const [own, foreign] = [await service.newAccount(t), await service.newAccount(t)]
-const ownThings = await populated(own, 'own')
-const foreignThings = await populated(foreign, 'one')
-const absent: Things = {
-  tag: 'two',
-  list: 99_999,
-  agreement: 99_999,
-  promotion: 99_999,
-  job: 99_999,
+const services = {
+  'with policies': await startTestService(t),
+  'without policies': await withoutPolicies(),
 }
-const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)
-/** Of a file that is answered. */
-const rowsIn = (file: string) => file.trimEnd().split('\n').length - 1
 
-t.test('what another account has is answered byte for byte like what nobody has', async (t) => {
-  const before = await dump.hashOf(foreign.id)
-  for (const [operation, place, request] of cases) {
-    const [there, absentOne] = [await send(request(foreignThings)), await send(request(absent))]
-    const other = told(there, foreignThings)
-    t.equal(other, told(absentOne, absent), `${operation}, ${place}`)
-    if (typeof there.body === 'string') t.ok(rowsIn(there.body) < 1, `${operation}, ${place}`)
-    else
-      t.notMatch(
-        other,
-        /"(pk|price_list_id|hash)":|extended_catalog_id/,
-        `${operation}, ${place}: nothing is told`,
-      )
-  }
-  t.equal(await dump.hashOf(foreign.id), before, 'the other account is as it was')
-})
-
-t.test('a name that another account has taken is free', async (t) => {
-  const before = await dump.hashOf(foreign.id)
-  for (const [operation, place, request] of choices) {
-    const statuses = []
-    for (const things of [foreignThings, absent]) {
-      const { status, body } = await send(request(things))
-      statuses.push([status, Object.keys(body)])
-      t.ok(status < 300, `${operation}, ${place}: ${JSON.stringify(body)}`)
-      t.strictSame(body.updated ?? [], [], `${operation}, ${place}: what it met was not its own`)
+for (const [walls, service] of Object.entries(services)) {
+  t.test(walls, async (t) => {
+    const dump = await openDump(service.url)
+    t.teardown(() => dump.close())
+    const [own, foreign] = [await service.newAccount(t), await service.newAccount(t)]
+    const ownThings = await populated(own, 'own')
+    const foreignThings = await populated(foreign, 'one')
+    const absent: Things = {
+      tag: 'two',
+      list: 99_999,
+      agreement: 99_999,
+      promotion: 99_999,
+      job: 99_999,
     }
-    t.strictSame(statuses[0], statuses[1], `${operation}, ${place}`)
-  }
-  t.equal(await dump.hashOf(foreign.id), before, 'the other account is as it was')
-})
+    const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)
+    /** Of a file that is answered. */
+    const rowsIn = (file: string) => file.trimEnd().split('\n').length - 1
 
-t.test('the same requests find what the account has itself', async (t) => {
-  for (const [operation, place, request] of cases) {
-    const { status, body } = await send(request(ownThings))
-    if (body.resource_type === 'file') t.match(await own.finished(body), { status: 'done' })
-    const isFound = status < 300 || body.type === 'job-ended'
-    if (place === 'a file') t.ok(rowsIn(body) > 0, `${operation}, ${place}`)
-    t.ok(
-      isFound && body.count !== 0,
-      `${operation}, ${place}: ${status} ${JSON.stringify(body).slice(0, 200)}`,
-    )
-  }
-})
+    t.test('what another account has is answered byte for byte like what nobody has', async (t) => {
+      const before = await dump.hashOf(foreign.id)
+      for (const [operation, place, request] of cases) {
+        const [there, absentOne] = [await send(request(foreignThings)), await send(request(absent))]
+        const other = told(there, foreignThings)
+        t.equal(other, told(absentOne, absent), `${operation}, ${place}`)
+        if (typeof there.body === 'string') t.ok(rowsIn(there.body) < 1, `${operation}, ${place}`)
+        else
+          t.notMatch(
+            other,
+            /"(pk|price_list_id|hash)":|extended_catalog_id/,
+            `${operation}, ${place}: nothing is told`,
+          )
+      }
+      t.equal(await dump.hashOf(foreign.id), before, 'the other account is as it was')
+    })
+
+    t.test('a name that another account has taken is free', async (t) => {
+      const before = await dump.hashOf(foreign.id)
+      for (const [operation, place, request] of choices) {
+        const statuses = []
+        for (const things of [foreignThings, absent]) {
+          const { status, body } = await send(request(things))
+          statuses.push([status, Object.keys(body)])
+          t.ok(status < 300, `${operation}, ${place}: ${JSON.stringify(body)}`)
+          t.strictSame(
+            body.updated ?? [],
+            [],
+            `${operation}, ${place}: what it met was not its own`,
+          )
+        }
+        t.strictSame(statuses[0], statuses[1], `${operation}, ${place}`)
+      }
+      t.equal(await dump.hashOf(foreign.id), before, 'the other account is as it was')
+    })
+
+    t.test('the same requests find what the account has itself', async (t) => {
+      for (const [operation, place, request] of cases) {
+        const { status, body } = await send(request(ownThings))
+        if (body.resource_type === 'file') t.match(await own.finished(body), { status: 'done' })
+        const isFound = status < 300 || body.type === 'job-ended'
+        if (place === 'a file') t.ok(rowsIn(body) > 0, `${operation}, ${place}`)
+        t.ok(
+          isFound && body.count !== 0,
+          `${operation}, ${place}: ${status} ${JSON.stringify(body).slice(0, 200)}`,
+        )
+      }
+    })
+  })
+}
 
 t.test('no operation is left out', async (t) => {
   const covered = new Set([...cases, ...choices].map(([operation]) => operation))
