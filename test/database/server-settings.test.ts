@@ -1,5 +1,10 @@
+import { sql } from 'kysely'
 import t from 'tap'
-import { cloneDatabase, emptyDatabase, query } from '../helpers/database.ts'
+import { readConfig } from '../../src/config.ts'
+import { inAccount } from '../../src/database/in-account.ts'
+import { openDatabaseServer } from '../../src/database/server.ts'
+import { openPools } from '../../src/pools.ts'
+import { cloneDatabase, emptyDatabase, query, type TestDatabase } from '../helpers/database.ts'
 import { aDay } from '../helpers/day.ts'
 import { startServiceOn, startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -46,4 +51,42 @@ t.test('nor do they keep a service from making its tables and its queue', async 
   for (const [setting, value] of Object.entries(others))
     await query(database.serverUrl, `alter database ${database.name} set ${setting} = ${value}`)
   t.strictSame(await aDay(t, await startServiceOn(t, database)), expected)
+})
+
+/** Those that a day does not show. */
+const hidden = {
+  ...{ default_transaction_deferrable: 'on', idle_session_timeout: "'100ms'" },
+  transaction_timeout: "'3s'",
+}
+const hiddenNames = Object.keys(hidden)
+
+/** The settings of the connections of each pool. */
+async function settingsOf(database: TestDatabase) {
+  const config = readConfig({ DATABASE_URL: database.url, JWT_SECRET: 'x'.repeat(32) })
+  const pools = openPools((await openDatabaseServer(config)).url, 1, { onError: () => undefined })
+  const settings = Object.entries(pools).map(async ([name, pool]) => {
+    const found = await inAccount(pool, 1, async (trx) => {
+      const { rows } = await sql`
+        select name, setting from pg_settings where name = any(${hiddenNames}) order by name`.execute(
+        trx,
+      )
+      return rows
+    })
+    await pool.destroy()
+    return [name, found]
+  })
+  return Object.fromEntries(await Promise.all(settings))
+}
+
+t.test('no setting of a server reaches the connections of the service', async (t) => {
+  const [plain, set] = [await cloneDatabase(), await cloneDatabase()]
+  t.teardown(async () => {
+    await plain.drop()
+    await set.drop()
+  })
+  const known = await select(set.serverUrl, 'select name from pg_settings')
+  for (const [name, value] of Object.entries(hidden))
+    if (known.some((one) => one.name === name))
+      await query(set.serverUrl, `alter database ${set.name} set ${name} = ${value}`)
+  t.strictSame(await settingsOf(set), await settingsOf(plain))
 })

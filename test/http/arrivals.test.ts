@@ -116,3 +116,23 @@ t.test('a pause of the process is no delay of the client', async (t) => {
   await once(request, 'end')
   t.strictSame(refused, [])
 })
+
+t.test('every body is watched on its way, that of a file, too', async (t) => {
+  const watched: string[] = []
+  const { watch } = Arrivals.prototype
+  t.teardown(() => (Arrivals.prototype.watch = watch))
+  Arrivals.prototype.watch = function (request, ...rest) {
+    watched.push(request.headers['content-type'] ?? '')
+    return watch.call(this, request, ...rest)
+  }
+  const service = await startTestService(t)
+  const account = await service.newAccount(t)
+  const bodies = {
+    'application/json': '[]',
+    'text/csv': 'transaction_id,code,extension,quantity,revenue\n',
+    'application/x-ndjson': '\n',
+  }
+  for (const [type, body] of Object.entries(bodies))
+    await account.send('POST', path, body, { 'content-type': type })
+  t.strictSame(watched, Object.keys(bodies))
+})

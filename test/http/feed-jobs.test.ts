@@ -8,6 +8,7 @@ import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { metricsToken, startTestService, type TestAccount } from '../helpers/service.ts'
+import { openRequest } from '../helpers/socket.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
@@ -282,4 +283,20 @@ t.test('so many files of an account wait for their jobs, and no more', async (t)
   t.equal((await csv(other, lines(header, row))).status, 202, 'of another account')
   await account.post(`/api/v1/jobs/${first.body.id}/cancel/`, undefined)
   t.equal((await csv(account, lines(header, row))).status, 202, 'when one is cancelled')
+})
+
+t.test('who has too many files that wait is told before the next one is there', async (t) => {
+  const service = await startTestService(t, { ROLE: 'api', ACCOUNT_FILES: '1' })
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const account = await service.newAccount(t)
+  const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
+  t.equal((await account.send('POST', path, `${header}\n${row}\n`, headers)).status, 202)
+  const authorization = `jwt ${account.token}`
+  const more = { authorization, ...headers, 'content-length': '1000000' }
+  const next = await openRequest(service.app, path, more)
+  next.write(`${header}\n${row}\n`)
+  const answer = next.answer()
+  const late = new Promise((resolve) => setTimeout(resolve, 10_000, { status: 'none' }).unref())
+  t.match(await Promise.race([answer, late]), { status: 429 })
+  await next.abort()
 })

@@ -10,14 +10,18 @@ import { query } from '../helpers/database.ts'
 import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const service = await startTestService(t)
+await service.app.listen({ port: 0 })
+const { port } = service.app.server.address() as AddressInfo
 
 const sale = (id: string, overrides = {}) => ({
   ...{ transaction_id: id, code: 'A', extension: '', quantity: '1', revenue: '2.50' },
   ...overrides,
 })
+const aYear = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
 const send = (account: TestAccount, key: string, body: unknown, to = path) =>
   account.send('POST', to, body, { 'idempotency-key': key })
 const salesOf = async (account: TestAccount) =>
@@ -97,6 +101,17 @@ t.test('in flight: 409 with Retry-After while the first request runs', async (t)
   const first = send(account, 'k1', [sale('1')])
   await held.untilHeld()
   const response = await send(account, 'k1', [sale('1')])
+  // Of another account, and of another user of the same one, it is another key.
+  const others = [await service.newAccount(t), account]
+  const token = await signToken(service.jwtSecret, { id: 2, account: account.id })
+  for (const other of others) {
+    const headers = {
+      ...{ 'idempotency-key': 'k1' },
+      ...(other === account && { authorization: `jwt ${token}` }),
+    }
+    const path = '/api/v1/price_list/bulk_create/'
+    t.equal((await other.send('POST', path, [aYear], headers)).status, 201)
+  }
   await held.release()
   t.match(response, { status: 409, body: { type: 'idempotency-key-in-use' } })
   t.equal(response.headers['retry-after'], '1')
@@ -169,8 +184,6 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
   const account = await service.newAccount(t)
   await send(account, 'old', [sale('1')])
   await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
-  await service.app.listen({ port: 0 })
-  const { port } = service.app.server.address() as AddressInfo
   const headers = {
     ...{ authorization: `jwt ${account.token}`, 'content-type': 'text/csv' },
     'idempotency-key': 'file',
@@ -185,6 +198,30 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
   file.end()
   const [{ statusCode }] = await answered
   t.equal(statusCode, 201)
+})
+
+t.test('the 24 hours of a key begin with the answer, not with the file', async (t) => {
+  const account = await service.newAccount(t)
+  const headers = {
+    ...{ authorization: `jwt ${account.token}`, 'content-type': 'text/csv' },
+    'idempotency-key': 'file',
+  }
+  const file = request({ port, path, method: 'POST', headers })
+  const rows = Array.from({ length: 5000 }, (_, index) => `F${index},A,,1,1\n`)
+  file.write(`transaction_id,code,extension,quantity,revenue\n${rows.join('')}`)
+  while ((await service.feedsUnderWay()) === 0) await sleep(20)
+  const [{ now }] = await select(service.url, 'select clock_timestamp()::text as now')
+  const answered = once(file, 'response')
+  file.end()
+  const [answer] = await answered
+  answer.resume()
+  t.equal(answer.statusCode, 201)
+  const keys = await select(
+    service.url,
+    'select created_at > $1::timestamptz as is_later from idempotency_keys where account_id = $2',
+    [now, account.id],
+  )
+  t.strictSame(keys, [{ is_later: true }])
 })
 
 t.test('other account: the same key is another key', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type RunJob, runJob } from '../../src/jobs/run-job.ts'
+import { type RunJob, type RunOptions, runJob, TurnFailed } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { query } from '../helpers/database.ts'
 import { aBigJob } from '../helpers/jobs.ts'
@@ -115,4 +115,24 @@ t.test('pauses grow from try to try, up to their maximum, and end with the pause
     t.equal(await seconds(service, tries + 1), pause)
     t.equal(during.at(-1), 1, 'a worker that dies meanwhile leaves no pause')
   }
+})
+
+t.test('a job whose fault cannot be counted is handed out again', async (t) => {
+  const service = await startTestService(t, { ROLE: 'api' })
+  const { shop, job } = await aBigJob(t, service)
+  await select(
+    service.url,
+    'alter table jobs add constraint no_faults check (faults = 0) not valid',
+  )
+  const fails = async () => {
+    throw new Error('a fault of its own')
+  }
+  const options: RunOptions = {
+    runners: { 'add-products': fails, 'sync-with-catalog': fails, 'load-file': fails },
+    ...{ pauseMaxSeconds: 0, undo: async () => undefined, log: () => undefined },
+  }
+  const attempt = anAttempt(openJobsDatabase(t, service), shop, job, 0)
+  const failure = await runJob(attempt, options).catch((error) => error)
+  t.ok(failure instanceof TurnFailed, 'the queue is told')
+  t.match((await shop.get(`/api/v1/jobs/${job.id}/`)).body, { status: 'progress' })
 })
