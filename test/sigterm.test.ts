@@ -95,3 +95,18 @@ t.test('a file that is still arriving is answered with 503', atOnce, async (t) =
   t.match(String(body), /"type":"unavailable"/)
   await expectLeft(t, running, [])
 })
+
+t.test('after it a balancer is told, and who comes meanwhile is answered', atOnce, async (t) => {
+  const service = await aService(t)
+  // On a connection of its own, as those of a balancer may be.
+  const ready = () =>
+    fetch(`${service.url}/health/ready`, { headers: { connection: 'close' } }).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  const ended = service.stop()
+  let status = await ready()
+  while (status === 200) status = await ready()
+  t.equal(status, 503)
+  t.equal(await ended, 0)
+})

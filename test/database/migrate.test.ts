@@ -6,6 +6,7 @@ import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import t from 'tap'
 import { migrate } from '../../src/database/migrate.ts'
+import { installQueue } from '../../src/jobs/queue.ts'
 import { cloneDatabase, emptyDatabase } from '../helpers/database.ts'
 import { caller, startProcess } from '../helpers/process.ts'
 import { jwtSecret } from '../helpers/service.ts'
@@ -53,4 +54,11 @@ t.test('columns in the order of another language are put in that of their letter
   const force = `select relforcerowsecurity as forced from pg_class where relname = 'catalog_columns'`
   t.strictSame(await select(url, force), [{ forced: true }])
   await drop()
+})
+
+t.test('ten processes that start at once on a new database install the queue', async (t) => {
+  const database = await emptyDatabase()
+  t.teardown(database.drop)
+  await migrate(database.url)
+  await t.resolves(Promise.all(Array.from({ length: 10 }, () => installQueue(database.url))))
 })

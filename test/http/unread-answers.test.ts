@@ -1,8 +1,9 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { UnreadAnswers } from '../../src/http/unread-answers.ts'
 import { expectConformant } from '../helpers/conformant.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
@@ -129,3 +130,28 @@ for (const [name, read] of Object.entries(reads)) {
     })
   })
 }
+
+t.test('a write that is done is answered, whatever others have not read', async (t) => {
+  const { hold } = UnreadAnswers.prototype
+  t.teardown(() => (UnreadAnswers.prototype.hold = hold))
+  const held: number[] = []
+  UnreadAnswers.prototype.hold = function (account, bytes, client) {
+    held.push(bytes)
+    return hold.call(this, account, bytes, client)
+  }
+  const service = await startTestService(t)
+  const account = await service.newAccount(t)
+  const products = [{ code: 'A' }]
+  await account.post('/api/v1/product_catalog/bulk_create_or_update/', products)
+  t.strictSame(held, [], 'the answer of a write is not counted, nor refused')
+  await account.get('/api/v1/product_catalog/')
+  t.equal(held.length, 1, 'that of a read is')
+})
+
+t.test('the answer to a client that has gone already takes no room', async (t) => {
+  const unread = new UnreadAnswers()
+  const client = (destroyed: boolean) => Object.assign(new EventEmitter(), { destroyed })
+  const bytes = 200 * 1024 * 1024
+  unread.hold(1, bytes, client(true))
+  t.doesNotThrow(() => unread.hold(1, bytes, client(false)))
+})

@@ -63,3 +63,18 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
   const turns = `select state::text from pgboss.job where name = '${listQueue}'`
   t.strictSame(await select(service.url, turns), [{ state: 'retry' }])
 })
+
+t.test('a list is tidied no more once the process is to stop', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const ofList = `where price_list_id = ${id}`
+  await select(service.url, `update price_list_rows set removed_version = 1 ${ofList}`)
+  const turn = { db, account: shop.id, priceListId: id }
+  const left = async () =>
+    (await select(service.url, `select from price_list_rows ${ofList}`)).length
+  await tidyList({ ...turn, signal: AbortSignal.abort() })
+  t.equal(await left(), 1)
+  await tidyList({ ...turn, signal: new AbortController().signal })
+  t.equal(await left(), 0)
+})
