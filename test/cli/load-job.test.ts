@@ -125,7 +125,7 @@ t.test('a job that is cancelled while it is followed stays so', async (t) => {
 t.test('a command that is ended, or hears no more, says where its job goes on', async (t) => {
   const message = 'Job 7 goes on with a.csv: `pricewell wait 7` follows it.'
   const { interrupt } = await aUserOf(t, jobThat())
-  const { code, screen } = await interrupt('a.csv', 'load', 'sales', 'a.csv', '--job')
+  const { code, screen } = await interrupt('50 %', 'load', 'sales', 'a.csv', '--job')
   t.equal(code, 130)
   t.match(screen, message)
   const [accepted] = jobThat() as [StandInAnswer]
