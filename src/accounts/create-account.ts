@@ -5,6 +5,8 @@ import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {
   account: string
+  /** What tokens name as `account`. */
+  account_id: number
   email: string
   password: string
 }
@@ -23,15 +25,20 @@ export async function createAccount(
   const user = { ...wanted, password: wanted.password ?? generatePassword() }
   const passwordHash = await hashPassword(user.password, cost)
   try {
-    await onOneConnection(url, (client) => insertUser(client, user, passwordHash))
-    return user
+    const insert = (client: pg.Client) => insertUser(client, user, passwordHash)
+    return { ...user, account_id: await onOneConnection(url, insert) }
   } catch (error) {
     if (!isViolationOf('users_email_key', error)) throw error
     throw new EmailTaken(`There is a user with the e-mail ${user.email} already.`)
   }
 }
 
-async function insertUser(client: pg.Client, user: NewUser, passwordHash: string): Promise<void> {
+/** Answers the id of the account. */
+async function insertUser(
+  client: pg.Client,
+  user: Pick<NewUser, 'account' | 'email'>,
+  passwordHash: string,
+): Promise<number> {
   await client.query('begin')
   // A name that is set, to itself even, waits for all who write rows of the account.
   const { rows } = await client.query(
@@ -39,12 +46,14 @@ async function insertUser(client: pg.Client, user: NewUser, passwordHash: string
      on conflict (name) do update set settings_version = accounts.settings_version returning id`,
     [user.account],
   )
-  const values = [rows[0].id, user.email, passwordHash]
+  const id = Number(rows[0].id)
+  const values = [id, user.email, passwordHash]
   await client.query(
     'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
     values,
   )
   await client.query('commit')
+  return id
 }
 
 /** Whether there is any account. */

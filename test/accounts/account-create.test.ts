@@ -2,7 +2,9 @@ import pg from 'pg'
 import t from 'tap'
 import { send } from '../helpers/operations.ts'
 import { runFile } from '../helpers/process.ts'
+import { aSale } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
+import { select } from '../helpers/sql.ts'
 
 const main = 'src/cli/main.ts'
 const service = await startTestService(t)
@@ -36,10 +38,10 @@ t.test('prints one line of JSON with a password that logs in', async (t) => {
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, /^\{[^\n]*\}\n$/, 'one line')
   const user = JSON.parse(stdout)
-  t.strictSame(Object.keys(user), ['account', 'email', 'password'])
+  t.strictSame(Object.keys(user), ['account', 'email', 'password', 'account_id'])
   t.match(user, { account: 'First', email: 'a@example.com' })
   t.ok(user.password.length >= 20, 'nobody guesses it')
-  t.equal((await logIn(user)).status, 200)
+  t.equal(await accountOf(user), user.account_id, 'the id that tokens name')
 })
 
 t.test('a second user comes into the same account, another name is another account', async (t) => {
@@ -62,6 +64,22 @@ t.test('a user is added to an account while its products are written', async (t)
   t.equal((await create('--account', 'Busy', '--email', 'c2@example.com')).code, 0)
   await writer.query('commit')
 })
+
+t.test(
+  'the token of an account that a restored state does not have opens no later one',
+  async (t) => {
+    const restored = await startTestService(t)
+    const lost = await restored.newAccount(t)
+    await select(restored.url, 'truncate accounts restart identity cascade')
+    const later = await restored.newAccount(t)
+    await later.post('/api/v1/sales_history/bulk_create_or_update/', [aSale()])
+    t.match((await later.get('/api/v1/sales_history/')).body, { count: 1 })
+    t.match((await lost.get('/api/v1/sales_history/')).body, { count: 0 })
+    t.match(await lost.post('/api/v1/sales_history/bulk_create_or_update/', [aSale()]), {
+      status: 401,
+    })
+  },
+)
 
 t.test('a password of one’s own is taken', async (t) => {
   const password = 'my own pass wörd'
@@ -98,13 +116,13 @@ t.test('two at once for one e-mail: one is created', async (t) => {
 })
 
 t.test(
-  'for people it is three lines, and a password that was made is shown this once',
+  'for people it is four lines, and a password that was made is shown this once',
   async (t) => {
     const args = ['account', 'create', '--account', 'People', '--email', 'p@example.com']
     const { stdout } = await runFile(main, args, { DATABASE_URL: service.url })
     t.match(
       stdout,
-      /^Account {3}People\ne-mail {4}p@example\.com\npassword {2}\S{20,} {2}\(shown this once\)\n$/,
+      /^Account {3}People\nid {8}\d+\ne-mail {4}p@example\.com\npassword {2}\S{20,} {2}\(shown this once\)\n$/,
     )
   },
 )

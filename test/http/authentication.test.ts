@@ -1,8 +1,10 @@
 import { request } from 'node:http'
 import t from 'tap'
+import { anAgreement } from '../helpers/agreement.ts'
 import { letPass } from '../helpers/clocks.ts'
 import { forgeries, part, withClaims } from '../helpers/forgeries.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
+import { aSale } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
@@ -118,9 +120,19 @@ t.test('a token for an account that does not exist sees nothing and writes nothi
   }
   const seen = await send(t, service, { method: 'GET', path, headers })
   t.strictSame([seen.status, seen.body.count], [200, 0])
-  const written = await send(t, service, {
-    ...{ method: 'POST', path: '/api/v1/price_list/bulk_create/', headers },
-    payload: JSON.stringify([{ name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }]),
-  })
-  expectProblem(t, written, 401, 'unauthorized', 'a write')
+  const writes = {
+    '/api/v1/price_list/bulk_create/': {
+      name: 'L',
+      valid_from: '2026-01-01',
+      valid_to: '2026-12-31',
+    },
+    '/api/v1/sales_history/bulk_create_or_update/': aSale(),
+    '/api/v1/agreement/bulk_create_or_update/': anAgreement(),
+    '/api/v1/product_catalog/bulk_create_or_update/': { code: 'A' },
+  }
+  for (const [path, row] of Object.entries(writes)) {
+    const payload = JSON.stringify([row])
+    const written = await send(t, service, { method: 'POST', path, headers, payload })
+    expectProblem(t, written, 401, 'unauthorized', path)
+  }
 })

@@ -121,7 +121,8 @@ t.test('in flight: 409 with Retry-After while the first request runs', async (t)
 
 t.test('a key that was computed to meet another lock meets none but its own', async (t) => {
   const account = await service.newAccount(t)
-  // The first account of a database, and the number of a lock that has nothing to do with keys.
+  await select(service.url, `insert into accounts (id, name) values (1, 'First')`)
+  // The key is computed for account 1 and the number of a lock that has nothing to do with keys.
   const [token, lock, key] = [
     await signToken(service.jwtSecret, { id: 1, account: 1 }),
     0x70726963,

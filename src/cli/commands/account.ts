@@ -36,7 +36,8 @@ Example:
       const { account, email, password, ...options } = command.optsWithGlobals()
       const { createAccountHere } = await import('../create-account-here.ts')
       const user = await createAccountHere({ account, email, ...(password && { password }) })
-      const lines = `Account   ${user.account}\ne-mail    ${user.email}\npassword  ${user.password}`
+      const names = `Account   ${user.account}\nid        ${user.account_id}\ne-mail    ${user.email}`
+      const lines = `${names}\npassword  ${user.password}`
       answer(options, user, password ? lines : `${lines}  (shown this once)`)
     })
 }
