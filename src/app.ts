@@ -17,7 +17,7 @@ import { closeQueuedAnswers } from './http/queued-answers.ts'
 import { watchRequests } from './http/request-log.ts'
 import { serviceHandlers } from './http/service.ts'
 import type { Turns } from './http/turns.ts'
-import { answerUnreadable, refuseExpectations } from './http/unreadable.ts'
+import { answerUnreadable, refuseExpectations, refuseTunnels } from './http/unreadable.ts'
 import { logTo } from './log-output.ts'
 import type { Pools } from './pools.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
@@ -91,6 +91,7 @@ export async function buildApp({
   refuseEarly(app, { admission, knownTokens, metrics })
   closeQueuedAnswers(app.server)
   refuseExpectations(app)
+  refuseTunnels(app)
   if (config.role !== 'worker') registerPage(app)
   return app
 }

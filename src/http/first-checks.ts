@@ -10,20 +10,28 @@ import { rejectUnreadableQuery } from './query.ts'
 export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bodyMs: number) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setHeaders(request, reply)
+    limitArrival(app, request, reply, bodyMs)
     rejectNoHost(request)
+    rejectUnknownCoding(request)
     await identifyCaller(request, authenticate)
     rejectAbsent(request)
     rejectUnacceptable(request)
     rejectUntakenBody(request)
     rejectEncoding(request)
     rejectUnreadableQuery(request)
-    limitArrival(app, request, bodyMs)
   }
 }
 
 function rejectNoHost({ raw }: FastifyRequest): void {
   if (raw.headers.host === undefined && raw.httpVersion === '1.1')
     throw new Problem('malformed-body', 'The request has no Host header.')
+}
+
+/** The parser takes any coding before `chunked`, and what it covers would be read as it is. */
+function rejectUnknownCoding({ headers }: FastifyRequest): void {
+  const coding = headers['transfer-encoding'] ?? 'chunked'
+  if (coding.toLowerCase() !== 'chunked')
+    throw new Problem('malformed-body', 'The only transfer coding that is understood is "chunked".')
 }
 
 async function identifyCaller(request: FastifyRequest, authenticate: Authenticate): Promise<void> {
@@ -53,17 +61,21 @@ function rejectUnacceptable(request: FastifyRequest): void {
     throw new Problem('not-acceptable', `Send "Accept: ${answers[0]}", or no Accept header.`)
 }
 
-/** A body is there in time; that of a file may take as long as it goes on. */
+/** A body is there in time; that of a file may take as long as it goes on, until it is answered. */
 function limitArrival(
   app: FastifyInstance,
   { raw, headers }: FastifyRequest,
+  reply: FastifyReply,
   bodyMs: number,
 ): void {
   const hasBody = headers['transfer-encoding'] ?? headers['content-length']
-  if (!hasBody || isFile(headers['content-type'])) return
+  if (!hasBody) return
   const refuse = () => {
     // Nobody reads an empty body, so nobody says that it has ended.
     if (raw.complete) return
+    // The rest of what was refused is read, so that its answer is; not for ever, be it a token that was missing.
+    if (reply.raw.headersSent) return void raw.destroy()
+    if (isFile(headers['content-type'])) return
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
     app.server.emit('clientError', late, raw.socket)
   }

@@ -10,7 +10,8 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
-import { isFile, wrongMediaType } from './contract.ts'
+import { wrongMediaType } from './contract.ts'
+import { FeedBytes } from './files/feed-bytes.ts'
 import { noSuchPath } from './first-checks.ts'
 import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
@@ -26,8 +27,7 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
   // Fastify ends the connection of a body that it cannot take: a client that is still sending then often loses the answer.
   // The rest is read and thrown away, as that of every other refusal; that of a file for a while only.
-  if (request.raw.complete || !isFile(request.headers['content-type']))
-    reply.removeHeader('connection')
+  if (request.raw.complete || !(request.body instanceof FeedBytes)) reply.removeHeader('connection')
   reply
     .code(status)
     .headers(problem.options.headers ?? {})

@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { Problem, unavailable } from '../contract/problem.ts'
 import { bareAnswer } from './bare-answer.ts'
@@ -13,11 +14,14 @@ interface ParserError {
 interface WritableSocket {
   writable: boolean
   /** Node's own note of the answer that is on its way. */
-  _httpMessage?: Pick<ServerResponse, 'headersSent'> | null
+  _httpMessage?: ServerResponse | null
   end: (text: string) => void
   destroy: () => void
   resetAndDestroy: () => void
 }
+
+/** Answers behind which a refusal is told. */
+const awaited = new WeakSet<ServerResponse>()
 
 /** What Node refuses before there is a request (bad HTTP, headers too large) is answered like any other problem. */
 export function answerUnreadable(
@@ -29,17 +33,37 @@ export function answerUnreadable(
     socket.destroy()
     return
   }
-  const problem = problemOf(error)
-  const { id, status, headers, body } = bareAnswer(problem)
-  this.log.info({ request_id: id, status, problem: problem.type })
-  // Written now, it would stand in the middle of that answer.
-  if (socket._httpMessage?.headersSent) {
-    socket.resetAndDestroy()
+  const answer = socket._httpMessage
+  // A request that is whole is done, whatever comes behind it: what is told of that comes behind its answer.
+  if (answer?.req.complete) {
+    if (awaited.has(answer)) return
+    awaited.add(answer)
+    answer.once('finish', () => {
+      if (socket.writable) answerUnreadable.call(this, error, socket)
+    })
     return
   }
+  const problem = problemOf(error)
+  // Written now, it would stand in the middle of that answer.
+  if (answer?.headersSent) socket.resetAndDestroy()
+  else socket.end(refusalText(this, problem))
+}
+
+/** The bytes of an answer after which the connection closes. */
+function refusalText(app: FastifyInstance, problem: Problem): string {
+  const { id, status, headers, body } = bareAnswer(problem)
+  app.log.info({ request_id: id, status, problem: problem.type })
   const all = Object.entries({ ...headers, connection: 'close' })
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`
+}
+
+/** Node would close the connection of who asks for a tunnel without a word. */
+export function refuseTunnels(app: FastifyInstance): void {
+  const problem = new Problem('malformed-body', 'This is no proxy: CONNECT is not understood.')
+  app.server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy()).end(refusalText(app, problem))
+  })
 }
 
 /** An expectation other than `100-continue`, which Node would answer 417 without a body, is a problem like any other. */

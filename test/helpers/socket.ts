@@ -9,6 +9,8 @@ export interface OpenRequest {
   answer(): Promise<TestResponse>
   /** Goes away without waiting for the answer. */
   abort(): Promise<void>
+  /** Resolves when the connection has ended. */
+  closed: Promise<unknown>
 }
 
 /** Opens a connection, sends the head of a POST with these headers, and waits until the server has it. */
@@ -25,6 +27,7 @@ export async function openRequest(
     received += chunk
   })
   socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   await once(socket, 'connect')
   const lines = Object.entries({ host: 'a', 'content-type': 'application/json', ...headers })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
@@ -43,8 +46,9 @@ export async function openRequest(
     },
     abort: async () => {
       socket.destroy()
-      if (!socket.closed) await once(socket, 'close')
+      await closed
     },
+    closed,
   }
 }
 

@@ -35,6 +35,28 @@ t.test(
   },
 )
 
+t.test('a body that was refused by its head is not waited for longer than others', async (t) => {
+  const service = await startTestService(t, { ARRIVAL_SECONDS: '1' })
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const { token } = await service.newAccount(t)
+  const known = { authorization: `jwt ${token}` }
+  const cases: [string, Record<string, string>, number][] = [
+    [path, {}, 401],
+    [path, { 'content-type': 'text/csv' }, 401],
+    ['/health/live', { ...known, 'content-type': 'text/csv' }, 405],
+    ['/api/v1/prices/get_prices/', { ...known, 'content-type': 'text/csv' }, 415],
+  ]
+  const sendSlowly = async ([path, headers, status]: (typeof cases)[number]) => {
+    const length = { 'content-length': '100000' }
+    const slow = await openRequest(service.app, path, { ...headers, ...length })
+    const trickle = setInterval(() => slow.write(' '), 100)
+    t.teardown(() => clearInterval(trickle))
+    t.equal((await slow.answer()).status, status, `${path} ${headers['content-type']}`)
+    await slow.closed
+  }
+  await Promise.all(cases.map(sendSlowly))
+})
+
 t.test('an empty body is there at once, however long the answer takes', async (t) => {
   const service = await startTestService(t, { ARRIVAL_SECONDS: '1' })
   await service.app.listen({ port: 0, host: '127.0.0.1' })

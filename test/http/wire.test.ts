@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
+import { holdableSales } from '../helpers/held-sales.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const service = await startTestService(t, { BODY_LIMIT_MB: '1' })
@@ -53,6 +54,7 @@ t.test('HTTP that can be read in two ways is refused without any effect', async 
     'a hexadecimal length': `${head}Content-Length: 0x5c\r\n\r\n${body}`,
     'a length that no number holds': `${head}Content-Length: 99999999999999999999999\r\n\r\n${body}`,
     'an unknown transfer coding': `${head}Transfer-Encoding: xchunked\r\n\r\n${body}`,
+    'a coding before chunked': `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
     'chunked is not the last coding': `${head}Transfer-Encoding: chunked, identity\r\n\r\n${body}`,
     'a blank before the colon': `${head}Content-Length : ${body.length}\r\n\r\n${body}`,
     'a header over two lines': `${head}X: a\r\n b\r\nContent-Length\r\n : ${body.length}\r\n\r\n${body}`,
@@ -96,6 +98,43 @@ t.test('an expectation that is not understood is a problem like any other', asyn
   t.match(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''), { type: 'malformed-body', status: 400 })
   const understood = await exchange([`${request}Expect: 100-continue\r\n\r\n`], 5000)
   t.strictSame(statuses(understood), [100, 200])
+})
+
+t.test('a request for a tunnel is a problem like any other', async (t) => {
+  for (const target of ['db:5432', path]) {
+    const answer = await exchange([`CONNECT ${target} HTTP/1.1\r\nHost: a\r\n\r\n`], 5000)
+    t.strictSame(statuses(answer), [400], target)
+    t.match(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''), { type: 'malformed-body' })
+  }
+})
+
+t.test('a whole request is answered, and what cannot be read behind it after it', async (t) => {
+  const account = await service.newAccount(t)
+  const held = await holdableSales(t, service.url)
+  const request = (id: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: jwt ${account.token}\r\nContent-Type: application/json\r\nContent-Length: ${sale(id).length}\r\n\r\n${sale(id)}`
+  const read = `GET /health/live HTTP/1.1\r\nHost: a\r\n`
+  const tooMuch = `${read}X: ${'x'.repeat(20_000)}\r\n\r\n`
+  const cases: Record<string, [string[], number[]]> = {
+    'in the same packet': [[`${request('A')}GARBAGE\r\n\r\n`], [201, 400]],
+    'again and again': [
+      [request('B'), ...Array(20).fill('GARBAGE\r\n\r\n')],
+      [201, 400],
+    ],
+    'behind two': [[`${request('C')}${request('D')}GARBAGE\r\n\r\n`], [201, 201, 400]],
+    'too large': [[`${request('E')}${tooMuch}`], [201, 431]],
+    'broken off': [[`${request('F')}${request('G').replace(/\d+(?=\r\n\r\n)/, '-1')}`], [201, 400]],
+    'behind the last of a connection': [[`${read}Connection: close\r\n\r\n${read}\r\n`], [200]],
+  }
+  for (const [name, [parts, expected]] of Object.entries(cases)) {
+    const isWrite = expected[0] === 201
+    if (isWrite) await held.hold()
+    const answer = exchange(parts, 20_000)
+    if (isWrite) await held.untilHeld()
+    await held.release()
+    t.strictSame(statuses(await answer), expected, name)
+  }
+  t.equal((await account.get('/api/v1/sales_history/')).body.count, 6)
 })
 
 t.test('a body that breaks off writes nothing', async (t) => {
@@ -212,6 +251,22 @@ t.test('a client that sends a whole body over the limit reads why it was refused
       const response = await fetch(url, { method: 'POST', headers, body })
       t.equal(response.status, status, `${megabytes} MB`)
       t.match(await response.json(), { status: response.status })
+    }
+  }
+})
+
+t.test('a client that sends a file to what takes none reads why it was refused', async (t) => {
+  const account = await service.newAccount(t)
+  for (const path of ['/login/', '/api/v1/prices/get_prices/', '/api/v1/price_list/bulk_create/']) {
+    for (const type of ['text/csv', 'application/x-ndjson']) {
+      const headers = { authorization: `jwt ${account.token}`, 'content-type': type }
+      const body = Buffer.alloc(8 * 1024 * 1024, ' ')
+      const sent = { method: 'POST', headers, body }
+      for (let one = 0; one < 3; one++) {
+        const response = await fetch(`http://127.0.0.1:${port}${path}`, sent)
+        t.equal(response.status, 415, `${path} ${type}`)
+        t.match(await response.json(), { type: 'unsupported-media-type' })
+      }
     }
   }
 })
