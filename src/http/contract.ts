@@ -42,6 +42,9 @@ export function wrongMediaType({ mediaTypes }: Operation): Problem {
 export interface RowSchema {
   type?: string | string[]
   minLength?: number
+  format?: string
+  pattern?: string
+  enum?: unknown[]
   required?: string[]
   properties?: Record<string, RowSchema>
   additionalProperties?: RowSchema | boolean

@@ -53,6 +53,21 @@ const cases: Record<string, [path: string, lines: string[], ...faults: Fault[]][
       [2, '/0/departure_date', 'not_allowed'],
     ],
   ],
+  'an empty cell leaves its key out, but for a text of any kind': [
+    [
+      sales,
+      ['transaction_id,code,extension,quantity,revenue', 'T,A,,,'],
+      [2, '/0/quantity', 'required'],
+      [2, '/0/revenue', 'required'],
+    ],
+    [
+      promotions,
+      ['name,kind,value,valid_from,valid_to', 'P,,1,,'],
+      [2, '/0/kind', 'required'],
+      [2, '/0/valid_from', 'required'],
+      [2, '/0/valid_to', 'required'],
+    ],
+  ],
   'agreements have columns for what is in their objects': [
     [
       agreements,

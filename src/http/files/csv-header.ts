@@ -80,12 +80,17 @@ function findColumn(
 ): Column | undefined {
   const fixed = Object.hasOwn(schema.properties ?? {}, name) && schema.properties?.[name]
   if (fixed && name !== 'extensions') {
-    const isEmptyAllowed = fixed.type === 'string' && !fixed.minLength && isRequired(schema, name)
-    return { path: [name], read: cellReader(fixed), empty: isEmptyAllowed ? '' : undefined }
+    const empty = isEmptyAllowed(fixed) && isRequired(schema, name) ? '' : undefined
+    return { path: [name], read: cellReader(fixed), empty }
   }
   const column = own.get(name)
   if (column) return { path: [name], read: cellReader({ type: column.type }), empty: undefined }
   return findInner(name, schema)
+}
+
+/** Any text may be empty; one that has a form (a number, a day, one of some words) is left out when it is. */
+function isEmptyAllowed({ type, minLength, format, pattern, enum: words }: RowSchema): boolean {
+  return type === 'string' && !(minLength || format || pattern || words)
 }
 
 /** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for a price of a day. */
