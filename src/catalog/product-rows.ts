@@ -27,7 +27,9 @@ export interface ProductRow {
   active: boolean | null
 }
 
-/** Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. */
+/**
+ * Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. Those whose
+ * attributes differ from an earlier row's are among the rows: others may contradict them. */
 export async function readProductRows(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,
@@ -35,7 +37,7 @@ export async function readProductRows(
 ): Promise<Positioned<ProductRow>[]> {
   const read = await readEachProduct(body, columns, errors)
   await rejectDifferingAttributes(read, columns, errors)
-  return read.filter(({ position }) => !errors.has(position))
+  return read
 }
 
 /** Reads the sound rows, each by itself. */

@@ -10,7 +10,7 @@ export interface Positioned<T> {
 
 /**
  * The rows with each key once, sorted by key (concurrent batches in one order cannot deadlock). Equal rows count once;
- * rows that share a key and differ are errors that name both indexes. `key` must tell apart what the table tells apart.
+ * rows that share a key and differ are errors that name both indexes, where they are not at fault anyway. `key` must tell apart what the table tells apart.
  */
 export async function uniqueRows<T>(
   rows: readonly Positioned<T>[],
@@ -22,7 +22,7 @@ export async function uniqueRows<T>(
     const rowKey = key(candidate.row)
     const earlier = first.get(rowKey)
     if (!earlier) first.set(rowKey, candidate)
-    else if (!isDeepStrictEqual(earlier.row, candidate.row)) {
+    else if (!errors.has(candidate.position) && !isDeepStrictEqual(earlier.row, candidate.row)) {
       const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
       errors.add(candidate.position, undefined, 'duplicate_row', message)
     }

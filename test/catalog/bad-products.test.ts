@@ -77,6 +77,16 @@ const cases: BadPayload[] = [
     ['/1/color', 'duplicate_row'],
   ],
   [
+    'one key, beside a row that has another attribute',
+    [
+      { ...row, color: 'a' },
+      { ...row, country: 'FR', color: 'b' },
+      { ...row, country: 'FR', active: false },
+    ],
+    ['/1/color', 'duplicate_row'],
+    ['/2', 'duplicate_row'],
+  ],
+  [
     'one code, another attribute',
     [
       { ...row, color: 'a' },
