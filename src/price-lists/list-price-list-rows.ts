@@ -68,13 +68,14 @@ function findPage(
 
 /** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */
 export function readDate(list: PriceList, date: string | undefined): string | undefined {
-  const reject = (message: string) => {
-    throw invalidRequest([{ pointer: '#/query/date', code: 'date_outside_calendar', message }])
+  const reject = (code: 'not_allowed' | 'date_outside_calendar', message: string) => {
+    throw invalidRequest([{ pointer: '#/query/date', code, message }])
   }
   if (!list.is_calendar)
-    return date === undefined ? undefined : reject('only a calendar list has dates')
+    return date === undefined ? undefined : reject('not_allowed', 'only a calendar list has dates')
   if (date !== undefined && !isInCalendar(date, list.valid_from)) {
-    return reject(`must be from ${list.valid_from} to ${lastCalendarDay(list.valid_from)}`)
+    const days = `${list.valid_from} to ${lastCalendarDay(list.valid_from)}`
+    return reject('date_outside_calendar', `must be from ${days}`)
   }
   return date ?? list.valid_from
 }

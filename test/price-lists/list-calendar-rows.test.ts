@@ -62,7 +62,8 @@ t.test('a date that is none, a date of another list, another version: 400', asyn
     await aList(shop, { name: 'c', is_calendar: true }),
   ]
   const cases: [{ id: number }, string, string][] = [
-    [plain, 'date=2026-01-01', 'date_outside_calendar'],
+    [plain, 'date=2026-01-01', 'not_allowed'],
+    [calendar, 'date=2027-01-01', 'date_outside_calendar'],
     [calendar, 'date=2026-02-29', 'format'],
     [calendar, 'date=', 'format'],
     [calendar, 'date=today', 'format'],
