@@ -541,10 +541,10 @@ export interface paths {
          *     (costs are no catalog fields). With `code` the attributes need not be listed. `is_dated` makes entries carry
          *     the day on which the item is rented.
          *
-         *     An account has one schema. Sending the same again changes nothing. Another one replaces it while there are no
-         *     competitor prices, and is a conflict (409 `schema-in-use`) once there are. The schema keeps the types and
-         *     allowed values that its columns have in the catalog at this moment; later changes of the catalog leave it
-         *     as it is.
+         *     An account has one schema. The schema keeps the types and allowed values that its columns have in the catalog at
+         *     this moment; later changes of the catalog leave it as it is. Once there are competitor prices, sending the same
+         *     again changes nothing and another one is a conflict (409 `schema-in-use`); while there are none, what is sent
+         *     replaces it, with its columns as the catalog has them now.
          */
         post: operations["createCompetitorSchema"];
         delete?: never;
@@ -946,13 +946,13 @@ export interface components {
         Money: number;
         /**
          * Format: decimal
-         * @description A decimal number in a string, at most 15 significant digits and 6 decimals; may be negative.
+         * @description A decimal number in a string, at most 40 characters, 15 significant digits and 6 decimals; may be negative.
          * @example 15.30
          */
         DecimalText: string;
         /**
          * Format: money-text
-         * @description A decimal number of at least 0 in a string, at most 15 significant digits and 6 decimals.
+         * @description A decimal number of at least 0 in a string, at most 40 characters, 15 significant digits and 6 decimals.
          * @example 2.55
          */
         MoneyText: string;
