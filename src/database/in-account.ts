@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { NotBegun } from './not-begun.ts'
 import { OutcomeUnknown } from './outcome-unknown.ts'
 import { isConnectionLost, isOutdatedPlan } from './passing-error.ts'
 import type { Database, Trx } from './pool.ts'
@@ -13,7 +14,7 @@ const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
- * failures, snapshots that fail and outdated plans, so `work` must have no effect outside the transaction.
+ * failures, transactions that did not begin, snapshots that fail and outdated plans, so `work` must have no effect outside the transaction.
  */
 export function inAccount<T>(
   db: Database,
@@ -101,7 +102,8 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
 
 function isRetried(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
-  return retriedStates.has(code) || error instanceof SnapshotFailed || isOutdatedPlan(error)
+  const isOurs = error instanceof SnapshotFailed || error instanceof NotBegun
+  return retriedStates.has(code) || isOurs || isOutdatedPlan(error)
 }
 
 /** Who has waited waits less for locks: a caller's patience is one for all. */

@@ -1,5 +1,6 @@
 import { CannotConnect } from './cannot-connect.ts'
 import { isSqlState } from './loggable-error.ts'
+import { NotBegun } from './not-begun.ts'
 import { OutcomeUnknown } from './outcome-unknown.ts'
 import { SnapshotFailed } from './snapshot-failed.ts'
 
@@ -31,7 +32,7 @@ const writing = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
 const unreadQueues = 'Queue cache is not initialized'
 
 /** What our own errors say of the database. */
-const passing = [CannotConnect, OutcomeUnknown, SnapshotFailed]
+const passing = [CannotConnect, NotBegun, OutcomeUnknown, SnapshotFailed]
 
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {

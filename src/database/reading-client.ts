@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { NotBegun } from './not-begun.ts'
 import { isOutdatedPlan } from './passing-error.ts'
 
 /** Answers one row: `id`, the snapshot of a transaction or a promise of it. */
@@ -44,7 +45,7 @@ export class ReadingClient extends pg.Client {
   #begin(settings: string): Promise<{ command: string; rows: never[] }> {
     this.#beginError = null
     const callback = (error: Error | null) => {
-      this.#beginError = error
+      this.#beginError = isInFailedTransaction(error) ? new NotBegun(error) : error
     }
     const text = `begin isolation level repeatable read, read only; ${settings}`
     super.query(Object.assign(new pg.Query(text), { callback }))
@@ -117,6 +118,11 @@ export class ReadingClient extends pg.Client {
     super.query(text).catch(() => undefined)
     return Promise.resolve({ command: text.toUpperCase(), rows: [] })
   }
+}
+
+/** A `commit` or `rollback` that somebody cancels leaves its transaction open, and nobody waits for either. */
+function isInFailedTransaction(error: Error | null): boolean {
+  return (error as { code?: string } | null)?.code === '25P02'
 }
 
 const names = new Map<string, string>()

@@ -84,6 +84,18 @@ t.test(
   },
 )
 
+t.test('a read comes after one whose end somebody has cancelled', async (t) => {
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+  const { id } = await service.newAccount(t)
+  // Its `rollback` or `commit` did nothing, as when it was cancelled.
+  await db.connection().execute(async (connection) => {
+    await sql.raw('begin').execute(connection)
+    await sql.raw(`set local app.account = '${id}'`).execute(connection)
+    await t.rejects(sql`select 1 / ${0}::integer`.execute(connection), { code: '22012' })
+  })
+  t.equal((await inAccount(db, id, read))[0]?.id, String(id))
+})
+
 t.test('a transaction that broke as it began says why', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1 })
   await db.connection().execute(async (connection) => {
