@@ -14,6 +14,10 @@ const finishMs = 24_000
  * whether the client of a statement is there.
  */
 const endMs = 1500
+/** For the queue to close its connections. Of the one that listens it waits for the end: for ever where the server is silent. */
+const queueMs = 3000
+/** For what has been ended to say so. */
+const lastMs = 1000
 
 /** The most that `finishWork` takes, and stopping the embedded PostgreSQL after it. */
 export const closeMaxMs = 27_000
@@ -46,13 +50,13 @@ export async function finishWork(work: Work): Promise<void> {
     await sleep(endMs)
     app.server.closeAllConnections()
     endQueue(backing.boss)
-  }
-  await finished
+    await isWithin(finished, lastMs)
+  } else await finished
 }
 
 /** Closes the queue and the connections that nobody uses any more. */
 export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
-  await boss.stop({ graceful: true, timeout: 1000 })
+  if (!(await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs))) endQueue(boss)
   await Promise.all(pools.map((db) => db.destroy()))
   await tracing?.stop()
 }

@@ -78,6 +78,18 @@ t.test('tables of the queue that another session holds keep no process', atOnce,
   await expectLeft(t, running, [])
 })
 
+t.test('a connection on which the queue listens to nobody keeps no process', atOnce, async (t) => {
+  const running = await aService(t)
+  const listening = `select pid from pg_stat_activity where datname = current_database()
+    and application_name = 'pricewell queue' and query ilike 'listen %'`
+  const pids = (await select(running.databaseUrl, listening)).map(({ pid }) => pid)
+  t.equal(pids.length, 1)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  t.equal(await running.stop(), 0)
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
+  await expectLeft(t, running, [])
+})
+
 t.test('a file that is still arriving is answered with 503', atOnce, async (t) => {
   const running = await aService(t)
   const { url, token, databaseUrl, stop } = running
