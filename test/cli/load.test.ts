@@ -94,8 +94,8 @@ t.test('a refused file names its lines; the others are loaded', async (t) => {
     stderr,
     `
 bad.csv: 2 errors. Nothing was written.
+  line 3, revenue: is required
   line 3, quantity: must be a decimal number in a string, at most 15 significant digits and 6 decimals
-  line 3, revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals
 Refused: 1 of 2 files.
 `.slice(1),
   )
