@@ -74,6 +74,8 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
     if (!server || !isRunning()) return
     const exited = once(server, 'exit')
     server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    // Who was broken off may have left it paused.
+    server.kill('SIGCONT')
     await exited
   }
   return {

@@ -19,6 +19,24 @@ export const terminateBackend: Kind = {
     }),
 }
 
+/** Whatever the service does in the database is cancelled, again and again. */
+export const cancelStatements: Kind = {
+  name: 'statements-cancelled',
+  isQuick: true,
+  run: (arena) =>
+    underLoad(arena, async (_service, load) => {
+      for (let count = 0; count < 200; count++) {
+        await select(
+          arena.databaseUrl,
+          `select pg_cancel_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name like 'pricewell%' and state = 'active'`,
+        )
+        await sleep(arena.random.integer(1, 30))
+      }
+      await expectUsable(arena, load)
+    }),
+}
+
 /** kill -9 of the process of a session: PostgreSQL ends all sessions and recovers. */
 export const killBackend: Kind = {
   name: 'backend-killed',
