@@ -14,7 +14,7 @@ const finishMs = 24_000
  * whether the client of a statement is there.
  */
 const endMs = 1500
-/** For the queue to close its connections. Of the one that listens it waits for the end: for ever where the server is silent. */
+/** For the queue to end: it waits for the server to close the connection that listens, one that is silent never does. */
 const queueMs = 3000
 /** For what has been ended to say so. */
 const lastMs = 1000

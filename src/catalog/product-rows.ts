@@ -29,7 +29,8 @@ export interface ProductRow {
 
 /**
  * Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. Those whose
- * attributes differ from an earlier row's are among the rows: others may contradict them. */
+ * attributes differ from an earlier row's are among them: others may contradict those.
+ */
 export async function readProductRows(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,

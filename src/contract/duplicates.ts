@@ -10,7 +10,8 @@ export interface Positioned<T> {
 
 /**
  * The rows with each key once, sorted by key (concurrent batches in one order cannot deadlock). Equal rows count once;
- * rows that share a key and differ are errors that name both indexes, where they are not at fault anyway. `key` must tell apart what the table tells apart.
+ * rows that share a key and differ are errors that name both indexes, unless they are at fault anyway. `key` must tell
+ * apart what the table tells apart.
  */
 export async function uniqueRows<T>(
   rows: readonly Positioned<T>[],

@@ -14,7 +14,8 @@ const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
- * failures, transactions that did not begin, snapshots that fail and outdated plans, so `work` must have no effect outside the transaction.
+ * failures, transactions that did not begin, snapshots that fail and outdated plans, so `work` must have no effect outside
+ * the transaction.
  */
 export function inAccount<T>(
   db: Database,

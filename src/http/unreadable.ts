@@ -58,11 +58,15 @@ function refusalText(app: FastifyInstance, problem: Problem): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`
 }
 
+/** Who was refused a tunnel has this long to read why: of that connection nothing else is watched any more. */
+const readMs = 500
+
 /** Node would close the connection of who asks for a tunnel without a word. */
 export function refuseTunnels(app: FastifyInstance): void {
   const problem = new Problem('malformed-body', 'This is no proxy: CONNECT is not understood.')
   app.server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy()).end(refusalText(app, problem))
+    setTimeout(() => socket.destroy(), readMs).unref()
   })
 }
 
