@@ -204,10 +204,13 @@ t.test('bodies that are on their way or worked on', async (t) => {
 
   await t.test('are refused beyond their sum before they are read', async (t) => {
     const account = await service.newAccount(t)
-    const first = await withLength(account, half + 1)
-    const second = await withLength(account, half)
-    const answer = await second.answer()
-    expectRefused(t, answer, 503, 'overloaded')
+    const answers: TestResponse[] = []
+    const first = await holding(account, half + 1, async () => {
+      const second = await withLength(account, half)
+      answers.unshift(await second.answer())
+      return answers[0] as TestResponse
+    })
+    expectRefused(t, answers[0] as TestResponse, 503, 'overloaded')
     const small = await account.send('POST', path, sale('S'))
     t.equal(small.status, 201, 'a small one still has room')
     first.write(sale('A').padEnd(half + 1))
@@ -237,10 +240,14 @@ t.test('bodies that are on their way or worked on', async (t) => {
 
   await t.test('count as they arrive when they are chunked', async (t) => {
     const account = await service.newAccount(t)
-    const first = await withLength(account, half + 1)
-    const second = await chunked(account)
-    second.write(chunk(sale('B').padEnd(half)))
-    expectRefused(t, await second.answer(), 503, 'overloaded')
+    const answers: TestResponse[] = []
+    const first = await holding(account, half + 1, async () => {
+      const second = await chunked(account)
+      second.write(chunk(sale('B').padEnd(half)))
+      answers.unshift(await second.answer())
+      return answers[0] as TestResponse
+    })
+    expectRefused(t, answers[0] as TestResponse, 503, 'overloaded')
     first.write(sale('A').padEnd(half + 1))
     t.equal((await first.answer()).status, 201)
     t.equal((await account.get(sales)).body.count, 1, 'nothing of the refused one was written')
