@@ -183,7 +183,8 @@ t.test('bodies that are on their way or worked on', async (t) => {
   ) => {
     for (;;) {
       const held = await withLength(account, bytes)
-      if ((await post()).status === 503) return held
+      const refusal = await post()
+      if (refusal.status === 503) return { ...held, refusal }
       await held.abort()
     }
   }
@@ -204,13 +205,10 @@ t.test('bodies that are on their way or worked on', async (t) => {
 
   await t.test('are refused beyond their sum before they are read', async (t) => {
     const account = await service.newAccount(t)
-    const answers: TestResponse[] = []
-    const first = await holding(account, half + 1, async () => {
-      const second = await withLength(account, half)
-      answers.unshift(await second.answer())
-      return answers[0] as TestResponse
-    })
-    expectRefused(t, answers[0] as TestResponse, 503, 'overloaded')
+    const first = await holding(account, half + 1, async () =>
+      (await withLength(account, half)).answer(),
+    )
+    expectRefused(t, first.refusal, 503, 'overloaded')
     const small = await account.send('POST', path, sale('S'))
     t.equal(small.status, 201, 'a small one still has room')
     first.write(sale('A').padEnd(half + 1))
@@ -240,14 +238,12 @@ t.test('bodies that are on their way or worked on', async (t) => {
 
   await t.test('count as they arrive when they are chunked', async (t) => {
     const account = await service.newAccount(t)
-    const answers: TestResponse[] = []
     const first = await holding(account, half + 1, async () => {
       const second = await chunked(account)
       second.write(chunk(sale('B').padEnd(half)))
-      answers.unshift(await second.answer())
-      return answers[0] as TestResponse
+      return second.answer()
     })
-    expectRefused(t, answers[0] as TestResponse, 503, 'overloaded')
+    expectRefused(t, first.refusal, 503, 'overloaded')
     first.write(sale('A').padEnd(half + 1))
     t.equal((await first.answer()).status, 201)
     t.equal((await account.get(sales)).body.count, 1, 'nothing of the refused one was written')
