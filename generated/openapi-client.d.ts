@@ -364,6 +364,10 @@ export interface paths {
          *     name that does not exist is an error (`unknown_promotion`), one that is not valid that day or does not cover
          *     the row leaves the published price.
          *
+         *     `include` adds further fields. Two of them are margins, both by the list's formula and the costs of the row:
+         *     `margin` at the published price, `active_margin` at `active_price`. They differ where a promotion lowers the
+         *     price. A margin is `null` on division by zero, as for a price of 0, and when a cost of the formula is absent.
+         *
          *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by
          *     `price_list_name` or `price_list_id`; a list that is not published is a conflict (409
          *     `price-list-not-published`). A read that expands to more than 1,000,000 rows is refused (400 `result-too-large`,
@@ -1123,10 +1127,10 @@ export interface components {
              */
             price_dimensions?: components["schemas"]["Text"][];
             /**
-             * @description Starts with `=`; numbers, `+ - * / ( )`, unary minus, `Price` (the published price), letters of cost columns
-             *     and names of cost columns in double quotes. The result rounds to 6 decimals, halves away from zero. When left
-             *     out it is built from the cost columns in letter order, for D and E `= (Price - (D + E)) / Price * 100`, or
-             *     `= (Price - 0) / Price * 100` without cost columns.
+             * @description Starts with `=`; numbers, `+ - * / ( )`, unary minus, `Price` (the published price; the price in force for an
+             *     `active_margin`), letters of cost columns and names of cost columns in double quotes. The result rounds to 6
+             *     decimals, halves away from zero. When left out it is built from the cost columns in letter order, for D and E
+             *     `= (Price - (D + E)) / Price * 100`, or `= (Price - 0) / Price * 100` without cost columns.
              * @example = (Price - (D + "freight")) / Price * 100
              */
             margin_formula?: string;
@@ -1191,7 +1195,7 @@ export interface components {
             prices?: {
                 [key: string]: components["schemas"]["Money"];
             };
-            /** @description Margin by price dimension. Published version only. */
+            /** @description Margin at the published price, by price dimension. Published version only. */
             margin?: {
                 [key: string]: components["schemas"]["Margin"];
             };
@@ -1200,8 +1204,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The margin formula's value for the published price, computed exactly; null on division by zero, when a cost is
-         *     absent, when a step of the formula takes more than 1,000 digits, or beyond what a JSON number can hold.
+         * @description The value of the list's margin formula, computed exactly; null on division by zero, when a cost is absent, when a
+         *     step of the formula takes more than 1,000 digits, or beyond what a JSON number can hold.
          * @example 51.5
          */
         Margin: number | null;
@@ -1343,7 +1347,7 @@ export interface components {
              * @description Further fields for each output row (addition).
              * @default []
              */
-            include?: ("base_price" | "margin" | "dynamic_attributes")[];
+            include?: ("base_price" | "margin" | "active_margin" | "dynamic_attributes")[];
             /** @description What to read. */
             payload: components["schemas"]["GetPricesRow"][];
         };
@@ -1377,7 +1381,13 @@ export interface components {
             promotions: components["schemas"]["PromotionValue"][];
             /** @description The published price, when `include` names it. */
             base_price?: components["schemas"]["Money"];
+            /** @description The margin at the published price, when `include` names it. */
             margin?: components["schemas"]["Margin"];
+            /**
+             * @description The margin at the price in force, when `include` names it: the list's formula with `active_price` as `Price`.
+             *     It equals `margin` where no promotion lowers the price.
+             */
+            active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
         } & {
             [key: string]: unknown;
@@ -3264,7 +3274,8 @@ export interface operations {
                  *       "promotion_date": "2026-11-27",
                  *       "include": [
                  *         "base_price",
-                 *         "margin"
+                 *         "margin",
+                 *         "active_margin"
                  *       ],
                  *       "payload": [
                  *         {
@@ -3311,7 +3322,8 @@ export interface operations {
                      *           }
                      *         ],
                      *         "base_price": 2.55,
-                     *         "margin": 50.980392
+                     *         "margin": 50.980392,
+                     *         "active_margin": 19.354839
                      *       },
                      *       {
                      *         "code": "85123A",
@@ -3329,7 +3341,8 @@ export interface operations {
                      *           }
                      *         ],
                      *         "base_price": 0,
-                     *         "margin": null
+                     *         "margin": null,
+                     *         "active_margin": null
                      *       },
                      *       {
                      *         "code": "85123A",
@@ -3347,18 +3360,19 @@ export interface operations {
                      *           }
                      *         ],
                      *         "base_price": 2.1,
-                     *         "margin": 40.47619
+                     *         "margin": 40.47619,
+                     *         "active_margin": -13.636364
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["PriceRow"][];
                     /**
-                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions,base_price,margin
-                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""Black Friday"",""value"":2.04},{""name"":""One pound off"",""value"":1.55}]",2.55,50.980392
-                     *     85123A,France,wholesale,Retail 2026,1,2,1,0,"[{""name"":""One pound off"",""value"":0}]",0,
+                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions,base_price,margin,active_margin
+                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""Black Friday"",""value"":2.04},{""name"":""One pound off"",""value"":1.55}]",2.55,50.980392,19.354839
+                     *     85123A,France,wholesale,Retail 2026,1,2,1,0,"[{""name"":""One pound off"",""value"":0}]",0,,
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"Black Friday","value":2.04},{"name":"One pound off","value":1.55}],"base_price":2.55,"margin":50.980392} */
+                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"Black Friday","value":2.04},{"name":"One pound off","value":1.55}],"base_price":2.55,"margin":50.980392,"active_margin":19.354839} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };

@@ -24,7 +24,12 @@ t.test('the first priced read is had by the commands shown, in as many requests'
   const { token } = JSON.parse(await bash(login))
   const answers = await bash(`TOKEN=${token}\n${rest}`)
   const [price] = JSON.parse(answers.trim().split('\n').at(-1) ?? '')
-  t.match(price, { code: '85123A', country: 'France', active_price: 2.55, margin: 56.862745 })
+  t.match(price, {
+    code: '85123A',
+    country: 'France',
+    active_price: 2.55,
+    active_margin: 56.862745,
+  })
 })
 
 async function bash(commands: string): Promise<string> {

@@ -3,8 +3,8 @@
  * may, a key of price lists that no row has and every shop wants.
  */
 export const reservedNames: ReadonlySet<string> = new Set([
-  ...['__proto__', 'active', 'active_price', 'added', 'agreement_code', 'attributes'],
-  ...['attributes_config', 'base_price', 'client_code', 'code', 'competitor_name'],
+  ...['__proto__', 'active', 'active_margin', 'active_price', 'added', 'agreement_code'],
+  ...['attributes', 'attributes_config', 'base_price', 'client_code', 'code', 'competitor_name'],
   ...['competitor_price', 'created', 'currency', 'date', 'departure_date', 'dimensions'],
   ...['dynamic_attribute_name', 'dynamic_attribute_value', 'dynamic_attributes', 'error'],
   ...['extended_catalog_id', 'extension', 'extensions', 'finished', 'hash', 'id', 'include'],

@@ -34,7 +34,7 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
     const prices = `"active_price":${active_price},"promotions":${promoted}`
-    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(match)}}`
+    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(match, active_price)}}`
   }
 }
 
@@ -93,15 +93,19 @@ export function openKeys(
   return { head, lacking }
 }
 
+type WriteExtras = (match: MatchingRow, activePrice: number) => string
+
 /** Writes the fields that the read asks for by `include`, each with a comma before it. */
-function extrasWriter({ list, columns, include }: PriceRowOptions): (match: MatchingRow) => string {
-  const marginOf = include.has('margin')
-    ? parseMarginFormula(list.margin_formula, columns.costs)
-    : undefined
-  return ({ price, costs, dynamic_attributes }) => {
+function extrasWriter({ list, columns, include }: PriceRowOptions): WriteExtras {
+  const marginFor = (field: string) =>
+    include.has(field) ? parseMarginFormula(list.margin_formula, columns.costs) : undefined
+  const marginOf = marginFor('margin')
+  const activeMarginOf = marginFor('active_margin')
+  return ({ price, costs, dynamic_attributes }, activePrice) => {
     const extras = {
       ...(include.has('base_price') && { base_price: price }),
       ...(marginOf && { margin: marginOf(price, costs ?? []) }),
+      ...(activeMarginOf && { active_margin: activeMarginOf(activePrice, costs ?? []) }),
       ...(include.has('dynamic_attributes') && { dynamic_attributes: dynamic_attributes ?? {} }),
     }
     return `,${JSON.stringify(extras).slice(1, -1)}`

@@ -42,7 +42,7 @@ export async function readPrices(
 ): Promise<JsonText | Stream | LargeRead | undefined> {
   const include = new Set<string>(read.body.include)
   const extras = {
-    costs: include.has('margin'),
+    costs: include.has('margin') || include.has('active_margin'),
     dynamicAttributes: include.has('dynamic_attributes'),
     attributes: pricing.promotions.usesAttributes,
   }

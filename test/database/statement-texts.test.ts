@@ -68,7 +68,7 @@ async function textsOf(account: TestAccount, given: string[]): Promise<Set<strin
       price_dimensions: [retail],
     }
     await post('promotions/bulk_create_or_update/', [promotion])
-    const include = ['margin', 'dynamic_attributes', 'base_price']
+    const include = ['margin', 'active_margin', 'dynamic_attributes', 'base_price']
     const payload = [
       { [color]: 'red' },
       { code: 'A', [size]: 'S' },

@@ -62,6 +62,51 @@ t.test('prices are answered as CSV or NDJSON with the same rows as in JSON', asy
   }
 })
 
+t.test(
+  'a file has the margin at the price in force, an empty cell where there is none',
+  async (t) => {
+    const shop = await aShop(t, service, { codes, countries: ['UK'] })
+    const [first = '', second = ''] = codes
+    await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+      { code: first, country: 'UK', purchase: 1, freight: 0 },
+    ])
+    await aList(shop, { name: 'L' })
+    await addProducts(
+      shop,
+      'L',
+      codes.map((code) => ({ code, country: 'UK' })),
+    )
+    await setPrices(shop, 'L', [{ code: first, country: 'UK', price: 4 }])
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', [
+      { name: 'P', kind: 'amount', value: 2, valid_from: '2026-11-27', valid_to: '2026-11-27' },
+    ])
+    for (const payload of [[{ code: first }, { code: second }], [{}]]) {
+      const body = {
+        ...{ price_list_name: 'L', promotion_date: '2026-11-27', payload },
+        include: ['active_margin', 'margin'],
+      }
+      const csv = await shop.send('POST', path, body, { accept: 'text/csv' })
+      const records: Record<string, string>[] = parse(csv.body, { columns: true })
+      t.strictSame(
+        [first, second].map((code) => {
+          const record = records.find((one) => one.code === `'${code}`)
+          return [record?.active_price, record?.margin, record?.active_margin]
+        }),
+        [
+          ['2', '75', '50'],
+          ['0', '', ''],
+        ],
+      )
+      const ndjson = await shop.send('POST', path, body, { accept: 'application/x-ndjson' })
+      const lines = ndjson.body.split('\n').slice(0, -1)
+      t.match(JSON.parse(lines.find((line: string) => line.includes(JSON.stringify(first)))), {
+        margin: 75,
+        active_margin: 50,
+      })
+    }
+  },
+)
+
 t.test('a file of no rows has its header, however large the list is', async (t) => {
   const products = Array.from({ length: 2100 }, (_, index) => ({ code: `P${index}`, size: 1 }))
   const schema = { extensions: [{ name: 'size', type: 'integer' }] }

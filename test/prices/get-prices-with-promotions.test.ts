@@ -149,14 +149,115 @@ t.test(
   },
 )
 
-t.test('the margin is that of the published price', async (t) => {
+const costed = { ...a, purchase: 4, freight: 1 }
+const margins = { include: ['margin', 'active_margin'] }
+
+t.test(
+  'margin is that of the published price, active_margin that of the price in force',
+  async (t) => {
+    const shop = await aPricedShop(t)
+    await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costed])
+    const [before] = await read(shop, [a], margins)
+    t.match(before, { active_price: 10, margin: 50, active_margin: 50 })
+    await promote(shop, { name: 'least', value: 2 }, { name: 'most', value: 4 })
+    await promote(shop, { name: 'dearer', kind: 'fixed_price', value: 30 })
+    const [lowest] = await read(shop, [a], margins)
+    t.match(lowest, { active_price: 6, margin: 50, active_margin: 16.666667 })
+    const only = ['least', 'most', 'dearer'].map((promotion) => ({ ...a, promotion }))
+    t.match(await read(shop, only, margins), [
+      { active_price: 8, margin: 50, active_margin: 37.5 },
+      { active_price: 6, margin: 50, active_margin: 16.666667 },
+      { active_price: 10, margin: 50, active_margin: 50 },
+    ])
+    const [later] = await read(shop, [a], { ...margins, promotion_date: '2026-11-28' })
+    t.match(later, { active_price: 10, margin: 50, active_margin: 50 })
+    const wild = await read(shop, [{ country: 'UK' }], { include: ['active_margin'] })
+    t.match(wild, [{ active_margin: 16.666667 }, { active_margin: null }])
+    t.notMatch(wild, [{ margin: 50 }])
+  },
+)
+
+t.test(
+  'a margin below the costs is negative, at a price in force of 0 there is none',
+  async (t) => {
+    const shop = await aPricedShop(t)
+    await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costed])
+    await promote(shop, { kind: 'fixed_price', value: 0.3 })
+    t.match(await read(shop, [a], margins), [{ margin: 50, active_margin: -1566.666667 }])
+    await promote(shop, { kind: 'percentage', value: 100 })
+    t.match(await read(shop, [a], margins), [{ active_price: 0, margin: 50, active_margin: null }])
+    await setPrices(shop, [{ ...a, price: 0 }])
+    t.match(await read(shop, [a], margins), [{ margin: null, active_margin: null }])
+  },
+)
+
+t.test('a margin is null where a cost of the formula is absent, and only there', async (t) => {
   const shop = await aPricedShop(t)
-  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
-    { ...a, purchase: 4, freight: 1 },
+  const loaded = [{ ...a, purchase: 4 }]
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', loaded)
+  await aList(shop, { name: 'own', margin_formula: '= (Price - "purchase") / 3' })
+  await addProducts(shop, 'own', [a])
+  await setPrices(shop, [{ ...a, price: 10 }], 'own')
+  await promote(shop, { kind: 'percentage', value: 20 })
+  t.match(await read(shop, [a], margins), [{ margin: null, active_margin: null }])
+  const own = await read(shop, [a], { ...margins, price_list_name: 'own' })
+  t.match(own, [{ margin: 2, active_margin: 1.333333 }])
+})
+
+t.test('a margin at the price in force is exact, its halves are rounded up', async (t) => {
+  const shop = await aPricedShop(t)
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costed])
+  await aList(shop, { name: 'half', margin_formula: '= (Price - "purchase") * 0.5' })
+  await addProducts(shop, 'half', [a])
+  await setPrices(shop, [{ ...a, price: 4.3 }], 'half')
+  await promote(shop, { value: 0.199999 })
+  const request = { ...margins, price_list_name: 'half' }
+  const [row] = await read(shop, [a], request)
+  t.match(row, { active_price: 4.100001, margin: 0.15, active_margin: 0.050001 })
+})
+
+t.test('each price dimension has its margin at the price in force', async (t) => {
+  const shop = await aPricedShop(t)
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costed])
+  await aList(shop, { name: 'two', price_dimensions: ['retail', 'wholesale'] })
+  await addProducts(shop, 'two', [a])
+  const prices = ['retail', 'wholesale'].map((price_dimension) => ({ ...a, price_dimension }))
+  await setPrices(
+    shop,
+    prices.map((row, at) => ({ ...row, price: at === 0 ? 20 : 10 })),
+    'two',
+  )
+  await promote(shop, { value: 10, price_dimensions: ['retail'] })
+  t.match(await read(shop, prices, { ...margins, price_list_name: 'two' }), [
+    { active_price: 10, margin: 75, active_margin: 50 },
+    { active_price: 10, margin: 50, active_margin: 50 },
   ])
-  await promote(shop, { kind: 'percentage', value: 50 })
-  const [row] = await read(shop, [a], { include: ['margin', 'base_price'] })
-  t.match(row, { active_price: 5, base_price: 10, margin: 50 })
+})
+
+t.test('a day of a calendar list has the margin at its price in force', async (t) => {
+  const shop = await aPricedShop(t)
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costed])
+  await aList(shop, { name: 'days', is_calendar: true })
+  await addProducts(shop, 'days', [a])
+  const [first, second, third] = ['2026-07-01', '2026-07-02', '2026-07-03'].map((date) => ({
+    ...a,
+    date,
+  }))
+  await setPrices(
+    shop,
+    [
+      { ...first, price: 10 },
+      { ...second, price: 20 },
+    ],
+    'days',
+  )
+  await promote(shop, { kind: 'percentage', value: 20 })
+  const request = { ...margins, price_list_name: 'days' }
+  t.match(await read(shop, [first, second, third] as object[], request), [
+    { active_price: 8, margin: 50, active_margin: 37.5 },
+    { active_price: 16, margin: 75, active_margin: 68.75 },
+    { active_price: 0, margin: null, active_margin: null },
+  ])
 })
 
 t.test('what a failover has lost is forgotten, whatever is changed next', async (t) => {

@@ -184,7 +184,7 @@ t.test('a row of the draft that is not published is not read', async (t) => {
   t.strictSame((await read([{}])).body.length, 1)
 })
 
-t.test('include adds base_price, margin and dynamic_attributes', async (t) => {
+t.test('include adds base_price, margin, active_margin and dynamic_attributes', async (t) => {
   const { shop, read } = await aPricedShop(t)
   const costs = { ...a, purchase: 4, freight: 1.5 }
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costs])
@@ -199,6 +199,27 @@ t.test('include adds base_price, margin and dynamic_attributes', async (t) => {
   const one = await read([{ code: 'A' }], { include: ['margin'] })
   t.strictSame(one.body, [{ ...plain, margin: 31.25 }])
   t.strictSame((await read([a], { include: [] })).body, [plain])
+})
+
+t.test('each combination of include adds its fields and no others', async (t) => {
+  const { shop, read } = await aPricedShop(t)
+  const costs = { ...a, purchase: 4, freight: 1.5 }
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [costs])
+  await setPrices(shop, 'L', [{ ...a, price: 8 }])
+  const sale = { name: 'P', kind: 'amount', value: 3 }
+  const valid = { valid_from: '2026-11-27', valid_to: '2026-11-27' }
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...sale, ...valid }])
+  const promotion_date = valid.valid_from
+  const [plain] = (await read([a], { promotion_date })).body
+  const fields = { base_price: 8, margin: 31.25, active_margin: -10, dynamic_attributes: {} }
+  for (let chosen = 0; chosen < 16; chosen++) {
+    const added = Object.entries(fields).filter((_, place) => chosen & (1 << place))
+    const include = added.map(([name]) => name)
+    for (const payload of [[a], [{ code: 'A' }], [{ country: 'UK', code: 'A' }]]) {
+      const { body } = await read(payload, { promotion_date, include: include.toReversed() })
+      t.strictSame(body, [{ ...plain, ...Object.fromEntries(added) }], include.join(', '))
+    }
+  }
 })
 
 t.test('promotion_date is accepted with any real day', async (t) => {

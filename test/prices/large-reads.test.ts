@@ -82,12 +82,13 @@ async function expectDone(response: Promise<{ status: number; body: unknown }>):
 
 t.test('a read of many rows says of each what a read of that row says', async (t) => {
   const shop = await aLargeShop(t)
-  const include = ['base_price', 'margin', 'dynamic_attributes']
+  const include = ['base_price', 'margin', 'active_margin', 'dynamic_attributes']
   const requests = [
     { price_list_name: 'L' },
     { price_list_name: 'L', include },
     { price_list_name: 'L', promotion_date: day },
     { price_list_name: 'L', promotion_date: day, include },
+    { price_list_name: 'L', promotion_date: day, include: ['active_margin'] },
   ]
   for (const body of requests) {
     const wild = [{ price_dimension: 'shop' }, { new: true, price_dimension: 'web' }]
@@ -100,6 +101,17 @@ t.test('a read of many rows says of each what a read of that row says', async (t
     const sorted = (row: object) => Object.fromEntries(Object.entries(row).sort())
     t.strictSame(large.body.map(sorted), exact.body.map(sorted))
   }
+})
+
+t.test('a large read has the margin at the price in force of each row', async (t) => {
+  const shop = await aLargeShop(t)
+  const body = { price_list_name: 'L', promotion_date: day, include: ['active_margin', 'margin'] }
+  const { body: found } = await shop.post(path, { ...body, payload: [{ price_dimension: 'web' }] })
+  const at = (index: number) =>
+    found.find(({ code }: { code: string }) => code === codeOf(index)) as Record<string, unknown>
+  t.match(at(1004), { active_price: 1004, margin: 99.850598, active_margin: 99.850598 })
+  t.match(at(1003), { active_price: 501.5, margin: 99.850449, active_margin: 99.700897 })
+  t.match(at(1005), { margin: null, active_margin: null }, 'no cost')
 })
 
 t.test('rows of a large read stand in payload order, then by code and extensions', async (t) => {

@@ -114,16 +114,18 @@ function resultOf(
     name: one.name,
     value: promoted(one, price),
   }))
+  const active_price = Math.min(price, ...promotions.map(({ value }) => value))
   const extras: Record<string, unknown> = {
     base_price: price,
     margin: list.margin(price, costsOf(model, row)),
+    active_margin: list.margin(active_price, costsOf(model, row)),
     dynamic_attributes: row.dynamic,
   }
   return {
     ...{ ...wanted.row, code: row.code, ...row.extensions },
     ...{ price_list_name: list.name, price_list_id: list.id },
     ...{ extended_catalog_id: row.productId, pk: row.pk },
-    active_price: Math.min(price, ...promotions.map(({ value }) => value)),
+    active_price,
     promotions,
     ...Object.fromEntries(include.map((name) => [name, extras[name]])),
   }
@@ -135,7 +137,7 @@ function readPlan(world: World, list: PriceList): Plan & { payload: Record<strin
     wantedRow(world, list),
   )
   const date = chance(draw, 80) ? promotionDay(world) : undefined
-  const include = someOf(draw, ['base_price', 'margin', 'dynamic_attributes'])
+  const include = someOf(draw, ['base_price', 'margin', 'active_margin', 'dynamic_attributes'])
   const payload = wanted.map(({ row }) => row)
   const named = chance(draw, 50) ? { price_list_id: list.id } : { price_list_name: list.name }
   const body = {
