@@ -38,11 +38,11 @@ t.test('every row and price dimension of a product, as a table', async (t) => {
   t.equal(
     stdout,
     `
-code  country  size  price_dimension  base_price  active_price  margin
-A     France      4  retail                  2.5           2.5      60
+code  country  size  price_dimension  base_price  active_price  active_margin
+A     France      4  retail                  2.5           2.5             60
 A     Spain       5  retail                    0             0
 A     France      4  wholesale                 0             0
-A     Spain       5  wholesale                10            10      90
+A     Spain       5  wholesale                10            10             90
 `.slice(1),
   )
 })
@@ -54,14 +54,19 @@ t.test('only what is asked for; an extension is typed as the catalog has it', as
   t.equal(JSON.parse(stdout).length, 1)
 })
 
-t.test('the promotions of a day', async (t) => {
-  const valid = { valid_from: '2026-11-27', valid_to: '2026-11-30' }
-  const sale = { name: 'Black Friday', kind: 'percentage', value: 20, ...valid }
-  await shop.post('/api/v1/promotions/bulk_create_or_update/', [sale])
-  const only = ['--where', 'country=France', '--dimension', 'retail']
-  const { stdout } = await run('prices', 'L', 'A', ...only, '--promotion-date', '2026-11-27')
-  t.match(stdout, /^A +France +4 +retail +2\.5 +2 +60 +Black Friday 2\n/m)
-})
+t.test(
+  'the promotions of a day, and the margin at the price that is in force with them',
+  async (t) => {
+    const valid = { valid_from: '2026-11-27', valid_to: '2026-11-30' }
+    const sale = { name: 'Black Friday', kind: 'percentage', value: 20, ...valid }
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', [sale])
+    const only = ['--where', 'country=France', '--dimension', 'retail']
+    const { stdout } = await run('prices', 'L', 'A', ...only, '--promotion-date', '2026-11-27')
+    t.match(stdout, /^A +France +4 +retail +2\.5 +2 +50 +Black Friday 2\n/m)
+    const json = await run('prices', 'L', 'A', ...only, '--promotion-date', '2026-11-27', '--json')
+    t.match(JSON.parse(json.stdout), [{ active_price: 2, active_margin: 50, margin: 60 }])
+  },
+)
 
 t.test('a calendar list is read for today, or the day given', async (t) => {
   const today = new Date().toISOString().slice(0, 10)

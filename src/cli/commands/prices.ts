@@ -30,7 +30,7 @@ export function addPrices(program: Program): void {
       const payload = await inputRows(client, list, { code, ...extensions }, options)
       const body = {
         price_list_name: list,
-        include: ['base_price' as const, 'margin' as const],
+        include: ['base_price' as const, 'margin' as const, 'active_margin' as const],
         payload,
       }
       const { promotionDate: promotion_date } = options
@@ -72,18 +72,20 @@ async function castExtensions(
 
 /** The code and the extensions, what else was asked for, and the prices. */
 function columns(row: PriceRow): TableRow {
-  const { promotions, base_price, active_price, margin, price_dimension, date, ...others } = row
+  const { promotions, base_price, active_price, active_margin, price_dimension, date, ...others } =
+    row
   const {
     price_list_name,
     price_list_id,
     extended_catalog_id,
     pk,
+    margin,
     dynamic_attributes,
     ...product
   } = others
   const asked = { ...product, price_dimension, date } as TableRow
   const names = promotions.map(({ name, value }) => `${name} ${value}`).join(', ')
-  return { ...asked, base_price, active_price, margin, promotions: names }
+  return { ...asked, base_price, active_price, active_margin, promotions: names }
 }
 
 function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
