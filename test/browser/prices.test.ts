@@ -54,17 +54,27 @@ await shop.post(`${competitorPath}/bulk_create_or_update/`, [
 const open = (t: Test, path: string): Promise<Page> =>
   openPage(t, browser, { url, token: shop.token, path })
 
-t.test('shows every row and price column, promotions, margin and competitors', async (t) => {
+t.test('shows every row and price column, promotions, margins and competitors', async (t) => {
   const page = await open(t, `/#/prices?code=A1&list=${list.id}&on=2026-03-10`)
   const row = page.getByRole('row', { name: /UK retail/ })
   await row.waitFor()
   t.match(await page.locator('.facts').innerText(), /Lantern/)
   const cells = await row.getByRole('cell').allInnerTexts()
-  t.strictSame(cells.slice(0, 6), ['UK', 'retail', '4.00', '3.00', '75%', 'Spring 3.00'])
+  t.strictSame(cells.slice(0, 6), [
+    'UK',
+    'retail',
+    '4.00',
+    '3.00',
+    '66.7%\npublished 75%',
+    'Spring 3.00',
+  ])
   t.match(cells[6], /Gift Barn 2.70 -10%\s+Lantern & Co 3.30 \+10%/)
   t.notMatch(cells[6], /Elsewhere/)
   t.equal(await page.locator('tbody tr').count(), 4)
   const other = await page.getByRole('row', { name: /FR wholesale/ }).innerText()
+  t.equal(await page.getByRole('columnheader', { name: 'Margin in force' }).count(), 1)
+  const whole = page.getByRole('row', { name: /UK wholesale/ }).getByRole('cell')
+  t.strictSame((await whole.allInnerTexts()).slice(2, 6), ['3.00', '3.00', '66.7%', '–'])
   t.match(other, /0\.00\s+0\.00\s+–\s+–\s+–/, 'no price, no margin, no promotion, no competitor')
 })
 

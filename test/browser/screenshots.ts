@@ -17,7 +17,7 @@ const year = '#/prices?code=22423&list=3'
 const desk = { width: 1200, height: 800 }
 await take('prices-light', prices, { viewport: desk, colorScheme: 'light' })
 await take('year-dark', year, { viewport: { width: 1200, height: 900 }, colorScheme: 'dark' })
-await take('prices-phone', prices, { viewport: { width: 360, height: 740 }, colorScheme: 'light' })
+await take('prices-phone', prices, { viewport: { width: 360, height: 780 }, colorScheme: 'light' })
 await browser.close()
 
 async function take(name: string, path: string, look: BrowserContextOptions): Promise<void> {

@@ -37,7 +37,12 @@ export async function rowsOf(list, page, date, signal) {
     el(
       'div',
       { class: 'heading' },
-      el('h2', {}, `${format.count(count)} rows`),
+      el(
+        'div',
+        {},
+        el('h2', {}, `${format.count(count)} rows`),
+        el('span', { class: 'hint' }, 'published prices, before promotions'),
+      ),
       list.is_calendar && dayField(list, date),
     ),
     rowTable(list, results, extensions, date),

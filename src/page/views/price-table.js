@@ -39,10 +39,10 @@ export function priceTable({ code, list }, rows, { extensions }, competitors) {
       },
       { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
       {
-        label: 'Margin',
+        label: 'Margin in force',
         isNumber: true,
-        sort: (row) => row.margin ?? Number.NEGATIVE_INFINITY,
-        cell: marginOf,
+        sort: (row) => row.active_margin ?? Number.NEGATIVE_INFINITY,
+        cell: marginsOf,
       },
       { label: 'Promotions', cell: promotionsOf },
       {
@@ -86,11 +86,17 @@ function promotionsOf({ promotions }) {
   )
 }
 
-/** @param {PriceRow} row */
-function marginOf({ margin }) {
-  return el(
+/**
+ * The margin at the price in force, and the one at the published price where they are not the same.
+ *
+ * @param {PriceRow} row
+ */
+function marginsOf({ active_price, base_price = 0, active_margin, margin }) {
+  const inForce = el(
     'span',
-    { class: margin !== null && margin !== undefined && margin < 0 ? 'loss' : '' },
-    format.margin(margin),
+    { class: (active_margin ?? 0) < 0 ? 'loss' : '' },
+    format.margin(active_margin),
   )
+  if (active_price >= base_price) return inForce
+  return [inForce, el('span', { class: 'sub' }, `published ${format.margin(margin)}`)]
 }

@@ -71,7 +71,7 @@ function readPrices({ code, list, on, date }, signal) {
   const body = {
     price_list_id: list.id,
     promotion_date: on,
-    include: ['base_price', 'margin'],
+    include: ['base_price', 'margin', 'active_margin'],
     payload: list.price_dimensions.map((price_dimension) => ({
       code,
       price_dimension,
