@@ -370,8 +370,17 @@ export interface paths {
          *
          *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by
          *     `price_list_name` or `price_list_id`; a list that is not published is a conflict (409
-         *     `price-list-not-published`). A read that expands to more than 1,000,000 rows is refused (400 `result-too-large`,
-         *     the limit and the size in `detail`); an operator can change that.
+         *     `price-list-not-published`).
+         *
+         *     What a read may cost is known before it runs; `detail` names the limit, the size, and what to change. Operators
+         *     can change the limits.
+         *
+         *     - A read that expands to more than 1,000,000 rows, or whose answer would be longer than 2048 MB (rows with many
+         *       promotions or dynamic attributes), is refused: 400 `result-too-large`. The length is estimated from the first
+         *       rows; an answer that turns out longer all the same breaks off.
+         *     - The list is looked through once for all rows that name the same columns but no `code`. A read that would so look
+         *       at more than 5,000,000 rows of the list, as 60 rows of a list of 100,000 that each name other columns, is
+         *       refused: 400 `too-costly`. So is one that takes longer than 5 seconds before its first row.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -1833,7 +1842,8 @@ export interface components {
          *     - `malformed-body` 400: the body is not valid JSON
          *     - `malformed-file` 400: the CSV or NDJSON file cannot be read on from a line, or is not whole
          *     - `invalid-request` 400: it does not match the contract or has bad rows
-         *     - `result-too-large` 400: a read expands to too many rows, or a page of results is too many MB
+         *     - `result-too-large` 400: a read expands to too many rows or MB, or a page of results is too many MB
+         *     - `too-costly` 400: a read would look at too many rows, or takes longer than 5 seconds; `detail` says what to change
          *     - `unauthorized` 401: no valid token, or no such e-mail and password
          *     - `forbidden` 403: the token lacks the scope
          *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
@@ -1863,7 +1873,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;

@@ -33,6 +33,8 @@ export interface Limits {
   readonly rowsMax: number
   /** Rows that one read may expand to. */
   readonly readRowsMax: number
+  /** The prices that one read may answer, as JSON. */
+  readonly readBytesMax: number
   /** A CSV or NDJSON file, decoded. */
   readonly feedBytesMax: number
   /** A file with a larger Content-Length is loaded by a job. */
@@ -52,6 +54,7 @@ export function readLimits(integer: Integer): Limits {
     bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
     rowsMax: integer('ROWS_MAX', 100_000, 1, 10_000_000),
     readRowsMax: integer('READ_ROWS_MAX', 1_000_000, 1, 100_000_000),
+    readBytesMax: integer('READ_LIMIT_MB', 2048, 1, 65_536) * 1024 * 1024,
     feedBytesMax: integer('FEED_LIMIT_MB', 4096, 1, 65_536) * 1024 * 1024,
     feedAtOnceBytesMax: integer('FEED_JOB_MB', 256, 0, 65_536) * 1024 * 1024,
     filesWaitingMax: integer('ACCOUNT_FILES', 20, 1, 100_000),

@@ -1,3 +1,4 @@
+import { readStatementMs } from './contract/read-cost.ts'
 import { CopyingClient } from './database/copy.ts'
 import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
@@ -5,7 +6,7 @@ import { streamConnections } from './limits.ts'
 
 /** The connections of a process, by what they are for. */
 export type Pools = Record<
-  'reads' | 'writes' | 'sending' | 'files' | 'jobs' | 'loads' | 'health',
+  'reads' | 'lists' | 'writes' | 'sending' | 'files' | 'jobs' | 'loads' | 'health',
   Database
 >
 
@@ -26,7 +27,9 @@ export function openPools(
       ...options,
     })
   return {
-    reads: open('reads', { client: ReadingClient }),
+    reads: open('reads', { client: ReadingClient, statementTimeoutMs: readStatementMs }),
+    // Pages count all rows: they have connections of their own, so that prices are read meanwhile.
+    lists: open('lists', { client: ReadingClient, statementTimeoutMs: readStatementMs }),
     writes: open('writes', {}),
     // As long as a client takes to fetch a million rows.
     sending: open('sending', { connectionsMax: streamConnections, statementTimeoutMs: 600_000 }),

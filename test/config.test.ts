@@ -45,6 +45,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
     role: 'all',
     limits: {
       ...{ bodyBytesMax: 64 * 1024 * 1024, rowsMax: 100_000, readRowsMax: 1_000_000 },
+      readBytesMax: 2048 * 1024 * 1024,
       ...{ feedBytesMax: 4096 * 1024 * 1024, feedRowsMax: 10_000_000 },
       feedAtOnceBytesMax: 256 * 1024 * 1024,
       filesWaitingMax: 20,
@@ -78,6 +79,7 @@ t.test('an empty value is as good as none', async (t) => {
     'BODY_LIMIT_MB',
     'ROWS_MAX',
     'READ_ROWS_MAX',
+    'READ_LIMIT_MB',
     'FEED_LIMIT_MB',
     'FEED_ROWS_MAX',
     'FEED_JOB_MB',
@@ -108,6 +110,7 @@ t.test('each setting is read', async (t) => {
     BODY_LIMIT_MB: '1',
     ROWS_MAX: '2',
     READ_ROWS_MAX: '3',
+    READ_LIMIT_MB: '7',
     FEED_LIMIT_MB: '4',
     FEED_ROWS_MAX: '5',
     FEED_JOB_MB: '3',
@@ -132,6 +135,7 @@ t.test('each setting is read', async (t) => {
     role: 'worker',
     limits: {
       ...{ bodyBytesMax: 1024 * 1024, rowsMax: 2, readRowsMax: 3 },
+      readBytesMax: 7 * 1024 * 1024,
       ...{ feedBytesMax: 4 * 1024 * 1024, feedRowsMax: 5, feedAtOnceBytesMax: 3 * 1024 * 1024 },
       filesWaitingMax: 6,
     },

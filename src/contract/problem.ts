@@ -9,6 +9,7 @@ export const problemTypes = {
   'malformed-file': { status: 400, title: 'The file cannot be read' },
   'invalid-request': { status: 400, title: 'The request does not match the contract' },
   'result-too-large': { status: 400, title: 'The answer would be too large' },
+  'too-costly': { status: 400, title: 'The read would cost too much' },
   unauthorized: { status: 401, title: 'No valid credentials' },
   forbidden: { status: 403, title: 'The token does not allow this' },
   'not-found': { status: 404, title: 'Not found' },

@@ -1,6 +1,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
 import { Problem } from './problem.ts'
+import { withinReadTime } from './read-cost.ts'
 
 /** What a page is read from. */
 interface Pages<Row> {
@@ -18,6 +19,9 @@ export function anyOf(ids: Expression<unknown>): RawBuilder<number> {
   return sql`any(array(${ids}))`
 }
 
+const narrower =
+  'Narrow it by a filter, or take all rows as a file, where there is one (`Accept: text/csv`).'
+
 /**
  * One page of rows and how many rows all pages have, in one statement: both are of one moment. The rows are in the order
  * of their ids, ascending when none is given.
@@ -26,11 +30,12 @@ export async function readPage<Row extends { id: number }>(
   trx: Trx,
   { all, page, order = 'asc' }: Pages<Row> & { order?: 'asc' | 'desc' },
 ): Promise<{ count: number; rows: Omit<Row, 'count'>[] }> {
-  const { rows } = await sql<Row & { count: number }>`
+  const statement = sql<Row & { count: number }>`
     select counted.count, page.*
     from (select count(*) from (${all}) as everything) as counted
     left join (${page}) as page on true
-    order by page.id ${sql.raw(order)}`.execute(trx)
+    order by page.id ${sql.raw(order)}`
+  const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
   // A page that is empty is one row without an id.
   const found = rows.filter(({ id }) => id !== null)
   return { count: rows[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
@@ -52,7 +57,7 @@ export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
   { all, page }: Pages<Row>,
 ): Promise<{ count: number; rows: Omit<Row, keyof Measured>[] }> {
-  const { rows } = await sql<Row & Measured>`
+  const statement = sql<Row & Measured>`
     with page as materialized (${page}),
     measured as (
       select (select count(*) from page) as size,
@@ -60,7 +65,8 @@ export async function readPageOfLargeRows<Row extends { id: number }>(
           then (select sum(octet_length(to_json(page)::text)) from page)::bigint else 0 end as bytes)
     select (select count(*) from (${all}) as everything) as count, measured.*, page.*
     from measured left join page on bytes <= ${bytesMax} or size = 1
-    order by page.id`.execute(trx)
+    order by page.id`
+  const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
   const { count = 0, size = 0, bytes = 0 } = rows[0] ?? {}
   if (bytes > bytesMax && size > 1) rejectTooLarge(size, bytes)
   const found = rows.filter(({ id }) => id !== null)

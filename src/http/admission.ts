@@ -28,7 +28,7 @@ export interface Admission {
   admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
   /** What clients have not read yet. */
   unread: UnreadAnswers
-  /** The turns of requests at the connections for reads, or for writes. */
+  /** The turns of requests at the connections of its pool. */
   queueOf(operation: Operation): FairQueue
   /** Those, and the turns at the connections for what lasts as long as its client takes. */
   turns: Turns
@@ -40,7 +40,7 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
   const rate = new RequestRate(load.accountRequestsPerSecond)
   const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
   const arrivals = new Arrivals(app.server)
-  const queueOf = ({ scope }: Operation) => (scope === 'read' ? turns.reads : turns.writes)
+  const queueOf = ({ pool }: Operation) => turns[pool]
   app.addHook('preParsing', countChunks)
   app.addHook('onClose', async () => {
     loopDelay.stop()

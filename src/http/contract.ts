@@ -12,6 +12,8 @@ export interface Operation {
   status: number
   /** What the token must allow; undefined: open without a token (of an account). */
   scope: 'read' | 'write' | undefined
+  /** Where its transaction runs. */
+  pool: 'reads' | 'lists' | 'writes'
   hasBody: boolean
   /** Media types that the body may have. */
   mediaTypes: string[]
@@ -87,6 +89,7 @@ function readOperation(path: string, method: string, operation: Document): Opera
     path,
     status: Number(status),
     scope: isOpen ? undefined : operation['x-scope'],
+    pool: readPool(operation),
     hasBody: operation.requestBody !== undefined,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     answers: readAnswers(operation, status),
@@ -94,6 +97,13 @@ function readOperation(path: string, method: string, operation: Document): Opera
       fileTypes.includes(type),
     ),
   }
+}
+
+/** Whatever has pages counts all rows, which may take long. */
+function readPool({ parameters = [], 'x-scope': scope }: Document): Operation['pool'] {
+  if (scope !== 'read') return 'writes'
+  const isPage = parameters.some((parameter: Document) => resolve(parameter).name === 'offset')
+  return isPage ? 'lists' : 'reads'
 }
 
 function readAnswers(operation: Document, status: string | undefined): string[] | undefined {

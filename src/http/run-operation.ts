@@ -67,7 +67,7 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
-  const db = databaseOf(operation, services)
+  const db = services.pools[operation.pool]
   const inTurn = inTurns((work) => queue.run(account, reply.raw, work), db, account)
   const sendingInTurn: InAccount = (work) =>
     turns.sending.run(account, reply.raw, () =>
@@ -128,8 +128,4 @@ function sendResult(
   reply.code(status).headers(headers)
   if (text === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
-}
-
-function databaseOf({ scope }: Operation, { pools }: OperationServices): Database {
-  return scope === 'read' ? pools.reads : pools.writes
 }

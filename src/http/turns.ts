@@ -4,7 +4,7 @@ import type { Pools } from '../pools.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** The turns of requests at the connections of each kind. */
-export type Turns = Readonly<Record<'reads' | 'writes' | 'sending' | 'files', FairQueue>>
+export type Turns = Readonly<Record<'reads' | 'lists' | 'writes' | 'sending' | 'files', FairQueue>>
 
 /** How long a request waits for the database while other accounts use it. */
 const waitMs = 1400
@@ -26,6 +26,8 @@ export function createTurns({
   const long = { ...shared, turnsMax: streamConnections, turnsOfAccountMax, waitOwnMs }
   return {
     reads: new FairQueue({ ...short, turnsOfAccountMax: readsOfAccountMax, waitOwnMs: waitMs }),
+    // A page may take seconds: those of one account wait for each other.
+    lists: new FairQueue({ ...short, turnsOfAccountMax: 1, waitOwnMs }),
     writes: new FairQueue({ ...short, turnsOfAccountMax: accountWritesMax, waitOwnMs }),
     sending: new FairQueue(long),
     files: new FairQueue(long),

@@ -1,38 +1,82 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
+import { Problem } from '../contract/problem.ts'
+import { withinReadTime } from '../contract/read-cost.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { isExact } from './exact-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
+import { countScans } from './wildcards.ts'
+
+/** A read may look at so many rows of the list for each row that it may answer: at 5,000,000, for about two seconds. */
+const visitsOfRow = 5
 
 /**
- * At most how many rows match: those with the code for each row that names one, those of the list for each that does not.
- * Counted no further than `most`.
+ * At most how many rows match, counted before any is read: those with the code for each wanted row that names one, those
+ * of the list for each that does not. Throws `too-costly` for a read that would look at too many rows of the list, unless
+ * it looks at each of them once.
  */
 export async function boundMatchingRows(
   trx: Trx,
-  { account_id, id }: PriceList,
+  list: PriceList,
   wanted: WantedRow[],
-  most: number,
+  rowsMax: number,
 ): Promise<number> {
   const open = wanted.filter((row) => !isExact(row))
   const codes = open.flatMap(({ code }) => code ?? [])
-  const unnamed = open.length - codes.length
-  const ofList = sql`price_list_rows r where r.account_id = ${account_id} and r.price_list_id = ${id}`
-  const ofCodes = sql`unnest(${codes}::text[]) as input (code), ${ofList} and r.code = input.code`
-  const named = codes.length > 0 ? await countUpTo(trx, ofCodes, most + 1) : 0
-  const each = unnamed > 0 ? await countUpTo(trx, ofList, most + 1) : 0
-  return wanted.length - open.length + named + unnamed * each
+  const unnamed = open.filter(({ code }) => code === null)
+  const scans = countScans(unnamed)
+  const visitsMax = rowsMax * visitsOfRow
+  const countedMax = Math.max(rowsMax, scans > 1 ? Math.ceil(visitsMax / scans) : 0) + 1
+  const ofCodes = codes.length > 0 ? await countOfCodes(trx, list, codes) : 0
+  const ofList = scans > 0 ? await countUpTo(trx, list, countedMax) : 0
+  rejectCostly({ ofCodes, ofList: scans > 1 ? scans * ofList : 0 }, visitsMax)
+  return wanted.length - open.length + ofCodes + unnamed.length * ofList
 }
 
-async function countUpTo(trx: Trx, from: RawBuilder<unknown>, most: number): Promise<number> {
+/** How many rows of the list have the codes, as often as they are given. */
+async function countOfCodes(trx: Trx, { account_id, id }: PriceList, codes: string[]) {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select from ${from} limit ${most}) as bounded`.execute(trx)
+    select coalesce(sum(times * (
+      select count(*) from price_list_rows r
+      where r.account_id = ${account_id} and r.price_list_id = ${id} and r.code = input.code
+    )), 0) as count
+    from (select code, count(*) as times from unnest(${codes}::text[]) as given (code) group by code) as input`.execute(
+    trx,
+  )
   return rows[0]?.count ?? 0
 }
 
-/** How many rows match, without reading them. Input rows that name the same are matched once and counted as often. */
+async function countUpTo(trx: Trx, { account_id, id }: PriceList, most: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count
+    from (
+      select from price_list_rows r where r.account_id = ${account_id} and r.price_list_id = ${id} limit ${most}
+    ) as bounded`.execute(trx)
+  return rows[0]?.count ?? 0
+}
+
+function rejectCostly(
+  { ofCodes, ofList }: { ofCodes: number; ofList: number },
+  visitsMax: number,
+): void {
+  const visits = ofCodes + ofList
+  if (visits <= visitsMax) return
+  const advice =
+    ofCodes > ofList
+      ? 'Name the extensions of rows that have a code'
+      : 'Name codes, or the same columns in all rows without a code'
+  throw new Problem(
+    'too-costly',
+    `A read looks at no more than ${visitsMax} rows of the list, this one would look at ${visits} or more. ${advice}, or send them in several calls.`,
+  )
+}
+
+/**
+ * How many rows match, without reading them. Input rows that name the same are matched once and counted as often. Throws
+ * `too-costly`.
+ */
 export async function countMatchingRows(
   trx: Trx,
   list: PriceList,
@@ -44,9 +88,13 @@ export async function countMatchingRows(
   ].map(([, rows]) => rows)
   const distinct = alike.map(([row]) => row as WantedRow)
   const extras = { costs: false, dynamicAttributes: false, attributes: false }
-  const { rows } = await sql<{ at: number; count: number }>`
+  const statement = sql<{ at: number; count: number }>`
     select at, count(*) as count
     from (${selectAllMatching(list, columns, distinct, extras)}) as matching
-    group by at`.execute(trx)
+    group by at`
+  const { rows } = await withinReadTime(fewerRows, () => statement.execute(trx))
   return rows.reduce((sum, { at, count }) => sum + count * (alike[at]?.length ?? 0), 0)
 }
+
+/** What to change about a read that takes too long. */
+export const fewerRows = 'Name more of code, extensions and attributes, or send fewer rows.'

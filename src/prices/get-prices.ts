@@ -15,13 +15,13 @@ export const getPrices: Handler<'getPrices'> = async (
   { account, body, errors, inAccount, inAccountSending, openBeside },
   context,
 ) => {
-  const { readRowsMax: rowsMax } = context.limits
+  const { readRowsMax: rowsMax, readBytesMax: bytesMax } = context.limits
   const known = knownPricings(context)
   const dated = { promotion_date: today(), ...body }
   const key = pricingKey(account, dated)
   const read = async (trx: Trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, openBeside }))
+    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, bytesMax, openBeside }))
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, dated)
@@ -30,7 +30,7 @@ export const getPrices: Handler<'getPrices'> = async (
     // Nothing is read for a faulty request; what else is wrong with its rows is said, too.
     if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
     errors.reject()
-    const found = await readPrices(trx, pricing, { body, rowsMax, errors, openBeside })
+    const found = await readPrices(trx, pricing, { body, rowsMax, bytesMax, errors, openBeside })
     if (!found) throw errors.problem()
     known.add(key, pricing)
     return found

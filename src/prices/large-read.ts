@@ -1,18 +1,22 @@
 import type { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import type { InAccount, JsonText, Stream } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
+import { readStatementMs } from '../contract/read-cost.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../next-turn.ts'
 import { linesWriter } from './copied-lines.ts'
 import { copiedFields } from './copied-rows.ts'
+import { countMatchingRows, fewerRows } from './count-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { type Extras, selectAllMatching } from './matching-rows.ts'
 import type { WritePriceRow } from './price-rows.ts'
 import { lookForChanges, PricingChanged } from './pricing-changes.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import { orderBy } from './wildcards.ts'
+import { rejectTooLarge } from './written-rows.ts'
 
 /** A read with so many rows that they are sent while they are read: by one statement, in constant memory. */
 export class LargeRead {
@@ -22,16 +26,24 @@ export class LargeRead {
   readonly write: WritePriceRow
   /** Whether its rows show nothing but their keys, ids and price. */
   readonly isBare: boolean
-  /** Of the list when its rows were counted. */
+  /** Of the list when its rows were bounded. */
   readonly listVersion: number | null
+  /** At most how many rows it has. */
+  readonly most: number
+  readonly rowsMax: number
+  /** Of its rows as JSON. */
+  readonly bytesMax: number
 
-  constructor({ pricing, wanted, extras, write, isBare, listVersion }: Readonly<LargeRead>) {
-    this.pricing = pricing
-    this.wanted = wanted
-    this.extras = extras
-    this.write = write
-    this.isBare = isBare
-    this.listVersion = listVersion
+  constructor(read: Readonly<LargeRead>) {
+    this.pricing = read.pricing
+    this.wanted = read.wanted
+    this.extras = read.extras
+    this.write = read.write
+    this.isBare = read.isBare
+    this.listVersion = read.listVersion
+    this.most = read.most
+    this.rowsMax = read.rowsMax
+    this.bytesMax = read.bytesMax
   }
 }
 
@@ -53,8 +65,12 @@ export function sendLargeRead(
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
       const read = (await holds(trx, planned)) ? planned : await readAgain(trx)
-      if (read instanceof LargeRead) await sendRows(trx, read, resolve)
-      else resolve(read)
+      if (!(read instanceof LargeRead)) return resolve(read)
+      await sendRows(trx, read, resolve).catch((error) => {
+        // Now: the rollback fails as well where rows were left on the way, and its error would be the one that is told.
+        reject(error)
+        throw error
+      })
     }).catch(reject)
   })
 }
@@ -75,13 +91,99 @@ async function sendRows(
   read: LargeRead,
   answer: (stream: Stream) => void,
 ): Promise<void> {
+  const rows = await countRows(trx, read)
   const chunks = await copyMatching(trx, read)
-  await sendPieces({
-    ...{ contentType: 'application/json; charset=utf-8', stalledMs, answer },
-    write: (sent) => writePieces(chunks, linesWriter(read), sent),
-  })
-  // Pieces that nobody has begun to read leave the rows where they are.
-  chunks.destroy()
+  try {
+    const pieces = writePieces(chunks, linesWriter(read))
+    const first = await firstOf(pieces, chunks)
+    const { bytesMax } = read
+    if (!first.done) rejectTooLong(first.value, rows, bytesMax)
+    await sendPieces({
+      contentType: 'application/json; charset=utf-8',
+      stalledMs,
+      answer,
+      write: (sent) => withinBytes(first, pieces, bytesMax, sent),
+    })
+  } finally {
+    // Pieces that nobody has begun to read leave the rows where they are.
+    chunks.destroy()
+  }
+}
+
+/** The first piece. Throws `too-costly` where it takes too long: the rows are sorted before. */
+async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
+  const seconds = readStatementMs / 1000
+  const late = new Problem(
+    'too-costly',
+    `The read takes longer than ${seconds} seconds. ${fewerRows}`,
+  )
+  const timer = setTimeout(() => chunks.destroy(late), readStatementMs)
+  try {
+    return await pieces.next()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What a row takes beside its input keys and promotions: code, extensions and names of usual length. */
+const usualRowBytes = 1000
+
+/**
+ * How many rows a read has; at most how many, where even so many are not too many. A count takes half as long as the read.
+ * Throws `result-too-large`, `too-costly`.
+ */
+async function countRows(trx: Trx, read: LargeRead): Promise<number> {
+  const { pricing, wanted, extras, most, rowsMax, bytesMax } = read
+  const promotionBytes = [...pricing.promotions.names].reduce(
+    (sum, name) => sum + name.length + 40,
+    0,
+  )
+  const isShort = !extras.dynamicAttributes && most * (usualRowBytes + promotionBytes) <= bytesMax
+  if (most <= rowsMax && isShort) return most
+  await sql`set local statement_timeout = ${sql.lit(readStatementMs)}`.execute(trx)
+  const count = await countMatchingRows(trx, pricing.list, pricing.columns, wanted)
+  await sql`set local statement_timeout to default`.execute(trx)
+  rejectTooLarge(count, rowsMax)
+  return count
+}
+
+/** Throws `result-too-large` for an answer that will be too long if all rows are as long as the first ones. */
+function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: number): void {
+  const bytes = Math.ceil((Buffer.byteLength(text) / written) * rows)
+  if (bytes <= bytesMax) return
+  const [has, may] = [bytes, bytesMax].map((value) => Math.ceil(value / 1024 / 1024))
+  const fitting = Math.max(Math.floor((rows * bytesMax) / bytes), 1)
+  throw new Problem(
+    'result-too-large',
+    `A read answers at most ${may} MB, the ${rows} rows of this one have about ${has}. Read some ${fitting} at once, or name one \`promotion\` in the rows.`,
+  )
+}
+
+/** The text of the pieces. Throws, so that the answer breaks off, where rows are much longer than the first ones. */
+async function* withinBytes(
+  first: IteratorResult<Piece, void>,
+  others: AsyncIterable<Piece>,
+  bytesMax: number,
+  sent: (rows: number) => void,
+): AsyncGenerator<string> {
+  let bytes = 0
+  const take = ({ text, rows }: Piece) => {
+    bytes += Buffer.byteLength(text)
+    if (bytes > bytesMax)
+      throw new Problem('result-too-large', `The answer is longer than ${bytesMax} bytes.`)
+    sent(rows)
+    return text
+  }
+  yield first.done ? '[]' : `[${take(first.value)}`
+  if (first.done) return
+  for await (const piece of others) yield `,${take(piece)}`
+  yield ']'
+}
+
+/** Some rows as JSON, with commas between them. */
+interface Piece {
+  text: string
+  rows: number
 }
 
 async function copyMatching(
@@ -96,25 +198,20 @@ async function copyMatching(
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }
 
-/** A JSON array of the rows, in pieces of some lines each. */
+/** The rows, some lines at a time. */
 async function* writePieces(
   chunks: AsyncIterable<string>,
   write: ReturnType<typeof linesWriter>,
-  sent: (rows: number) => void,
-): AsyncGenerator<string> {
-  let separator = '['
+): AsyncGenerator<Piece, void> {
   let rest = ''
   for await (const chunk of chunks) {
     const lines = rest + chunk
     const end = lines.lastIndexOf('\n') + 1
     rest = lines.slice(end)
     if (end === 0) continue
-    for (const { text, rows } of write(lines.slice(0, end))) {
-      yield separator + text
-      separator = ','
-      sent(rows)
+    for (const piece of write(lines.slice(0, end))) {
+      yield piece
       await nextTurn()
     }
   }
-  yield separator === '[' ? '[]' : ']'
 }

@@ -43,5 +43,6 @@ function unnestedRows(rows: PlacedRow[]): RawBuilder<unknown> {
     select at, code, extensions::text[] as extensions, extension_key, attributes::text[] as attributes,
       dimension, month, place
     from unnest(${sql.join(columns)}) as input (at, code, extensions, extension_key, attributes, dimension, month, place)
+    offset 0
   ) as input`
 }

@@ -1,10 +1,11 @@
 import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
+import { withinReadTime } from '../contract/read-cost.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { OpenBeside } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../next-turn.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
-import { boundMatchingRows, countMatchingRows } from './count-rows.ts'
+import { boundMatchingRows, fewerRows } from './count-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { LargeRead } from './large-read.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
@@ -18,6 +19,8 @@ import { HeldRows, rejectTooLarge, type WrittenRows } from './written-rows.ts'
 export interface Read {
   body: Schemas['GetPricesInput']
   rowsMax: number
+  /** Of its rows as JSON. */
+  bytesMax: number
   errors: RowErrors
   openBeside: OpenBeside
 }
@@ -25,15 +28,13 @@ export interface Read {
 /** Rows that are written at once. */
 const rowsAtOnce = 4000
 
-/** A read with wildcards that has more rows is sent while it is read. */
-const heldRowsMax = 2000
-
-/** Those of one row may be 400 kB. */
-const heldWithAttributesMax = 200
+/** A read with wildcards that may have more rows is sent while it is read. The dynamic attributes of a row may be 400 kB. */
+const heldMax = ({ dynamicAttributes }: Extras): number => (dynamicAttributes ? 200 : 2000)
 
 /**
  * The answer to a read, or what is left to do for a large one; undefined if rows are faulty. Throws `result-too-large`
- * for a read that expands to more than `rowsMax` rows, PricingChanged where the pricing no longer holds.
+ * for a read that expands to more than `rowsMax` rows, `too-costly` for one that would look at too many, PricingChanged
+ * where the pricing no longer holds.
  */
 export async function readPrices(
   trx: Trx,
@@ -57,7 +58,7 @@ export async function readPrices(
 async function readOtherRows(
   trx: Trx,
   pricing: Pricing,
-  { body, rowsMax, errors }: Read,
+  { body, rowsMax, bytesMax, errors }: Read,
   { extras, write, held }: { extras: Extras; write: WritePriceRow; held: HeldRows },
 ): Promise<JsonText | Stream | LargeRead | undefined> {
   const { list, columns } = pricing
@@ -65,29 +66,18 @@ async function readOtherRows(
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const isBare = !body.include?.length && pricing.promotions.names.size === 0
-  const large = new LargeRead({ pricing, wanted, extras, write, isBare, listVersion })
-  if ((await hasManyRows(trx, large, rowsMax)) || held.areTooLong) return large
-  const found = await findMatchingRows(trx, list, columns, wanted, extras)
+  const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, list, wanted, rowsMax))
+  const read = { pricing, wanted, extras, write, isBare, listVersion }
+  const large = new LargeRead({ ...read, most, rowsMax, bytesMax })
+  if (most > heldMax(extras) || most > rowsMax || held.areTooLong) return large
+  const found = await withinReadTime(fewerRows, () =>
+    findMatchingRows(trx, list, columns, wanted, extras),
+  )
   rejectTooLarge(found.length, rowsMax)
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await held.write(wanted, found.slice(from, from + rowsAtOnce)))
   return held.areTooLong ? large : inPieces({ texts, rows: found.length })
-}
-
-/** Whether a read has more rows than are held. Throws `result-too-large`. */
-async function hasManyRows(
-  trx: Trx,
-  { pricing: { list, columns }, wanted, extras }: LargeRead,
-  rowsMax: number,
-): Promise<boolean> {
-  const heldMax = extras.dynamicAttributes ? heldWithAttributesMax : heldRowsMax
-  const most = await boundMatchingRows(trx, list, wanted, rowsMax)
-  if (most <= heldMax && most <= rowsMax) return false
-  // A count takes half as long as the read itself: it is made where the list is not small enough without.
-  const count = most > rowsMax ? await countMatchingRows(trx, list, columns, wanted) : most
-  rejectTooLarge(count, rowsMax)
-  return count > heldMax
 }
 
 /** Sent in pieces, because 100,000 rows are more than should be copied at once. */

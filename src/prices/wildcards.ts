@@ -44,18 +44,29 @@ export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuild
 }
 
 /** Each group is matched by a statement of its own, in one. */
-const groupsMax = 32
+const groupsMax = 64
+
+/** Which columns a row names. */
+const namesOf = ({ extensions, attributes }: WantedRow): string =>
+  [...extensions, ...attributes].map((value) => (value === null ? '-' : '+')).join('')
 
 /** Rows that name the same columns together; where that makes too many groups, those of the small ones in one. */
 export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
-  const isNamed = (values: (string | null)[]) => values.map((value) => value !== null)
-  const namesOf = ({ extensions, attributes }: WantedRow) =>
-    String([...isNamed(extensions), ...isNamed(attributes)])
   const groups = [...Map.groupBy(rows, namesOf).values()]
   if (groups.length <= groupsMax) return groups
   const bySize = groups.sort((a, b) => b.length - a.length)
   return [...bySize.slice(0, groupsMax - 1), bySize.slice(groupsMax - 1).flat()]
 }
+
+/** How often the list is looked through for rows without a code: once a group, of a mixed one once a row. */
+export function countScans(rows: WantedRow[]): number {
+  return [rows.filter(namesAttribute), rows.filter((row) => !namesAttribute(row))]
+    .flatMap(groupByNames)
+    .reduce((sum, group) => sum + (isMixed(group) ? group.length : 1), 0)
+}
+
+const isMixed = (group: WantedRow[]): boolean =>
+  group.length > 1 && group.some((row) => namesOf(row) !== namesOf(group[0] as WantedRow))
 
 /** Whether a row names an attribute. */
 export const namesAttribute = ({ attributes }: WantedRow): boolean =>
