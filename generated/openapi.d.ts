@@ -263,8 +263,8 @@ export interface paths {
          *     moment. Jobs of one list run in the order they were accepted; a call on a list with a job under way waits briefly
          *     for it, else answers 503.
          *
-         *     A file above 100 products is answered with the job too. Columns of exported prices are skipped, so that one file can
-         *     add products and then set their prices.
+         *     A file above 100 products is answered with the job too. The prices of exported rows are skipped, so that one file
+         *     can add products and then set their prices.
          *
          *     The list is named by `price_list_name` or by `name`. Works only for lists made through this interface (409
          *     `price-list-not-managed`).
@@ -1910,9 +1910,10 @@ export interface components {
          *     - `date_outside_calendar`: the day is not one of the list's 365
          *     - `formula`: the margin formula cannot be read
          *     - `conflicting_keys`: two keys say different things
+         *     - `key_changed`: the id or hash in a row of a file belongs to another key
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "key_changed";
     };
     responses: {
         /**

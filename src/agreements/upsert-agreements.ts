@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed } from '../contract/feed.ts'
+import type { Feed, FeedId } from '../contract/feed.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
@@ -30,11 +30,25 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
 
 /** Agreements from a file. */
 export const feedAgreements: Feed<'upsertAgreements'> = async (_trx, { account }) => ({
-  ...{ columns: [], ignored: ['id'], input: agreementColumns, key: ['key'] },
+  ...{ columns: [], ignored: [], ids: [agreementId(account)] },
+  ...{ input: agreementColumns, key: ['key'] },
   read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
     errors.sound(rows).map(withKey),
   write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
 })
+
+function agreementId(account: number): FeedId {
+  const key = (table: string) =>
+    sql.join(keyFields.map((name) => sql`${sql.ref(`${table}.${name}`)}::text`))
+  return {
+    ...{ name: 'id', type: 'bigint', parts: keyFields },
+    changed: sql`
+      select array[${key('r')}] as was, array[${key('f')}] as says from agreements r
+      where r.account_id = ${account} and r.id = f.given_id and r.key_hash <> decode(f.key, 'hex')`,
+  }
+}
+
+const keyFields = ['name', 'client_code', 'price_list_code', 'price_line']
 
 function withKey({
   row,

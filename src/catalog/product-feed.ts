@@ -1,10 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import type { FeedId } from '../contract/feed.ts'
 import { pointerSegment } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import type { Columns } from './columns.ts'
+import type { Column, Columns } from './columns.ts'
 import type { ProductRow } from './product-rows.ts'
 import { extensionKey } from './row-key.ts'
 
@@ -17,6 +18,27 @@ export const productColumns: InputColumn<ProductRow>[] = [
   { name: 'costs', type: 'numeric[]', value: ({ costs }) => arrayLiteral(costs) },
   { name: 'active', type: 'boolean', value: ({ active }) => active },
 ]
+
+/** The id of the product that a staged row says it is. */
+export function productId(account: number, { extensions }: Pick<Columns, 'extensions'>): FeedId {
+  return {
+    ...{ name: 'extended_catalog_id', type: 'bigint', parts: keyParts(extensions) },
+    changed: sql`
+      select r.code || r.extensions as was, ${stagedKey} as says from products r
+      where r.account_id = ${account} and r.id = f.given_extended_catalog_id and ${isOtherKey}`,
+  }
+}
+
+/** Names of what identifies a product. */
+export function keyParts(extensions: readonly Column[]): string[] {
+  return ['code', ...extensions.map(({ name }) => name)]
+}
+
+/** SQL of what identifies the product of a staged row `f`, as texts. */
+export const stagedKey: RawBuilder<unknown> = sql`f.code || array(select json_array_elements_text(f.extension_key::json))`
+
+/** SQL that is true where a stored row `r` is of another product than a staged row `f`. */
+export const isOtherKey: RawBuilder<unknown> = sql`(r.code, r.extension_key) <> (f.code, f.extension_key)`
 
 /** A FROM item of the staged attributes, each code that has any once. */
 export const attributesByCode = sql`(

@@ -11,7 +11,12 @@ import type { Trx } from '../database/pool.ts'
 import { type StagedRows, upsertStaged } from '../database/stage.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
-import { attributesByCode, findDifferingAttributes, productColumns } from './product-feed.ts'
+import {
+  attributesByCode,
+  findDifferingAttributes,
+  productColumns,
+  productId,
+} from './product-feed.ts'
 import { type ProductRow, readEachProduct, readProductRows } from './product-rows.ts'
 import { rowKey } from './row-key.ts'
 
@@ -35,7 +40,8 @@ export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => 
   const columns = await findColumns(trx, account)
   return {
     columns: columns.all.map((column) => ({ ...column, isRequired: column.kind === 'extension' })),
-    ...{ ignored: ['extended_catalog_id'], input: productColumns, key: ['code', 'extension_key'] },
+    ...{ ignored: [], ids: [productId(account, columns)] },
+    ...{ input: productColumns, key: ['code', 'extension_key'] },
     read: (rows: readonly Schemas['ProductInput'][], errors) =>
       readEachProduct(rows, columns, errors),
     findFaults: () => findDifferingAttributes(trx, columns),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, FeedColumn } from '../contract/feed.ts'
+import type { Feed, FeedColumn, FeedId } from '../contract/feed.ts'
 import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
@@ -57,7 +57,8 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
     return { name, type: type === 'boolean' ? 'boolean text' : 'string', isRequired: true }
   })
   return {
-    ...{ columns, ignored: ['id', 'hash'], input: inputColumns(schema), key: ['hash'] },
+    ...{ columns, ignored: [], ids: entryIds(account, schema) },
+    ...{ input: inputColumns(schema), key: ['hash'] },
     read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
       readEntryRows(rows, schema, errors),
     write: async (staged) => {
@@ -67,6 +68,24 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
       return upsertStaged(staged, upsertFrom(account, schema, staged.input, calledAt))
     },
   }
+}
+
+/** The ids of exported entries. A hash is checked whether or not the account has such an entry. */
+function entryIds(account: number, { columns }: CompetitorSchema): FeedId[] {
+  const parts = [...columns.map(({ name }) => name), 'competitor_name', 'departure_date']
+  const dimensions = sql.join(columns.map((_, index) => sql.ref(`f.dimension_${index}`)))
+  const was = sql`r.dimensions || array[r.competitor_name, r.departure_date::text]`
+  const says = sql`array[${dimensions}, f.competitor_name, f.departure_date::text]`
+  const given = sql`case when f.given_hash ~ '^[0-9a-f]{64}$' then decode(f.given_hash, 'hex') end`
+  const known = sql`select ${was} from competitor_prices r where r.account_id = ${account} and r.hash = ${given}`
+  const byHash = sql`select (${known}) as was, ${says} as says where f.given_hash <> f.hash`
+  const byId = sql`
+    select ${was} as was, ${says} as says from competitor_prices r
+    where r.account_id = ${account} and r.id = f.given_id and r.hash <> decode(f.hash, 'hex')`
+  return [
+    { name: 'hash', type: 'text', parts, changed: byHash },
+    { name: 'id', type: 'bigint', parts, changed: byId },
+  ]
 }
 
 function noSchema(): Problem {

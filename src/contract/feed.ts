@@ -8,8 +8,8 @@ import type { Answer, Context, OperationId, OperationRequest, Schemas } from './
 import type { RowErrors } from './row-errors.ts'
 import type { StagedFaults } from './staged-faults.ts'
 
-/** How the cells of a column are read; `boolean text` is `"true"` or `"false"` in JSON. */
-export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'boolean text' | 'date'
+/** How the cells of a column are read; `boolean text` is `"true"` or `"false"` in JSON, an `id` is plain digits. */
+export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'boolean text' | 'date' | 'id'
 
 /** A column that rows may have beside the fixed keys of the contract. */
 export interface FeedColumn {
@@ -17,6 +17,19 @@ export interface FeedColumn {
   type: CellType
   /** Whether a row without it is refused. */
   isRequired: boolean
+}
+
+/** An id or hash that exports have beside the key of a row. It is staged as the column `given_<name>`. */
+export interface FeedId {
+  name: string
+  type: 'bigint' | 'text'
+  /** Names of the parts of the key, in the order of the arrays of `changed`. */
+  parts: readonly string[]
+  /**
+   * A SELECT that has a row where the staged row `f` has another key than the id stands for: as arrays of texts, what each
+   * part of the key `was` (null: nobody knows) and what the row `says`.
+   */
+  changed: RawBuilder<unknown>
 }
 
 /** What happened to the rows of a file. */
@@ -30,6 +43,8 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   columns: readonly FeedColumn[]
   /** Keys that only answers have: what was exported can be loaded as it is. */
   ignored: readonly string[]
+  /** Keys that only answers have and that must belong to the key of the row. The first that does not is named. */
+  ids: readonly FeedId[]
   /** The rows to store, of those that the contract allows; what is wrong with a row goes to `errors`. */
   read: (rows: readonly Row[], errors: RowErrors) => Promise<Positioned<Stored>[]>
   input: InputColumn<Stored>[]

@@ -13,10 +13,10 @@ import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
 import { atOnceMax, faultMessages, faultOf, fixedKeys, type ProductFault } from './add-products.ts'
 import { keyColumns } from './key-input.ts'
-import { extensionColumns, findFeedList } from './staged-rows.ts'
+import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** What exports have beside the row: a file of prices names the products too. */
-const ignored = ['pk', 'extended_catalog_id', 'price_dimension', 'date', 'price', 'margin']
+const ignored = ['price_dimension', 'date', 'price', 'margin']
 
 /**
  * Products from a file, for the list that the query names. Above 100 they are added by a background job, unless a job
@@ -31,6 +31,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   const columns = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(columns.extensions), ignored, input: keyColumns },
+    ids: rowIds(list, columns),
     key: ['code', 'extension_key'],
     read: async (rows: readonly Schemas['AddProductsRow'][], errors) => {
       const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)

@@ -26,6 +26,7 @@ import {
   findMissingRows,
   findPublishedFeedList,
   joinPublished,
+  rowIds,
 } from './staged-rows.ts'
 import { mergeAttributes } from './update-dynamic-attributes.ts'
 
@@ -38,6 +39,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
+    ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'name'],
     read: async (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))

@@ -15,6 +15,7 @@ import {
   findMissingRows,
   findPublishedFeedList,
   joinPublished,
+  rowIds,
 } from './staged-rows.ts'
 import { fixedKeys } from './update-prices.ts'
 import { mergeMonths } from './write-days.ts'
@@ -25,6 +26,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, jo
   const { extensions } = await findColumns(trx, account)
   return {
     ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
+    ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],
     read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))

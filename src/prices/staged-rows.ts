@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column } from '../catalog/columns.ts'
-import type { FeedColumn } from '../contract/feed.ts'
+import type { Column, Columns } from '../catalog/columns.ts'
+import { isOtherKey, keyParts, productId, stagedKey } from '../catalog/product-feed.ts'
+import type { FeedColumn, FeedId } from '../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBefore, waitForTurn } from '../jobs/turn.ts'
@@ -16,7 +17,23 @@ import {
 import { findNamedList, type ListKeys, type PlaceOf } from './payload.ts'
 
 /** What exports have beside the row and its prices. */
-export const exportedKeys = ['pk', 'extended_catalog_id', 'margin']
+export const exportedKeys = ['margin']
+
+/** The ids of exported rows. A row of another list has an id that this one has not. */
+export function rowIds(
+  { account_id, id }: PriceList,
+  columns: Pick<Columns, 'extensions'>,
+): FeedId[] {
+  const pk: FeedId = {
+    ...{ name: 'pk', type: 'bigint', parts: keyParts(columns.extensions) },
+    changed: sql`
+      select r.code || r.extensions as was, ${stagedKey} as says from price_list_rows r
+      where r.account_id = ${account_id} and r.price_list_id = ${id} and r.id = f.given_pk and ${isOtherKey}
+        and (r.removed_version is null or r.removed_version >
+          (select version from price_lists where account_id = ${account_id} and id = ${id}))`,
+  }
+  return [pk, productId(account_id, columns)]
+}
 
 const placeInQuery: PlaceOf = (name) => ({ pointer: `#/query/${name}` })
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
-import type { Feed } from '../contract/feed.ts'
+import type { Feed, FeedId } from '../contract/feed.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
@@ -49,7 +49,8 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
 export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account }) => {
   const columns = await findColumns(trx, account)
   return {
-    ...{ columns: [], ignored: ['id'], input: promotionColumns, key: ['name'] },
+    ...{ columns: [], ignored: [], ids: [promotionId(account)] },
+    ...{ input: promotionColumns, key: ['name'] },
     read: async (rows: readonly Input[], errors) => {
       await mapInTurns(errors.sound(rows), ({ row, position }) => {
         rejectFaultyTerms(row, position, errors)
@@ -59,6 +60,15 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
     },
     findFaults: () => findUnknownLists(trx, account),
     write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
+  }
+}
+
+function promotionId(account: number): FeedId {
+  return {
+    ...{ name: 'id', type: 'bigint', parts: ['name'] },
+    changed: sql`
+      select array[r.name] as was, array[f.name] as says from promotions r
+      where r.account_id = ${account} and r.id = f.given_id and r.name <> f.name`,
   }
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed } from '../contract/feed.ts'
+import type { Feed, FeedId } from '../contract/feed.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { readNumbers } from '../database/array-literal.ts'
@@ -19,11 +19,21 @@ export const upsertSales: Handler<'upsertSales'> = async ({ account, body, error
 
 /** Sales from a file. */
 export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
-  ...{ columns: [], ignored: ['id'], input: saleColumns, key: ['transaction_id'] },
+  ...{ columns: [], ignored: [], ids: [saleId(account)], input: saleColumns },
+  key: ['transaction_id'],
   read: async (rows: readonly Schemas['SaleInput'][], errors) =>
     errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
   write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
 })
+
+function saleId(account: number): FeedId {
+  return {
+    ...{ name: 'id', type: 'bigint', parts: ['transaction_id'] },
+    changed: sql`
+      select array[r.transaction_id] as was, array[f.transaction_id] as says from sales r
+      where r.account_id = ${account} and r.id = f.given_id and r.transaction_id <> f.transaction_id`,
+  }
+}
 
 /** Upserts rows that are sorted by key, in one statement. */
 async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {

@@ -42,6 +42,15 @@ const files: [name: string, path: string, header: string, row: (code: string) =>
     (code) => dimensions.map((dimension) => `${code},UK,${dimension},2`),
   ],
   [
+    'prices with ids',
+    '/api/v1/prices/bulk_update_prices/?price_list_name=list',
+    'pk,extended_catalog_id,code,country,price_dimension,price',
+    (code) =>
+      dimensions.map(
+        (dimension, index) => `${8e15 + index},${8e15 + index},${code},UK,${dimension},2`,
+      ),
+  ],
+  [
     'prices of days',
     '/api/v1/prices/bulk_update_prices/?price_list_name=calendar',
     'code,country,date,price',

@@ -19,6 +19,8 @@ const readNumber: ReadCell = (cell) => {
   if (plainNumber.test(cell)) return Number(cell) + 0
   return anyNumber.test(cell) ? (parseCell(cell) ?? cell) : cell
 }
+/** Programs that know no empty numbers write 17.0; 1.2E+05 has lost digits. */
+const readId: ReadCell = (cell) => (/^\d+(?:\.0+)?$/.test(cell) ? Number(cell) : cell)
 /** Spreadsheets write TRUE. */
 const readBoolean: ReadCell = (cell) => {
   const lower = cell.toLowerCase()
@@ -38,6 +40,7 @@ const readers: Record<string, ReadCell> = {
   date: readText,
   number: readNumber,
   integer: readNumber,
+  id: readId,
   boolean: readBoolean,
   'boolean text': (cell) => String(readBoolean(cell)),
   object: readJson,

@@ -22,6 +22,7 @@ import type { RowSchema } from '../contract.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { readCsv } from './csv-rows.ts'
 import { FeedErrors } from './feed-errors.ts'
+import { findChangedKeys, idColumns, stagedIds, withIdsOf } from './feed-ids.ts'
 import { errorColumn, type FileRows } from './feed-rows.ts'
 import { readNdjson } from './ndjson-rows.ts'
 import { readBatch } from './read-batch.ts'
@@ -58,12 +59,13 @@ export async function runFeed(
   trx: Trx,
   run: FeedRun,
 ): Promise<Schemas['FeedResult'] | Answer<Schemas['JobInfo']>> {
-  const feed = await run.feed(trx, run, run.context)
+  const opened = await run.feed(trx, run, run.context)
   const errors = new FeedErrors()
-  const file = await openFile(run, feed)
-  await stageRows(trx, feed.input, copyLines(run, feed, file, errors))
+  const file = await openFile(run, opened)
+  const feed = withIdsOf(opened, file)
+  await stageRows(trx, [...feed.input, ...stagedIds(feed)], copyLines(run, feed, file, errors))
   const repeated = await findRepeated(trx, feed.input, feed.key, stagedFaultsMax)
-  const late = await findLateFaults(feed, repeated)
+  const late = bothFaults(await findLateFaults(feed, repeated), await findChangedKeys(trx, feed))
   errors.addLate(late)
   run.rejected?.end(late.first)
   errors.reject()
@@ -75,7 +77,7 @@ export async function runFeed(
 
 async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: OpenFeed) {
   const ignored = new Set([errorColumn, ...feed.ignored])
-  const shape = { schema, columns: feed.columns, ignored }
+  const shape = { schema, columns: [...feed.columns, ...idColumns(feed)], ignored }
   const blocks = textBlocks(bytes)
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
   await rejected?.begin(file.header)
