@@ -122,6 +122,7 @@ export interface Jobs {
   place: number | null;
   price_list_id: number | null;
   product_ids: ArrayType<number> | null;
+  query: Json | null;
   result: Json | null;
   row_ids: ArrayType<number> | null;
   status: Generated<string>;

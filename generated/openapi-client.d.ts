@@ -611,6 +611,12 @@ export interface paths {
          *     without white space, as `JSON.stringify` writes it. Values are cast to their column's type: for the columns
          *     `code` (string) and `size` (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is
          *     the hash of `["85123A",42,"Lantern & Co",null]`.
+         *
+         *     **Stale entries.** An entry is stale when its `latest_update` is older than that of the stored entry, as in a file
+         *     that is sent late. `on_stale` says what becomes of it. An entry without `latest_update` counts as of the moment of
+         *     the call (for a file that a job loads, the moment in which the job was accepted), so it is stale only where the
+         *     stored entry is ahead of that. With `skip` and `reject` the newest of several calls wins, also when they run at the
+         *     same time.
          */
         post: operations["upsertCompetitorPrices"];
         delete?: never;
@@ -1105,6 +1111,8 @@ export interface components {
             created: number;
             /** @description How many things existed, changed or not. */
             updated: number;
+            /** @description How many rows were left out because they are stale; there with `on_stale=skip`. */
+            skipped?: number;
         };
         /**
          * @description Which catalog products are taken: a map from `code`, an attribute or an extension to the list of allowed
@@ -1598,7 +1606,7 @@ export interface components {
             competitor_name: components["schemas"]["Text"];
             /** @description The day on which the item is rented; refused where the schema is not dated. */
             departure_date?: components["schemas"]["Date"];
-            /** @description When the price was recorded; the time of the call when left out. */
+            /** @description When the price was recorded, at most 24 hours ahead of now (`too_far_ahead`); the time of the call when left out. */
             latest_update?: components["schemas"]["Timestamp"];
         } & {
             [key: string]: unknown;
@@ -1790,7 +1798,7 @@ export interface components {
             result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"];
             /**
              * @description Why the job failed; empty otherwise. Of a file with bad rows the first 1,000 errors, as they are in the answer
-             *     to a file that is loaded at once.
+             *     to a file that is loaded at once. Of a file with stale rows `stale-rows`, and then the same for them.
              */
             errors: components["schemas"]["JobError"][];
         };
@@ -1855,6 +1863,7 @@ export interface components {
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
          *     - `no-competitor-schema` 409: make a competitor schema first
+         *     - `stale-rows` 409: rows are older than what is stored, and `on_stale=reject` says that they must not be
          *     - `agreement-exists` 409: another agreement has this key
          *     - `job-ended` 409: the job cannot be cancelled any more
          *     - `idempotency-key-in-use` 409: the first request with the key is running
@@ -1873,7 +1882,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;
@@ -1911,9 +1920,11 @@ export interface components {
          *     - `formula`: the margin formula cannot be read
          *     - `conflicting_keys`: two keys say different things
          *     - `key_changed`: the id or hash in a row of a file belongs to another key
+         *     - `stale`: the row is older than what is stored
+         *     - `too_far_ahead`: the moment is too far ahead of now
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "key_changed";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "key_changed" | "stale" | "too_far_ahead";
     };
     responses: {
         /**
@@ -2266,6 +2277,12 @@ export interface components {
         RetryAfter: number;
         /** @description `true` when the answer is the stored one of an earlier request with the same key. */
         IdempotentReplayed: "true";
+        /**
+         * @description With `on_stale=skip`: how many stale rows were left out, also when there are none. Rows that are there twice count
+         *     once.
+         * @example 0
+         */
+        SkippedRows: number;
     };
     pathItems: never;
 }
@@ -4035,7 +4052,14 @@ export interface operations {
     };
     upsertCompetitorPrices: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description What becomes of stale entries. `write`: they replace what is stored, like all others. `skip`: they are left out
+                 *     of the answer, nothing of them is written, and `Skipped-Rows` says how many there were. `reject`: if there is
+                 *     one, nothing is written (409 `stale-rows`, which names them; a job fails with it). Bad rows come first (400).
+                 */
+                on_stale?: "write" | "skip" | "reject";
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
@@ -4064,7 +4088,7 @@ export interface operations {
                  *         "country": "United Kingdom",
                  *         "competitor_name": "Lantern & Co",
                  *         "competitor_price": 2.39,
-                 *         "latest_update": "2026-11-27T08:26:00Z"
+                 *         "latest_update": "2026-11-20T08:26:00Z"
                  *       },
                  *       {
                  *         "code": "85123A",
@@ -4077,7 +4101,7 @@ export interface operations {
                 "application/json": components["schemas"]["CompetitorPriceInput"][];
                 /**
                  * @example code,country,competitor_name,competitor_price,latest_update
-                 *     85123A,United Kingdom,Lantern & Co,2.39,2026-11-27T08:26:00Z
+                 *     85123A,United Kingdom,Lantern & Co,2.39,2026-11-20T08:26:00Z
                  *     85123A,France,Lantern & Co,2.95,
                  */
                 "text/csv": components["schemas"]["CsvFeed"];
@@ -4086,10 +4110,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order. */
+            /**
+             * @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order;
+             *     with `on_stale=skip` without those that are stale.
+             */
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "Skipped-Rows": components["headers"]["SkippedRows"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4169,7 +4197,7 @@ export interface operations {
                      *           "country": "United Kingdom",
                      *           "competitor_name": "Lantern & Co",
                      *           "competitor_price": 2.39,
-                     *           "latest_update": "2026-11-27T08:26:00.000Z"
+                     *           "latest_update": "2026-11-20T08:26:00.000Z"
                      *         },
                      *         {
                      *           "id": 2,
@@ -4178,7 +4206,7 @@ export interface operations {
                      *           "country": "France",
                      *           "competitor_name": "Lantern & Co",
                      *           "competitor_price": 2.95,
-                     *           "latest_update": "2026-11-27T09:00:00.000Z"
+                     *           "latest_update": "2026-11-20T09:00:00.000Z"
                      *         }
                      *       ]
                      *     }
@@ -4186,10 +4214,10 @@ export interface operations {
                     "application/json": components["schemas"]["CompetitorPricePage"];
                     /**
                      * @example id,hash,code,country,competitor_name,departure_date,competitor_price,latest_update
-                     *     1,179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-27T08:26:00.000Z
+                     *     1,179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40,85123A,United Kingdom,Lantern & Co,,2.39,2026-11-20T08:26:00.000Z
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"id":1,"hash":"179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-27T08:26:00.000Z"} */
+                    /** @example {"id":1,"hash":"179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40","code":"85123A","country":"United Kingdom","competitor_name":"Lantern & Co","competitor_price":2.39,"latest_update":"2026-11-20T08:26:00.000Z"} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };

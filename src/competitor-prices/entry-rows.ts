@@ -45,6 +45,13 @@ export async function readEntryRows(
         'not_allowed',
         'only a dated schema has departure dates',
       )
+    if (latest_update !== undefined && isTooFarAhead(latest_update))
+      errors.add(
+        position,
+        'latest_update',
+        'too_far_ahead',
+        'must be at most 24 hours ahead of now',
+      )
     if (errors.has(position)) return undefined
     const entry: EntryRow = {
       hash: competitorHash(values, competitor_name, departure_date),
@@ -55,6 +62,13 @@ export async function readEntryRows(
     return { row: entry, position }
   })
   return entries.filter((entry) => entry !== undefined)
+}
+
+const aheadMaxMs = 86_400_000
+
+/** By it all later observations would be stale. */
+function isTooFarAhead(moment: string): boolean {
+  return Date.parse(utcTimestamp(moment)) > Date.now() + aheadMaxMs
 }
 
 /** The value of each column; fewer than `columns` when the row has errors. */

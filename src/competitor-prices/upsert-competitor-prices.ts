@@ -1,20 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
+import type { operations } from '../../generated/openapi.d.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, FeedColumn, FeedId } from '../contract/feed.ts'
+import type { Feed, FeedColumn, FeedCounts, FeedId } from '../contract/feed.ts'
 import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
+import { listedMax } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { upsertStaged } from '../database/stage.ts'
+import { type StagedRows, upsertStaged } from '../database/stage.ts'
 import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
+import { findStale, type Moments, rejectStale, type Upserted } from './stale-entries.ts'
+
+/** What becomes of entries that are older than those stored. */
+type OnStale = NonNullable<
+  NonNullable<operations['upsertCompetitorPrices']['parameters']['query']>['on_stale']
+>
+
+interface Upsert extends Upserted {
+  schema: CompetitorSchema
+  onStale: OnStale
+}
 
 /** Creates or replaces competitor prices under the schema. Answers the hashes of both, in payload order. */
 export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
   account,
   body,
+  query: { on_stale: onStale = 'write' },
   errors,
   inAccount,
 }) =>
@@ -24,13 +38,9 @@ export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
     const read = await readEntryRows(body, schema, errors)
     const entries = await uniqueRows(read, errors, ({ hash }) => hash)
     errors.reject()
-    const created = await upsertEntries(
-      trx,
-      account,
-      schema,
-      entries.map(({ row }) => row),
-    )
-    return answerOf(entries, created)
+    const rows = entries.map(({ row }) => row)
+    const input = await inputRows(trx, inputColumns(schema), rows)
+    return upsertEntries(trx, { account, schema, onStale, input, calledAt: now }, entries)
   })
 
 /** The hashes of the entries in payload order. */
@@ -49,7 +59,7 @@ async function answerOf(
 /** Competitor prices from a file. The schema is locked at last, when all rows are there. */
 export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
   trx,
-  { account, job },
+  { account, query: { on_stale: onStale = 'write' }, job },
 ) => {
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) throw noSchema()
@@ -64,8 +74,11 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
     write: async (staged) => {
       await rejectOtherSchema(trx, account, schema)
       const calledAt =
-        job === undefined ? now : sql`(select created_at from jobs where id = ${job})`
-      return upsertStaged(staged, upsertFrom(account, schema, staged.input, calledAt))
+        job === undefined
+          ? now
+          : sql`(select created_at from jobs where account_id = ${account} and id = ${job})`
+      const { input } = staged
+      return upsertFile(staged, { account, schema, onStale, input, calledAt })
     },
   }
 }
@@ -102,32 +115,64 @@ async function rejectOtherSchema(trx: Trx, account: number, schema: CompetitorSc
     throw unavailable('The schema changed while the file was read; send it again.')
 }
 
-/** Upserts rows that are sorted by hash, in one statement. Answers those created. */
+/** Upserts entries that are sorted by hash, in one statement. Answers those created and updated. */
 async function upsertEntries(
   trx: Trx,
-  account: number,
-  schema: CompetitorSchema,
-  entries: EntryRow[],
-): Promise<ReadonlySet<string>> {
-  const input = await inputRows(trx, inputColumns(schema), entries)
+  upsert: Upsert,
+  entries: Positioned<EntryRow>[],
+): Promise<Answer<Schemas['CompetitorHashes']>> {
   const { rows } = await sql<{
     hash: string
     created: boolean
-  }>`${upsertFrom(account, schema, input, now)}`.execute(trx)
-  return new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
+  }>`${upsertFrom(upsert)}`.execute(trx)
+  const created = new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
+  if (upsert.onStale === 'write') return new Answer(await answerOf(entries, created), {})
+  const found = await findStale<{ hash: string }>(trx, upsert, ['hash'], entries.length)
+  const stale = new Map(found.map((moments) => [moments.hash, moments]))
+  if (upsert.onStale === 'reject') rejectStale(inPayloadOrder(entries, stale))
+  const others = entries.filter(({ row: { hash } }) => !stale.has(hash))
+  const skipped = upsert.onStale === 'skip' && { 'skipped-rows': String(stale.size) }
+  return new Answer(await answerOf(others, created), { ...skipped })
+}
+
+function inPayloadOrder(
+  entries: Positioned<EntryRow>[],
+  stale: ReadonlyMap<string, Moments>,
+): (Moments & { position: number })[] {
+  return entries
+    .flatMap(({ row: { hash }, position }) => {
+      const moments = stale.get(hash)
+      return moments ? { ...moments, position } : []
+    })
+    .sort((a, b) => a.position - b.position)
+}
+
+/** As `upsertEntries`; counts them. */
+async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCounts> {
+  const counts = await upsertStaged(staged, upsertFrom(upsert))
+  if (upsert.onStale === 'write') return counts
+  type Place = { position: number; line: number }
+  const stale = await findStale<Place>(staged.trx, upsert, ['position', 'line'], listedMax)
+  if (upsert.onStale === 'reject') {
+    rejectStale(stale)
+    return counts
+  }
+  const skipped = stale[0]?.total ?? 0
+  return { ...counts, updated: counts.updated - skipped, skipped }
 }
 
 const now = sql`now()`
 
-/** Unchanged rows are not written. Without a `latest_update` of its own an entry has that of the call. */
-function upsertFrom(
-  account: number,
-  { columns }: CompetitorSchema,
-  input: RawBuilder<unknown>,
-  calledAt: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+/**
+ * Unchanged rows are not written, nor are stale ones, unless they are to be. Without a `latest_update` of its own an entry
+ * has that of the call.
+ */
+function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawBuilder<unknown> {
+  const { columns } = schema
   const dimensions = columns.map((_, index) => sql.ref(`dimension_${index}`))
   const code = dimensions[columns.findIndex(({ name }) => name === 'code')] ?? sql`null::text`
+  const unlessStale =
+    onStale === 'write' ? sql`` : sql`and present.latest_update <= excluded.latest_update`
   return sql`
     insert into competitor_prices as present (account_id, hash, code, dimensions, competitor_name, departure_date,
       competitor_price, latest_update)
@@ -137,7 +182,7 @@ function upsertFrom(
     on conflict (account_id, hash) do update set
       competitor_price = excluded.competitor_price, latest_update = excluded.latest_update
     where (present.competitor_price, present.latest_update)
-      is distinct from (excluded.competitor_price, excluded.latest_update)
+      is distinct from (excluded.competitor_price, excluded.latest_update) ${unlessStale}
     returning encode(present.hash, 'hex') as hash, xmax = 0 as created`
 }
 

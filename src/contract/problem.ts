@@ -24,6 +24,7 @@ export const problemTypes = {
   },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
+  'stale-rows': { status: 409, title: 'Rows are older than what is stored' },
   'agreement-exists': { status: 409, title: 'Another agreement has this key' },
   'precondition-failed': { status: 412, title: 'It has changed since it was read' },
   'job-ended': { status: 409, title: 'The job has ended' },

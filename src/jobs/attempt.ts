@@ -27,6 +27,7 @@ export type JobRow = Pick<
   | 'finished'
   | 'operation'
   | 'media_type'
+  | 'query'
   | 'file_id'
 >
 
@@ -44,7 +45,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
       .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
-      .returning(['operation', 'media_type', 'file_id'])
+      .returning(['operation', 'media_type', 'query', 'file_id'])
       .executeTakeFirst(),
   )
   return row ?? lost()

@@ -28,6 +28,7 @@ export interface JobFile {
   id: string
   operation: OperationId
   mediaType: string
+  query: object
 }
 
 /** A turn is there as long as its job: pg-boss would delete one that has waited for 14 days, in a dump or while all was off. */
@@ -58,6 +59,7 @@ export async function enqueueJob(
       file_id: job.file?.id ?? null,
       operation: job.file?.operation ?? null,
       media_type: job.file?.mediaType ?? null,
+      query: job.file ? JSON.stringify(job.file.query) : null,
       place,
       // The transaction began with a file, which may have taken an hour to arrive.
       created_at: sql`clock_timestamp()`,

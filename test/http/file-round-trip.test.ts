@@ -54,7 +54,7 @@ const resources: Record<string, Resource> = {
     read: '/api/v1/competitor_prices/',
     rows: texts.map((text) => ({
       ...{ code: text, '=size': text, kept: 'true', rank: '-42', competitor_name: text },
-      ...{ competitor_price: 123456789.012345, latest_update: '2026-11-27T08:26:00.123Z' },
+      ...{ competitor_price: 123456789.012345, latest_update: '2026-11-20T08:26:00.123Z' },
     })),
   },
   agreements: {

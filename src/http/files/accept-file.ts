@@ -40,7 +40,7 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   if (list) await keepPriceList(trx, account, list)
   const { body, headers } = await enqueueJob(trx, context.boss, {
     ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
-    file: { id, operation: operation.id, mediaType: bytes.mediaType },
+    file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
   })
   const applied = prefersJob(call) && { 'preference-applied': 'respond-async' }
   return new Answer(body, { ...headers, ...applied })

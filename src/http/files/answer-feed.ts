@@ -3,6 +3,7 @@ import {
   type Context,
   type InAccount,
   JsonText,
+  type Schemas,
   type Stream,
 } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
@@ -58,12 +59,18 @@ async function load(
   rejected: RejectedRows | undefined,
 ): Promise<Answer<string>> {
   const { mediaType } = bytes
-  const result = await inAccount((trx) =>
-    runFeed(trx, {
+  const result = await inAccount(async (trx) => {
+    const loaded = await runFeed(trx, {
       ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes },
-    }),
-  )
+    })
+    return loaded instanceof Answer ? loaded : withSkipped(loaded)
+  })
   return asText(result)
+}
+
+function withSkipped(result: Schemas['FeedResult']): Answer<Schemas['FeedResult']> {
+  const { skipped } = result
+  return new Answer(result, skipped === undefined ? {} : { 'skipped-rows': String(skipped) })
 }
 
 /** A result, also one that was stored as text, with its headers. */

@@ -49,7 +49,7 @@ async function loadFile(
     const result = await runFeed(trx, {
       ...{ ...operationFeed(operation), account, context, progress, rejected: undefined },
       findFaults: findFaultsOf(operation),
-      query: job.price_list_id === null ? {} : { price_list_id: job.price_list_id },
+      query: queryOf(job),
       mediaType: job.media_type ?? '',
       bytes: readFile(attempt, job, () => progress.rows),
       job: job.id,
@@ -59,13 +59,20 @@ async function loadFile(
   onLoaded?.({ operation: operation.id, rows: progress.rows })
 }
 
+/** The list is named by its id: by now its name may be that of another. */
+function queryOf({ query, price_list_id }: JobRow): object {
+  return price_list_id === null ? ((query as object) ?? {}) : { price_list_id }
+}
+
 /** What sending the same file again would not change. */
 function isRefusal(error: unknown): error is Problem {
   return error instanceof Problem && problemTypes[error.type].status < 500
 }
 
 function endRefused(attempt: Attempt, { type, message, options }: Problem): Promise<void> {
-  const errors = options.errors ?? [{ code: type, message }]
+  const rows = options.errors ?? []
+  const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
+  const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
   const errorCount = options.errorCount ?? options.errors?.length
   return inAttempt(attempt, (trx, job) => endUndone(trx, job, 'failed', errors, errorCount))
 }

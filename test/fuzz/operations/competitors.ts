@@ -10,6 +10,9 @@ type Entry = Record<string, unknown>
 
 const path = '/api/v1/competitor_prices/schema/create_schema/'
 
+/** Observations are not of the future. */
+const pastDay = day.filter((one) => one < new Date().toISOString().slice(0, 10))
+
 /** A schema for an account that has none, or the present one again. */
 export function competitorSchemaPlan({ draw, model }: World): Plan {
   const columns = [...model.columns.attributes, ...model.columns.extensions]
@@ -67,7 +70,7 @@ function entryRow(
     dimensions.map(({ name }, index) => [name, textOf(values[index] as Value)]),
   )
   const departure = isDated && chance(draw, 60) ? draw(day) : undefined
-  const update = chance(draw, 70) ? draw(day) : undefined
+  const update = chance(draw, 70) ? draw(pastDay) : undefined
   const name = chance(draw, 60) ? oneOf(draw, ['Rival', 'rival', 'Ríval & Co']) : draw(text)
   const key = [...values, name, departure ?? null]
   const fields = {

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import { shownTimestamp } from '../contract/formats.ts'
+import { Problem } from '../contract/problem.ts'
+import { listedMax } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** The entries of an upsert that is done. */
+export interface Upserted {
+  account: number
+  /** A FROM item called `input`. */
+  input: RawBuilder<unknown>
+  /** The moment of entries without one of their own. */
+  calledAt: RawBuilder<unknown>
+}
+
+/** The moments of an entry and of the newer one that is stored. */
+export interface Moments {
+  sent: string
+  stored: string
+  /** How many such entries there are. */
+  total: number
+}
+
+/**
+ * The first `max` entries that are older than those stored, with the columns `place` of the input, in their order. The
+ * upsert has locked all that it compared, also where it wrote nothing: this finds what it found.
+ */
+export async function findStale<Place>(
+  trx: Trx,
+  { account, input, calledAt }: Upserted,
+  place: readonly (keyof Place & string)[],
+  max: number,
+): Promise<(Place & Moments)[]> {
+  const columns = sql.join(place.map((name) => sql`input.${sql.ref(name)}`))
+  const moment = sql`coalesce(input.latest_update, ${calledAt})`
+  const { rows } = await sql<Place & Moments>`
+    select ${columns}, ${shown(moment)} as sent, ${shown(sql`present.latest_update`)} as stored,
+      count(*) over () as total
+    from ${input} join competitor_prices as present
+      on present.account_id = ${account} and present.hash = decode(input.hash, 'hex')
+    where present.latest_update > ${moment}
+    order by ${columns} limit ${max}`.execute(trx)
+  return rows
+}
+
+function shown(moment: RawBuilder<unknown>): RawBuilder<string> {
+  return sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
+}
+
+/** Throws `stale-rows` with entries at their places in the payload, in its order, if there are any. */
+export function rejectStale(
+  stale: readonly (Moments & { position: number; line?: number })[],
+): void {
+  const errorCount = stale[0]?.total ?? 0
+  if (errorCount === 0) return
+  const errors = stale.slice(0, listedMax).map(({ position: row, line, sent, stored }) => ({
+    ...{ pointer: `/${row}`, row, ...(line !== undefined && { line }), code: 'stale' as const },
+    message: `latest_update ${shownTimestamp(sent)} is older than the stored one, ${shownTimestamp(stored)}`,
+  }))
+  const entries = errorCount === 1 ? '1 entry is' : `${errorCount} entries are`
+  const listed = errorCount > listedMax ? `, the first ${listedMax} are listed` : ''
+  const detail = `${entries} older than the stored one${listed}. Nothing was written.`
+  throw new Problem('stale-rows', detail, { errors, errorCount })
+}
