@@ -604,7 +604,8 @@ export interface paths {
          *
          *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
          *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean (a cell of CSV may say `TRUE`),
-         *     `"2026-11-27"` for a date. No other column may stand there. Products need not be in the catalog.
+         *     `"2026-11-27"` for a date. Numbers are written as in JSON: the catalog takes the same ones, and `"42"`, `"42.0"` and
+         *     `"4.2e1"` are one value. No other column may stand there. Products need not be in the catalog.
          *
          *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
          *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`

@@ -1,23 +1,30 @@
-import { findValueFault, wholeNumber } from '../catalog/column-value.ts'
+import { findTypeFault, findValueFault, wholeNumber } from '../catalog/column-value.ts'
 import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
-import { isDate, isDecimal } from '../contract/formats.ts'
+import { readExactNumber } from '../contract/exact-number.ts'
+import { isDate } from '../contract/formats.ts'
 import type { ErrorCode } from '../contract/row-errors.ts'
 import type { SchemaColumn } from './queries.ts'
 
 /** How a text stands for a value of a type; undefined: it does not. One value may have several texts ("1.5", "1.50"). */
 const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
   string: (text) => text,
-  integer: (text) =>
-    /^(0|-?[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined,
-  number: (text) => (isDecimal(text) ? Number(text) : undefined),
+  integer: (text) => readNumber('integer', text),
+  number: (text) => readNumber('number', text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   date: (text) => (isDate(text) ? text : undefined),
 }
 
+/** As the catalog reads the cells of its columns. */
+function readNumber(type: 'integer' | 'number', text: string): number | undefined {
+  const value = readExactNumber(text)
+  return findTypeFault(type, value) ? undefined : value
+}
+
 const messages: Record<ColumnType, string> = {
   string: '',
-  integer: `must be ${wholeNumber} in a string, without sign + or leading zeros`,
-  number: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',
+  integer: `must be ${wholeNumber} in a string, written as in JSON`,
+  number:
+    'must be a number in a string, written as in JSON, at most 15 significant digits and 6 decimals',
   boolean: 'must be "true" or "false"',
   date: 'must be a real calendar day, yyyy-mm-dd',
 }

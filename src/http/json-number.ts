@@ -1,3 +1,4 @@
+import { readExactNumber } from '../contract/exact-number.ts'
 import { endOfString } from './json-string.ts'
 
 /** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite), or -0. */
@@ -5,8 +6,6 @@ const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.
 
 /** Those same numbers, and more: the whole of each. */
 const suspect = /(?<![\w.+-])(?:-0[\d.eE+-]*|-?[\d.]{16}[\d.eE+-]*|-?[\d.]{1,15}[eE][\d+-]*)/g
-
-const wellFormed = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /**
  * A JSON text in which a number that a double cannot hold as it was written is one that JSON.parse makes infinite, and -0
@@ -32,18 +31,8 @@ export function withExactNumbers(text: string): string {
 
 /** Keeps a number only if reading it back gives the digits that were written. What is no number stays none. */
 function exactNumber(source: string): string {
-  if (!wellFormed.test(source)) return source
-  const value = Number(source)
-  if (significantDigits(source) !== significantDigits(String(value)))
-    return source.startsWith('-') ? '-1e999' : '1e999'
+  const value = readExactNumber(source)
+  if (value === undefined) return source
+  if (!Number.isFinite(value)) return value < 0 ? '-1e999' : '1e999'
   return value === 0 ? '0' : source
-}
-
-function significantDigits(number: string): string {
-  const [mantissa = ''] = number.split(/e/i, 1)
-  const digits = mantissa.replace(/[-+.]/g, '').replace(/^0+/, '')
-  let end = digits.length
-  // Not /0+$/, which looks at each 0 as often as there are 0 before it.
-  while (digits[end - 1] === '0') end--
-  return digits.slice(0, end)
 }

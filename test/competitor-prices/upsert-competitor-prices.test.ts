@@ -75,6 +75,78 @@ t.test('texts of one value are one entry', async (t) => {
   )
 })
 
+t.test('a number is one entry in every text that the catalog takes for it', async (t) => {
+  const market = await aMarket(t, service, { attributes_config: ['size', 'weight'] })
+  const entry = (size: string, weight: string) => ({
+    ...{ size, weight, competitor_name: 'R', competitor_price: 1 },
+  })
+  const texts: Record<string, string[]> = {
+    42: ['42', '42.0', '42.000000000000000000', '4.2e1', '420E-1'],
+    0: ['0', '-0', '-0.0', '0e5', '0.0000000'],
+    '-7': ['-7', '-7.0', '-0.7e+1'],
+  }
+  for (const [text, same] of Object.entries(texts)) {
+    const { body } = await market.post(
+      loadPath,
+      same.map((one) => entry(one, one)),
+    )
+    const value = Number(text)
+    t.strictSame(body.created, [hashOf(value, value, 'R', null)], text)
+    const rows = same.flatMap((size) => same.map((weight) => `${size},${weight},R,1\n`))
+    const file = await market.send(
+      ...(['POST', loadPath] as const),
+      `size,weight,competitor_name,competitor_price\n${rows.join('')}`,
+      { 'content-type': 'text/csv' },
+    )
+    t.match(file.body, { created: 0, updated: 1 }, text)
+  }
+  const { results } = (await market.get(listPath)).body
+  t.strictSame(results.map(({ size, weight }: Record<string, string>) => [size, weight]).sort(), [
+    ['-7', '-7'],
+    ['0', '0'],
+    ['42', '42'],
+  ])
+})
+
+t.test(
+  'competitor prices take a number as a text exactly where the catalog takes it',
+  async (t) => {
+    const market = await aMarket(t, service, { attributes_config: ['size', 'weight'] })
+    const texts = [
+      ...[
+        '42',
+        '42.0',
+        '4e2',
+        '-0',
+        '1e3',
+        '1.5',
+        '1.50',
+        '2.5e-1',
+        '1e-7',
+        '0.1234567',
+        '1e20',
+        '1e400',
+      ],
+      ...['9007199254740991', '9007199254740993', '42.0000000000000000001', '1234567890.123456'],
+      ...['042', '+42', '42.', '.5', ' 42', '0x2A', '1,5', 'NaN', '1_000'],
+    ]
+    for (const text of texts) {
+      for (const [size, weight] of [
+        [text, '1'],
+        ['1', text],
+      ]) {
+        const product = `code,size,weight,organic,since\nA,"${size}","${weight}",true,2026-01-01\n`
+        const csv = { 'content-type': 'text/csv' }
+        const path = '/api/v1/product_catalog/bulk_create_or_update/'
+        const { status } = await market.send('POST', path, product, csv)
+        const entry = { size, weight, competitor_name: 'R', competitor_price: 1 }
+        const answer = await market.post(loadPath, [entry])
+        t.equal(answer.status === 201, status < 300, `${text}: ${answer.status}, ${status}`)
+      }
+    }
+  },
+)
+
 t.test('an entry sent again unchanged counts as updated and is not written again', async (t) => {
   const market = await aMarket(t, service, { attributes_config: ['code'] })
   const entry = anEntry({ latest_update: '2026-01-01' })
@@ -223,11 +295,11 @@ t.test('every bad row is named with its pointer, and nothing is written', async 
     [{ ...typed, brand: null }, [['/brand', 'type']]],
     [{ ...typed, season: 'spring' }, [['/season', 'not_allowed']]],
     ...[42, null, true, ['42']].map((size) => refused('size', size, 'type')),
-    ...['042', '4.0', ' 42', '42 ', '+42', '-0', '', '4e2', '0x2A', '9007199254740993', '٤٢'].map(
+    ...['042', '4.5', ' 42', '42 ', '+42', '42.', '', '4e-2', '0x2A', '9007199254740993', '٤٢'].map(
       (size) => refused('size', size, 'format'),
     ),
     ...[1.5, null].map((weight) => refused('weight', weight, 'type')),
-    ...['1e3', 'NaN', 'Infinity', '1.0000001', '1234567890.1234567', '1,5', ''].map((weight) =>
+    ...['1e-7', 'NaN', 'Infinity', '1.0000001', '1234567890.1234567', '1,5', ''].map((weight) =>
       refused('weight', weight, 'format'),
     ),
     refused('organic', true, 'type'),

@@ -115,8 +115,8 @@ function faulty(world: World): Plan {
   const column = oneOf(draw, schema.dimensions)
   const wrong: Record<ColumnType, string> = {
     string: '',
-    integer: '1.0',
-    number: '1e3',
+    integer: '1.5',
+    number: '1,5',
     boolean: 'TRUE',
     date: '2026-02-30',
   }
