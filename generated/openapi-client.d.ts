@@ -399,18 +399,20 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set dynamic attributes
-         * @description Sets dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
+         * Set and remove dynamic attributes
+         * @description Sets and removes dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
          *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
          *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
          *     later publication and go with the row when it leaves the list. The rows of the list show them, and get_prices
-         *     when asked to (`include`). A row has at most 100 names; setting one more is an error (`length`). A call on a list
-         *     with a job under way waits briefly for it, else answers 503.
+         *     when asked to (`include`). A call on a list with a job under way waits briefly for it, else answers 503.
          *
-         *     A value may be `false`, `0`, `""`, an array or an object, but not `null`, and is at most 4,096 bytes of UTF-8
-         *     when written as JSON without white space; a cell of CSV that says `null` is refused, too. Inside arrays and
-         *     objects `null` is kept; a number that a double cannot hold as it was written is refused there too. The name
-         *     `__proto__` is refused.
+         *     The value `null`, in CSV a cell that says `null`, removes the attribute of that name; a row that has none stays as
+         *     it is. (An empty cell of CSV is a value that is missing, and `"null"` in quotes of JSON is a text.) A row has at
+         *     most 100 names, counted when those that the payload removes are gone; one more is an error (`length`).
+         *
+         *     A value may be `false`, `0`, `""`, an array or an object, and is at most 4,096 bytes of UTF-8 when written as JSON
+         *     without white space. Inside arrays and objects `null` is kept; a number that a double cannot hold as it was
+         *     written is refused there too. The name `__proto__` is refused.
          *
          *     A row that is not in the published list is an error. The list is named by `price_list_name` or
          *     `price_list_id`; a list that is not published, or was not made through this interface, is a conflict (409).
@@ -1309,12 +1311,12 @@ export interface components {
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
             /**
-             * @description Name of the dynamic attribute to set; any but `__proto__`.
+             * @description Name of the dynamic attribute to set or remove; any but `__proto__`.
              * @example shelf
              */
             dynamic_attribute_name: components["schemas"]["Text"];
             /**
-             * @description Any JSON value but `null`, at most 4,096 bytes.
+             * @description Any JSON value, at most 4,096 bytes; `null` removes the attribute.
              * @example {
              *       "aisle": 4,
              *       "side": "left"
@@ -1322,7 +1324,7 @@ export interface components {
              */
             dynamic_attribute_value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
-            };
+            } | null;
         } & {
             [key: string]: unknown;
         };
@@ -1332,7 +1334,7 @@ export interface components {
             price_list_name?: components["schemas"]["Text"];
             /** @description Id of the price list; required when `price_list_name` is not given. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description The dynamic attributes to set. */
+            /** @description The dynamic attributes to set, and those to remove. */
             payload: components["schemas"]["UpdateDynamicAttributesRow"][];
         };
         /** @description What to read. Everything left out is a wildcard. */

@@ -4,7 +4,7 @@ import type { RowErrors } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import type { Attribute, AttributesByRow } from './dynamic-attributes.ts'
+import { type Attribute, type AttributesByRow, removedColumn } from './dynamic-attributes.ts'
 
 export const namesMax = 100
 
@@ -18,7 +18,8 @@ export async function rejectTooManyNames(
   for (const { id, held } of await findFullRows(trx, list, byRow)) {
     const names = new Set(held)
     for (const { row, position } of byRow.get(id) ?? []) {
-      const { name } = row
+      const { name, value } = row
+      if (value === null) continue
       if (names.has(name) || names.size < namesMax) names.add(name)
       else
         errors.add(
@@ -39,9 +40,10 @@ const nameColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[]]
     value: ([, attributes]) =>
       JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, 0]))),
   },
+  removedColumn,
 ]
 
-/** The rows that would have too many names, with the names they have now. */
+/** The rows that would have too many names, with the names that they have now and keep. */
 async function findFullRows(
   trx: Trx,
   list: PriceList,
@@ -49,12 +51,13 @@ async function findFullRows(
 ): Promise<{ id: number; held: string[] }[]> {
   const input = await inputRows(trx, nameColumns, [...byRow])
   const { rows } = await sql<{ id: number; held: string[] }>`
-    select r.id, array(select jsonb_object_keys(r.dynamic_attributes)) as held
+    select r.id, array(select jsonb_object_keys(r.dynamic_attributes - input.removed)) as held
     from ${input}
     join price_list_rows r
       on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id
     where (
-      select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}') || input.names)
+      select count(*)
+      from jsonb_object_keys((coalesce(r.dynamic_attributes, '{}') || input.names) - input.removed)
     ) > ${namesMax}`.execute(trx)
   return rows
 }

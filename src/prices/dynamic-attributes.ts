@@ -2,6 +2,8 @@ import type { KeyedRow } from '../catalog/row-key.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import type { InputColumn } from '../database/input-rows.ts'
 
 type Input = Schemas['UpdateDynamicAttributesRow']
 
@@ -13,7 +15,7 @@ export const fixedKeys = new Set([
 ])
 const valueBytesMax = 4096
 
-/** One dynamic attribute of one row. */
+/** One dynamic attribute of one row; the value null removes it. */
 export interface Attribute {
   code: string
   extensions: string[]
@@ -24,7 +26,15 @@ export interface Attribute {
 /** Attributes by the id of their row. */
 export type AttributesByRow = Map<number, Positioned<Attribute>[]>
 
-/** The attribute that a payload row sets. */
+/** The names that are removed from a row, as an input of a statement. */
+export const removedColumn: InputColumn<[id: number, attributes: Positioned<Attribute>[]]> = {
+  name: 'removed',
+  type: 'text[]',
+  value: ([, attributes]) =>
+    arrayLiteral(attributes.flatMap(({ row }) => (row.value === null ? row.name : []))),
+}
+
+/** The attribute that a payload row sets or removes. */
 export function attributeOf({ row, position, code, extensions }: KeyedRow<Input>) {
   const { dynamic_attribute_name: name, dynamic_attribute_value: value } = row
   return { row: { code, extensions, name, value }, position }

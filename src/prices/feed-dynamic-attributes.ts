@@ -59,7 +59,7 @@ const attributeColumns: InputColumn<Attribute>[] = [
   { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
 ]
 
-/** Staged names that are new to their row and one more than it can have. */
+/** Staged names that are new to their row and one more than it can have; those that are removed make room. */
 async function findNamesTooMany(
   trx: Trx,
   list: PriceList,
@@ -67,14 +67,15 @@ async function findNamesTooMany(
 ): Promise<StagedFaults> {
   const { rows } = await sql<{ position: number; line: number; total: number }>`
     select position, line, count(*) over () as total from (
-      select f.position, f.line, row_number() over (partition by r.id order by f.position) as added,
+      select f.position, f.line, f.value <> 'null' as is_new,
+        count(*) filter (where f.value <> 'null') over (partition by r.id order by f.position) as added,
+        count(*) filter (where f.value = 'null') over (partition by r.id) as removed,
         (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
       from ${once} f ${joinPublished(list)}
-      where not coalesce(r.dynamic_attributes, '{}') ? f.name
-    ) as new_names
-    where held + added > ${namesMax}::integer order by position limit ${stagedFaultsMax}`.execute(
-    trx,
-  )
+      where coalesce(r.dynamic_attributes, '{}') ? f.name = (f.value = 'null')
+    ) as changed_names
+    where is_new and held - removed + added > ${namesMax}::integer
+    order by position limit ${stagedFaultsMax}`.execute(trx)
   const message = `a row has at most ${namesMax} dynamic attributes`
   return stagedFaults(rows, () => ({ field: 'dynamic_attribute_name', code: 'length', message }))
 }
@@ -82,7 +83,8 @@ async function findNamesTooMany(
 /** The staged attributes of each row. */
 function byRow(list: PriceList): RawBuilder<unknown> {
   return sql`(
-    select r.id, jsonb_object_agg(f.name, f.value) as attributes
+    select r.id, jsonb_object_agg(f.name, f.value) as attributes,
+      array_remove(array_agg(case when f.value = 'null' then f.name end), null) as removed
     from pg_temp.feed f ${joinPublished(list)} group by r.id
   ) as input`
 }

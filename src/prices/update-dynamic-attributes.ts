@@ -20,12 +20,13 @@ import {
   attributeOf,
   fixedKeys,
   rejectFaultyAttribute,
+  removedColumn,
 } from './dynamic-attributes.ts'
 import { rejectMissing } from './missing-rows.ts'
 import { findNamedList } from './payload.ts'
 import { findPublishedRows, type RowIds } from './write-prices.ts'
 
-/** Sets dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
+/** Sets and removes dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
   account,
   body,
@@ -84,9 +85,13 @@ const mergedColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[
     value: ([, attributes]) =>
       JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, row.value]))),
   },
+  removedColumn,
 ]
 
-/** Sets the attributes of `input` (id, attributes); those of a row that are not named stay. Answers how many rows changed. */
+/**
+ * Sets the attributes of `input` (id, attributes, removed) and takes away those that are removed; those of a row that are
+ * not named stay. Answers how many rows changed.
+ */
 export async function mergeAttributes(
   trx: Trx,
   list: PriceList,
@@ -94,7 +99,7 @@ export async function mergeAttributes(
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     update price_list_rows r
-    set dynamic_attributes = coalesce(r.dynamic_attributes, '{}') || input.attributes
+    set dynamic_attributes = (coalesce(r.dynamic_attributes, '{}') || input.attributes) - input.removed
     from ${input}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,

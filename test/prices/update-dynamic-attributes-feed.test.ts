@@ -32,17 +32,48 @@ t.test(
   },
 )
 
-t.test('a dynamic attribute is never null, in a cell as in JSON; a text may say so', async (t) => {
+t.test('a cell that says null removes the attribute; a text may say so, too', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
+  const list = await aList(shop, {})
+  const countries = ['FR', 'UK']
+  const ids = await addProducts(
+    shop,
+    'list',
+    countries.map((country) => ({ code: 'A', country })),
+  )
+  const send = (...rows: string[]) =>
+    shop.send('POST', path, [head, ...rows].join('\n'), { 'content-type': 'text/csv' })
+  const kept = async () => {
+    const rows = await rowsOf(shop, list)
+    return ids.map((id) => rows.find(({ pk }) => pk === id)?.dynamic_attributes)
+  }
+  await send('A,UK,n,4', 'A,UK,m,5', 'A,FR,n,6')
+  const removed = await send('A,UK,n,null', 'A,FR,none,null', 'A,UK,o,7', 'A,UK,n,null')
+  t.match(removed, { status: 201, body: { rows: 4, created: 0, updated: 2 } })
+  t.strictSame(await kept(), [{ n: 6 }, { m: 5, o: 7 }])
+  t.match(await send('A,FR,n, null ', 'A,UK,m,"""null"""', 'A,UK,o,NULL'), { status: 201 })
+  t.strictSame(await kept(), [{}, { m: 'null', o: 'NULL' }])
+  const fault = { line: 2, pointer: '/0/dynamic_attribute_value', code: 'required' }
+  t.match(await send('A,UK,m,'), { status: 400, body: { errors: [fault] } })
+  const differing = await send('A,UK,m,null', 'A,UK,m,1')
+  t.match(differing, { status: 400, body: { errors: [{ pointer: '/1', code: 'duplicate_row' }] } })
+  t.strictSame(await kept(), [{}, { m: 'null', o: 'NULL' }])
+})
+
+t.test('null in a line of NDJSON removes the attribute, and so it does in a job', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, {})
   await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
-  const send = (cell: string) =>
-    shop.send('POST', path, `${head}\nA,UK,n,${cell}\n`, { 'content-type': 'text/csv' })
-  const fault = { line: 2, pointer: '/0/dynamic_attribute_value', code: 'type' }
-  for (const cell of ['null', ' null '])
-    t.match(await send(cell), { status: 400, body: { errors: [fault] } }, cell)
-  t.match(await send('"""null"""'), { status: 201, body: { updated: 1 } })
-  t.strictSame((await rowsOf(shop, list))[0].dynamic_attributes, { n: 'null' })
+  const line = (name: string, value: unknown) =>
+    `${JSON.stringify({ code: 'A', country: 'UK', dynamic_attribute_name: name, dynamic_attribute_value: value })}\n`
+  const type = { 'content-type': 'application/x-ndjson' }
+  const all = line('a', 1) + line('b', { c: null }) + line('d', 3)
+  await shop.send('POST', path, all, type)
+  t.match(await shop.send('POST', path, line('a', null), type), { body: { updated: 1 } })
+  const later = { ...type, prefer: 'respond-async' }
+  const { body: job } = await shop.send('POST', path, line('d', null), later)
+  t.match(await shop.finished(job), { status: 'done', result: { rows: 1, created: 0, updated: 1 } })
+  t.strictSame((await rowsOf(shop, list))[0].dynamic_attributes, { b: { c: null } })
 })
 
 const values = [
@@ -114,6 +145,53 @@ t.test('a full row takes new values for its names from a file, but no other name
   ])
   const values = Object.values((await rowsOf(shop, list))[0].dynamic_attributes)
   t.strictSame(values, Array(100).fill(2))
+})
+
+t.test('names that are removed make room for others, in a file as in JSON', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
+  await aList(shop, {})
+  const keys = ['UK', 'FR'].map((country) => ({ code: 'A', country }))
+  await addProducts(shop, 'list', keys)
+  const [address] = path.split('?') as [string]
+  const inJson = (rows: [name: string, value: unknown][]) =>
+    shop.post(address, {
+      price_list_name: 'list',
+      payload: rows.map(([dynamic_attribute_name, dynamic_attribute_value]) => ({
+        ...{ ...keys[0], dynamic_attribute_name, dynamic_attribute_value },
+      })),
+    })
+  const inFile = (rows: [name: string, value: unknown][]) => {
+    const lines = rows.map(([name, value]) => `A,UK,${name},${value}`)
+    return shop.send('POST', path, [head, ...lines].join('\n'), { 'content-type': 'text/csv' })
+  }
+  for (const send of [inJson, inFile]) {
+    const full = Array.from({ length: 100 }, (_, index): [string, unknown] => [`n${index}`, 1])
+    t.equal((await send(full)).status, 201, 'a full row')
+    const others: [string, unknown][] = [
+      ['o1', 1],
+      ['n0', null],
+      ['o2', 1],
+      ['n1', null],
+    ]
+    t.equal((await send(others)).status, 201, 'wherever they are in the payload')
+    const absent: [string, unknown][] = [
+      ['n0', null],
+      ['o3', 1],
+      ['n2', 2],
+    ]
+    const refused = await send(absent)
+    t.match(refused, { status: 400 }, 'a name that is not there makes no room')
+    t.match(refused.body.errors, [{ row: 1, field: 'dynamic_attribute_name', code: 'length' }])
+    t.equal(refused.body.errors.length, 1)
+    const one: [string, unknown][] = [
+      ['n2', null],
+      ['o3', 1],
+      ['o4', 1],
+    ]
+    t.match((await send(one)).body.errors, [{ row: 2, code: 'length' }])
+    const names = [...full.map(([name]) => name), 'o1', 'o2']
+    t.equal((await send(names.map((name) => [name, null]))).status, 201, 'all of them')
+  }
 })
 
 t.test('bad rows of a file are named, and nothing is set', async (t) => {

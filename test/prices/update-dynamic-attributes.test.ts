@@ -97,7 +97,7 @@ const values: unknown[] = [
   ],
 ]
 
-t.test('any JSON value but null comes back as it was sent', async (t) => {
+t.test('any JSON value comes back as it was sent', async (t) => {
   const { shop } = await aPublishedShop(t)
   const names = values.map((_, index) => `value ${index}`)
   const { status } = await set(
@@ -206,6 +206,72 @@ t.test('the same row and name twice: equal counts once, different is refused', a
   t.strictSame(await kept(shop), { ...nothing, 'A UK': { a: { x: [1], y: 2 } } })
 })
 
+t.test('null removes the attribute, and a row that has none is no error', async (t) => {
+  const { shop, pks } = await aPublishedShop(t)
+  const [aUk, aFr, bUk] = pks
+  const other = { code: 'A', country: 'FR' }
+  await set(shop, [attribute('a', 1), attribute('b', { c: null }), attribute('a', 1, other)])
+  const { status, body } = await set(shop, [
+    attribute('a', null, { code: 'B', country: 'UK' }),
+    attribute('none', null),
+    attribute('a', null),
+    attribute('d', 4),
+    attribute('b', null, other),
+  ])
+  t.equal(status, 201)
+  t.strictSame(body, [bUk, aUk, aFr])
+  t.strictSame(await kept(shop), {
+    ...nothing,
+    'A UK': { b: { c: null }, d: 4 },
+    'A FR': { a: 1 },
+  })
+  await set(shop, [attribute('b', null), attribute('d', null), attribute('a', null, other)])
+  t.strictSame(await kept(shop), nothing)
+})
+
+t.test('any name is removed, and no other one', async (t) => {
+  const { shop } = await aPublishedShop(t)
+  const names = ['{}', 'NULL', '{a,b}', '"', '\\', 'a', 'A', ' a', '0', 'constructor', '']
+  const others = names.filter((name) => name !== '').map((name) => `${name}.`)
+  for (const name of names.slice(0, -1)) {
+    await set(
+      shop,
+      [name, ...others].map((one) => attribute(one, 1)),
+    )
+    t.equal((await set(shop, [attribute(name, null)])).status, 201)
+    const read = Object.keys((await kept(shop))['A UK'] as object)
+    t.strictSame(new Set(read), new Set(others), name)
+  }
+})
+
+t.test('the same row and name, once removed and once set, is refused', async (t) => {
+  const { shop } = await aPublishedShop(t)
+  await set(shop, [attribute('a', 1)])
+  for (const [one, second] of [
+    [null, 1],
+    [1, null],
+    [null, 'null'],
+    [null, false],
+  ]) {
+    const { status, body } = await set(shop, [attribute('a', one), attribute('a', second)])
+    t.equal(status, 400)
+    t.match(body.errors, [{ pointer: '/payload/1', row: 1, code: 'duplicate_row' }])
+  }
+  t.strictSame((await kept(shop))['A UK'], { a: 1 })
+  t.equal((await set(shop, [attribute('a', null), attribute('a', null)])).status, 201)
+  t.strictSame(await kept(shop), nothing)
+})
+
+t.test('a bad row beside a removal: nothing is removed', async (t) => {
+  const { shop } = await aPublishedShop(t)
+  await set(shop, [attribute('a', 1)])
+  const absent = attribute('a', null, { code: 'A', country: 'DE' })
+  const { status, body } = await set(shop, [attribute('a', null), absent])
+  t.equal(status, 400)
+  t.match(body.errors, [{ pointer: '/payload/1/code', code: 'row_not_in_list' }])
+  t.strictSame((await kept(shop))['A UK'], { a: 1 })
+})
+
 t.test('the list is named by price_list_name, price_list_id or both', async (t) => {
   const { shop, id, pks } = await aPublishedShop(t)
   const other = await aList(shop, { name: 'M' })
@@ -308,7 +374,6 @@ const bad: [string, unknown, { pointer: string; code: string }[]][] = [
     { ...key, dynamic_attribute_name: 'n' },
     [{ pointer: '/dynamic_attribute_value', code: 'required' }],
   ],
-  ['null', attribute('n', null), [{ pointer: '/dynamic_attribute_value', code: 'type' }]],
   [
     '4,097 bytes',
     attribute('n', 'x'.repeat(4095)),
