@@ -138,7 +138,7 @@ t.test(
 t.test('an account is created without a service, and PostgreSQL stops after it', async (t) => {
   const settings = { DATA_DIR: freshDataDir(t) }
   const args = ['account', 'create', '--json', '--account', 'A', '--email', 'a@example.com']
-  const created = await runFile('src/cli/main.ts', args, settings)
+  const created = await runFile('src/cli/main.ts', [...args, '--init'], settings)
   t.equal(created.code, 0, created.stderr)
   t.match(created.stdout, /^\{[^\n]*\}\n$/, 'one line')
   t.equal((await runFile('src/cli/main.ts', args, settings)).code, 1, 'there is one already')
@@ -155,6 +155,19 @@ t.test('an account is created without a service, and PostgreSQL stops after it',
   t.equal((await caller(() => service.url)('POST', '/login/', { email, password })).status, 200)
   t.equal(await service.stop(), 0)
   t.notOk(firstAccount(service.stdout()), 'there was an account already')
+})
+
+t.test('an account is not created where DATA_DIR holds no database', async (t) => {
+  const parent = freshDataDir(t)
+  for (const DATA_DIR of [join(parent, 'mistyped'), t.testdir({ 'notes.txt': '' })]) {
+    const args = ['account', 'create', '--account', 'A', '--email', 'a@example.com']
+    const before = existsSync(DATA_DIR) && readdirSync(DATA_DIR)
+    const { code, stdout, stderr } = await runFile('src/cli/main.ts', args, { DATA_DIR })
+    t.strictSame([code, stdout], [2, ''])
+    t.match(stderr, `There is no database in ${DATA_DIR}: set DATA_DIR`)
+    t.match(stderr, '--init')
+    t.strictSame(existsSync(DATA_DIR) && readdirSync(DATA_DIR), before, 'nothing is made')
+  }
 })
 
 const asRoot = {

@@ -108,6 +108,13 @@ t.test('an e-mail that is taken fails plainly and changes nothing', async (t) =>
   t.equal((await logIn(JSON.parse(created))).status, 200, 'the first user still logs in')
 })
 
+t.test('--init is ignored with DATABASE_URL', async (t) => {
+  const args = ['--account', 'Init', '--email', 'init@example.com', '--init']
+  const created = await create(...args)
+  t.match(JSON.parse(created.stdout), { account: 'Init' })
+  t.equal((await create(...args)).code, 1, 'there is one already')
+})
+
 t.test('two at once for one e-mail: one is created', async (t) => {
   const runs = await Promise.all(
     ['e', 'e'].map((name) => create('--account', 'Race', '--email', `${name}@example.com`)),

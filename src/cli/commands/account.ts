@@ -24,18 +24,21 @@ export function addAccount(program: Program): void {
     .requiredOption('--account <name>', 'the account', (text) => ofLength(text, 1, 255))
     .requiredOption('--email <email>', 'the user, who logs in with it', email)
     .option('--password <password>', 'else one is made', (text) => ofLength(text, 8, 255))
+    .option('--init', 'make the embedded database where DATA_DIR holds none')
     .addHelpText(
       'after',
       `
-Works on the embedded database (DATA_DIR) or that of DATABASE_URL, while the service runs and when it does not.
+Works on the embedded database (DATA_DIR) or that of DATABASE_URL, while the service runs and when it does not. Where
+DATA_DIR holds no database it is most likely the wrong folder, and nothing is made there without --init.
 
 Example:
   pricewell account create --account ACME --email ana@acme.example`,
     )
     .action(async (_options, command) => {
-      const { account, email, password, ...options } = command.optsWithGlobals()
+      const { account, email, password, init, ...options } = command.optsWithGlobals()
       const { createAccountHere } = await import('../create-account-here.ts')
-      const user = await createAccountHere({ account, email, ...(password && { password }) })
+      const wanted = { account, email, ...(password && { password }), ...(init && { init }) }
+      const user = await createAccountHere(wanted)
       const names = `Account   ${user.account}\nid        ${user.account_id}\ne-mail    ${user.email}`
       const lines = `${names}\npassword  ${user.password}`
       answer(options, user, password ? lines : `${lines}  (shown this once)`)

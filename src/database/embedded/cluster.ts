@@ -41,6 +41,11 @@ export function prepareCluster(
   return realpathSync(link)
 }
 
+/** Whether a data directory holds a database. */
+export function holdsCluster(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'postgres'))
+}
+
 /** Deletes a data directory and the cluster folder that it links to. */
 export function removeDataDir(dataDir: string): void {
   const link = join(dataDir, 'postgres')
