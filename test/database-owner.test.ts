@@ -5,6 +5,7 @@ import pg from 'pg'
 import t from 'tap'
 import { removeDataDir } from '../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../src/database/embedded/postgres.ts'
+import { loginOf } from './helpers/database.ts'
 import { caller, runFile, startProcess } from './helpers/process.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-owner-'))
@@ -13,7 +14,8 @@ t.teardown(async () => {
   await postgres.stop()
   removeDataDir(dataDir)
 })
-await run(postgres.url, 'create role shop login createrole', 'create database shop owner shop')
+const login = loginOf(postgres.url)
+await run(postgres.url, `create role shop ${login} createrole`, 'create database shop owner shop')
 
 const settings = { DATABASE_URL: as('shop', 'shop'), JWT_SECRET: 'x'.repeat(32) }
 
@@ -51,7 +53,11 @@ t.test('it starts again, and a second database of the same server serves too', a
 })
 
 t.test('a user who may not act as the application role is told what to do', async (t) => {
-  await run(postgres.url, 'create role other login createrole', 'create database other owner other')
+  await run(
+    postgres.url,
+    `create role other ${login} createrole`,
+    'create database other owner other',
+  )
   const url = as('other', 'other')
   const refused = await runFile('src/server.ts', [], { ...settings, DATABASE_URL: url })
   t.equal(refused.code, 1)
@@ -72,7 +78,7 @@ t.test('rows are staged where the public has no rights on the database', async (
 })
 
 t.test('who may not grant that is told who may', async (t) => {
-  const create = ['create role tables login createrole', 'create database managed']
+  const create = [`create role tables ${login} createrole`, 'create database managed']
   await run(postgres.url, ...create, 'revoke temporary on database managed from public')
   await run(
     postgres.url,
@@ -94,7 +100,7 @@ t.test('who may not grant that is told who may', async (t) => {
 })
 
 t.test('the role of requests is not taken for the owner of the tables', async (t) => {
-  await run(postgres.url, 'alter role pricewell_app login')
+  await run(postgres.url, `alter role pricewell_app ${login}`)
   const url = as('pricewell_app', 'shop')
   const refused = await runFile('src/server.ts', [], { ...settings, DATABASE_URL: url })
   await run(postgres.url, 'alter role pricewell_app nologin')
@@ -120,7 +126,7 @@ async function run(url: string, ...statements: string[]): Promise<void> {
 t.test(
   'a user who may not create roles is told what to do, and starts once it is done',
   async (t) => {
-    const create = ['create role plain login', 'create database plain owner plain']
+    const create = [`create role plain ${login}`, 'create database plain owner plain']
     await run(postgres.url, ...create, 'alter role pricewell_app rename to put_away')
     t.teardown(() => run(postgres.url, 'drop database plain', 'drop role pricewell_app'))
     const mine = { ...settings, DATABASE_URL: as('plain', 'plain') }

@@ -127,7 +127,11 @@ t.test('a token secret that was not written to its end is made anew', async (t) 
   const again = await startProcess(t, settings)
   t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
   t.equal(await again.stop(), 0)
-  t.strictSame(readdirSync(settings.DATA_DIR).sort(), ['jwt-secret', 'postgres'])
+  t.strictSame(readdirSync(settings.DATA_DIR).sort(), [
+    'jwt-secret',
+    'postgres',
+    'postgres-password',
+  ])
 })
 
 t.test('PostgreSQL that is killed as the service begins to listen ends no service', async (t) => {

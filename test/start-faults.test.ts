@@ -12,7 +12,7 @@ import { databaseUrl } from '../src/database/server.ts'
 import { sessionSettings } from '../src/database/session-settings.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/start-fault.ts'
-import { cloneDatabase, emptyDatabase, query } from './helpers/database.ts'
+import { cloneDatabase, emptyDatabase, loginOf, query } from './helpers/database.ts'
 import { openPooler } from './helpers/pooler.ts'
 import { freshDataDir, runFile } from './helpers/process.ts'
 
@@ -52,7 +52,7 @@ t.test('what listens and is no PostgreSQL is named', async (t) => {
 })
 
 t.test('a database that takes no more connections is told so', async (t) => {
-  await query(server, `create role ${name}_full login connection limit 0`)
+  await query(server, `create role ${name}_full ${loginOf(server)} connection limit 0`)
   t.teardown(() => query(server, `drop role ${name}_full`))
   const url = new URL(databaseUrl(server, 'postgres'))
   url.searchParams.set('user', `${name}_full`)
@@ -118,7 +118,7 @@ t.test('a host that is none is that of HOST or of DATABASE_URL', async (t) => {
 
 t.test('a user who does not own the database is told so', async (t) => {
   const database = await cloneDatabase()
-  await query(server, `create role ${name} login`)
+  await query(server, `create role ${name} ${loginOf(server)}`)
   await query(server, `grant pricewell_app to ${name}`)
   t.teardown(async () => {
     await database.drop()

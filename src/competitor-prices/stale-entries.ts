@@ -54,7 +54,10 @@ export function rejectStale(
   const errorCount = stale[0]?.total ?? 0
   if (errorCount === 0) return
   const errors = stale.slice(0, listedMax).map(({ position: row, line, sent, stored }) => ({
-    ...{ pointer: `/${row}`, row, ...(line !== undefined && { line }), code: 'stale' as const },
+    pointer: `/${row}`,
+    row,
+    ...(line !== undefined && { line }),
+    code: 'stale' as const,
     message: `latest_update ${shownTimestamp(sent)} is older than the stored one, ${shownTimestamp(stored)}`,
   }))
   const entries = errorCount === 1 ? '1 entry is' : `${errorCount} entries are`

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { databaseUrl } from '../../src/database/server.ts'
-import { query } from '../helpers/database.ts'
+import { loginOf, query } from '../helpers/database.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startServiceOn } from '../helpers/service.ts'
 
 const server = process.env.TEST_DATABASE_URL ?? ''
 const name = `test_${randomBytes(8).toString('hex')}`
 const asSuperuser = databaseUrl(server, name)
-await query(server, `create role ${name} login`)
+await query(server, `create role ${name} ${loginOf(server)}`)
 await query(server, `grant pricewell_app to ${name}`)
 await query(server, `create database ${name} owner ${name}`)
 const service = await startServiceOn(t, {
@@ -113,7 +113,5 @@ async function endConnections(): Promise<void> {
 function asOwner(url: string): string {
   const result = new URL(url)
   result.searchParams.set('user', name)
-  result.username = ''
-  result.password = ''
   return result.toString()
 }

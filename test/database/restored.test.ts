@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts'
 import { databaseUrl } from '../../src/database/server.ts'
 import { startService } from '../../src/service.ts'
 import { startFault } from '../../src/start-fault.ts'
-import { query } from '../helpers/database.ts'
+import { loginOf, query } from '../helpers/database.ts'
 import { jwtSecret, startServiceOn } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -32,7 +32,8 @@ function as(user: string): string {
   return url.toString()
 }
 
-for (const user of ['old', 'new']) await query(server, `create role ${name}_${user} login`)
+for (const user of ['old', 'new'])
+  await query(server, `create role ${name}_${user} ${loginOf(server)}`)
 await query(server, `grant pricewell_app to ${name}_old`)
 await query(server, `create database ${name} owner ${name}_old`)
 const drop = async () => {

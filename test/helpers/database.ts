@@ -38,6 +38,12 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   return { name, url: databaseUrl(server, name), serverUrl: server, drop }
 }
 
+/** For `create role <name> ${loginOf(url)}`: with another user the URL is that of the new role. */
+export function loginOf(url: string): string {
+  const password = decodeURIComponent(new URL(url).password)
+  return password === '' ? 'login' : `login password ${pg.escapeLiteral(password)}`
+}
+
 /** One statement on a connection of its own, as the owner. */
 export async function query(url: string, text: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })

@@ -10,10 +10,12 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CannotStart } from '../cannot-start.ts'
 import { systemDir } from './binaries.ts'
+import { readPassword } from './password.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /**
@@ -30,7 +32,8 @@ export function prepareCluster(
   if (existsSync(link)) return checkOwner(realpathSync(link), user)
   const home = isReachable(dataDir, user) ? dataDir : systemDir
   if (home === systemDir) makeReachable(home, user)
-  const cluster = initialise(mkdtempSync(join(home, 'cluster-')), native, user)
+  const password = readPassword(dataDir)
+  const cluster = initialise(mkdtempSync(join(home, 'cluster-')), password, native, user)
   try {
     if (home === dataDir) renameSync(cluster, link)
     else symlinkSync(cluster, link)
@@ -64,19 +67,35 @@ function checkOwner(cluster: string, user: SystemUser | undefined): string {
   return cluster
 }
 
-function initialise(cluster: string, native: string, user: SystemUser | undefined): string {
-  if (user) chownSync(cluster, user.uid, user.gid)
+function initialise(
+  cluster: string,
+  password: string,
+  native: string,
+  user: SystemUser | undefined,
+): string {
+  // The Postgres user cannot read the file of the password itself.
+  const passwordFile = `${cluster}.password`
+  writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
+  if (user) for (const path of [cluster, passwordFile]) chownSync(path, user.uid, user.gid)
   chmodSync(cluster, 0o700)
   const options = [
     '--encoding=UTF8',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--locale=C',
+    ...['-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
   ]
-  execFileSync(
-    join(native, 'bin', 'initdb'),
-    ['-D', cluster, '-U', 'postgres', '--auth-local=trust', '--auth-host=reject', ...options],
-    { ...user, cwd: dirname(cluster), stdio: ['ignore', 'ignore', 'pipe'], env: {} },
-  )
+  try {
+    const initdb = join(native, 'bin', 'initdb')
+    const stdio = ['ignore', 'ignore', 'pipe'] as ['ignore', 'ignore', 'pipe']
+    execFileSync(initdb, ['-D', cluster, ...options], {
+      ...user,
+      cwd: dirname(cluster),
+      stdio,
+      env: {},
+    })
+  } finally {
+    rmSync(passwordFile)
+  }
   return cluster
 }

@@ -8,11 +8,12 @@ import { CannotStart } from '../cannot-start.ts'
 import { onOneConnection } from '../one-connection.ts'
 import { locateBinaries } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
+import { endTrust, readPassword, trustsAnyone, wrongPassword } from './password.ts'
 import { endUnreachable, findServer, type ServerStart, spawnServer } from './server-process.ts'
 import { makeSocketDir } from './socket-dir.ts'
 import { findPostgresUser } from './system-user.ts'
 
-/** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open. */
+/** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open, and with its password. */
 export interface EmbeddedPostgres {
   /** Connects as the superuser to the database `postgres`. */
   readonly url: string
@@ -20,6 +21,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
+const invalidPassword = '28P01'
 const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
 /**
@@ -55,16 +57,24 @@ export async function startEmbeddedPostgres(
   const user = findPostgresUser()
   const native = locateBinaries(user)
   const cluster = prepareCluster(dataDir, native, user)
+  const password = readPassword(dataDir)
   const start = { cluster, native, user, settings: [...settings, ...extraSettings] }
   const deadline = performance.now() + startTimeoutSeconds * 1000
   let doubtAt = performance.now() + doubtMs
   let spawned: ChildProcess | undefined
   let socketDir: string | undefined
   while (performance.now() < deadline) {
-    const running = await findRunning(cluster)
+    const running = await findRunning(cluster, password)
+    if (running === 'refused') {
+      if (spawned) await endServer(cluster)
+      throw wrongPassword(dataDir, cluster)
+    }
     if (running) {
       // Another process that started at the same time was first.
       if (socketDir && socketDir !== running.socketDir) removeFolder(socketDir)
+      // A process of the earlier version that is still there knows no password.
+      if (trustsAnyone(cluster) && !(await isUsed(running.url)))
+        await endTrust(start, running.url, password)
       return keepRunning(start, running)
     }
     const server = findServer(cluster)
@@ -117,17 +127,26 @@ function keepRunning(start: ServerStart, { url, socketDir }: Running): EmbeddedP
   return { url, stop }
 }
 
-async function findRunning(cluster: string): Promise<Running | undefined> {
+async function findRunning(
+  cluster: string,
+  password: string,
+): Promise<Running | 'refused' | undefined> {
   const { socketDir, isReady } = findServer(cluster) ?? {}
   if (!socketDir || !isReady) return undefined
   // The driver takes what the URL leaves out from the shell: PGPORT and others, which are about another server.
   const own = 'user=postgres&sslmode=disable&options=-c%20search_path=public'
-  const url = `postgresql://localhost:5432/postgres?host=${encodeURIComponent(socketDir)}&${own}`
-  return onOneConnection(url, async () => ({ url, socketDir })).catch(() => undefined)
+  const host = encodeURIComponent(socketDir)
+  const url = `postgresql://postgres:${password}@localhost:5432/postgres?host=${host}&${own}`
+  return onOneConnection(url, async () => ({ url, socketDir })).catch(({ code }) =>
+    code === invalidPassword ? 'refused' : undefined,
+  )
 }
 
 async function stopWhenUnused(cluster: string, url: string): Promise<void> {
-  if (await isUsed(url)) return
+  if (!(await isUsed(url))) await endServer(cluster)
+}
+
+async function endServer(cluster: string): Promise<void> {
   const server = findServer(cluster)
   if (!server) return
   process.kill(server.pid, 'SIGINT')

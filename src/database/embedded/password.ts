@@ -1,0 +1,70 @@
+import {
+  closeSync,
+  fchownSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { keptSecret } from '../../secret-file.ts'
+import { CannotStart } from '../cannot-start.ts'
+import { onOneConnection } from '../one-connection.ts'
+import type { SystemUser } from './system-user.ts'
+
+/** Where the password of a data directory's database is. */
+export const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')
+
+/** The password of the superuser; made with the data directory. */
+export function readPassword(dataDir: string): string {
+  return keptSecret(passwordFile(dataDir))
+}
+
+const trusting = /^([^#\n]*\s)trust(?=\s*$)/gm
+
+/** Whether the cluster, one of an earlier version, lets in whoever reaches its socket. */
+export function trustsAnyone(cluster: string): boolean {
+  return readRules(cluster).search(trusting) >= 0
+}
+
+/** Gives a cluster that trusts its password, and lets nobody in without it from now on. */
+export async function endTrust(
+  { cluster, user }: { cluster: string; user: SystemUser | undefined },
+  url: string,
+  password: string,
+): Promise<void> {
+  await onOneConnection(url, async (client) => {
+    // Another process may do the same.
+    await client.query('select pg_advisory_lock(1)')
+    // Otherwise a statement that fails is logged with the password.
+    await client.query('set log_min_error_statement = panic')
+    await client.query(`alter role postgres password ${pg.escapeLiteral(password)}`)
+    writeRules(cluster, readRules(cluster).replace(trusting, '$1scram-sha-256'), user)
+    await client.query('select pg_reload_conf()')
+  })
+}
+
+function readRules(cluster: string): string {
+  return readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')
+}
+
+/** The folder is the Postgres user's: root must not write to what that has put in the way. */
+function writeRules(cluster: string, rules: string, user: SystemUser | undefined): void {
+  const path = join(cluster, 'pg_hba.conf')
+  const unfinished = `${path}.new`
+  rmSync(unfinished, { force: true })
+  const file = openSync(unfinished, 'wx', 0o600)
+  if (user) fchownSync(file, user.uid, user.gid)
+  writeSync(file, rules)
+  closeSync(file)
+  renameSync(unfinished, path)
+}
+
+/** The server refuses the password of its data directory. */
+export function wrongPassword(dataDir: string, cluster: string): CannotStart {
+  return new CannotStart(
+    `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the file that belongs to it back; where that is lost, end what uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,
+  )
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** A file that is shorter was not written to its end, or was cut. */
+const charactersMin = 32
+
+/** The secret that a file keeps for its owner alone; a new one where there is none. */
+export function keptSecret(path: string): string {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  for (;;) {
+    const secret = readSecret(path)
+    if (secret && secret.length >= charactersMin) return secret
+    if (secret !== undefined) rmSync(path, { force: true })
+    createSecret(path)
+  }
+}
+
+function readSecret(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return undefined
+  }
+}
+
+/** Nobody finds it before it is whole. */
+function createSecret(path: string): void {
+  const own = `${path}.${process.pid}`
+  writeFileSync(own, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })
+  try {
+    linkSync(own, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
