@@ -1887,7 +1887,7 @@ export interface components {
          */
         ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
-            /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `#/query/<name>`, `#/path/<name>` or `#/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
+            /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `/query/<name>`, `/path/<name>` or `/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
             pointer: string;
             /** @description Index of the row in the payload, from 0. */
             row?: number;
@@ -1903,7 +1903,7 @@ export interface components {
          * @description A word for programs.
          *
          *     - `required`: a key is missing
-         *     - `unknown_key`: a key that is neither fixed nor a column
+         *     - `unknown_key`: a key that is neither fixed nor a column, or a query parameter that the operation does not have
          *     - `type`: the value is of another type
          *     - `format`: it is no date, timestamp, decimal or money amount, or does not match the pattern
          *     - `range`: it is too small or too large

@@ -15,6 +15,8 @@ export interface Operation {
   /** Where its transaction runs. */
   pool: 'reads' | 'lists' | 'writes'
   hasBody: boolean
+  /** The names of its query parameters; undefined: it ignores the query. */
+  queryNames: string[] | undefined
   /** Media types that the body may have. */
   mediaTypes: string[]
   /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
@@ -73,12 +75,12 @@ const contract = readContract()
 /** All operations of the contract in its order. */
 export const operations: Operation[] = Object.entries<Document>(contract.paths).flatMap(
   ([path, item]) =>
-    methods
-      .filter((method) => item[method])
-      .map((method) => readOperation(path, method, item[method])),
+    methods.filter((method) => item[method]).map((method) => readOperation(path, method, item)),
 )
 
-function readOperation(path: string, method: string, operation: Document): Operation {
+function readOperation(path: string, method: string, item: Document): Operation {
+  const operation = item[method]
+  const queryNames = readQueryNames(item, operation)
   const status = Object.keys(operation.responses).find((code) => code.startsWith('2'))
   // Open, or with a token of its own that is no JWT.
   const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
@@ -89,8 +91,9 @@ function readOperation(path: string, method: string, operation: Document): Opera
     path,
     status: Number(status),
     scope: isOpen ? undefined : operation['x-scope'],
-    pool: readPool(operation),
+    pool: readPool(operation['x-scope'], queryNames),
     hasBody: operation.requestBody !== undefined,
+    queryNames,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     answers: readAnswers(operation, status),
     fileAnswers: Object.keys(operation.responses[status ?? '']?.content ?? {}).filter((type) =>
@@ -99,11 +102,19 @@ function readOperation(path: string, method: string, operation: Document): Opera
   }
 }
 
-/** Whatever has pages counts all rows, which may take long. */
-function readPool({ parameters = [], 'x-scope': scope }: Document): Operation['pool'] {
+/** Pages count all rows, which may take long. */
+function readPool(scope: Operation['scope'], queryNames: string[] = []): Operation['pool'] {
   if (scope !== 'read') return 'writes'
-  const isPage = parameters.some((parameter: Document) => resolve(parameter).name === 'offset')
-  return isPage ? 'lists' : 'reads'
+  return queryNames.includes('offset') ? 'lists' : 'reads'
+}
+
+/** Probes and scrapers add parameters of their own. */
+function readQueryNames(item: Document, operation: Document): string[] | undefined {
+  if (operation.tags.includes('Service')) return undefined
+  return [...(item.parameters ?? []), ...(operation.parameters ?? [])]
+    .map(resolve)
+    .filter(({ in: place }) => place === 'query')
+    .map(({ name }) => name)
 }
 
 function readAnswers(operation: Document, status: string | undefined): string[] | undefined {

@@ -4,7 +4,7 @@ import { chooseMediaType } from './accept.ts'
 import type { Authenticate } from './authentication.ts'
 import { isFile, wrongMediaType } from './contract.ts'
 import { setHeaders } from './headers.ts'
-import { rejectUnreadableQuery } from './query.ts'
+import { rejectWrongQuery } from './query.ts'
 
 /** What is known from the head of a request: refusals come before its body is read and before a connection is taken. */
 export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bodyMs: number) {
@@ -18,7 +18,7 @@ export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bo
     rejectUnacceptable(request)
     rejectUntakenBody(request)
     rejectEncoding(request)
-    rejectUnreadableQuery(request)
+    rejectWrongQuery(request)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestError } from '../contract/problem.ts'
-import { invalidRequest } from '../contract/row-errors.ts'
+import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 
 /** The query of a request target, as it came. The router takes `#` for its beginning, too. */
 export function rawQuery(url: string): string {
@@ -8,8 +8,14 @@ export function rawQuery(url: string): string {
   return query
 }
 
-/** Refuses a query with what no text of the service can be: invalid UTF-8, which the router takes as it is, and NUL. */
-export function rejectUnreadableQuery({ url }: FastifyRequest): void {
+/** Refuses a query that is unreadable or has parameters that its operation does not have. */
+export function rejectWrongQuery(request: FastifyRequest): void {
+  rejectUnreadable(request)
+  rejectUnknown(request)
+}
+
+/** Refuses what no text of the service can be: invalid UTF-8, which the router takes as it is, and NUL. */
+function rejectUnreadable({ url }: FastifyRequest): void {
   const query = rawQuery(url)
   if (!query.includes('%')) return
   const faults = query
@@ -18,7 +24,20 @@ export function rejectUnreadableQuery({ url }: FastifyRequest): void {
     .map((parameter): RequestError => {
       const [name = ''] = parameter.split('=')
       const message = 'must be UTF-8 without NUL, percent-encoded'
-      return { pointer: `#/query/${name}`, code: 'format', message }
+      return { pointer: `/query/${pointerSegment(name)}`, code: 'format', message }
+    })
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+/** A misspelt filter must not answer everything, nor a guessed option act as if it were understood. */
+function rejectUnknown({ query, routeOptions }: FastifyRequest): void {
+  const { queryNames } = routeOptions.config.operation ?? {}
+  if (queryNames === undefined) return
+  const faults = Object.keys(query as object)
+    .filter((name) => !queryNames.includes(name))
+    .map((name): RequestError => {
+      const message = 'is not a query parameter of this operation'
+      return { pointer: `/query/${pointerSegment(name)}`, code: 'unknown_key', message }
     })
   if (faults.length > 0) throw invalidRequest(faults)
 }

@@ -131,7 +131,7 @@ export function parameterError(
   place: 'path' | 'query' | 'header',
 ): RequestError {
   const { pointer, ...rest } = bodyError(error)
-  return { pointer: `#/${place}${pointer}`, ...rest }
+  return { pointer: `/${place}${pointer}`, ...rest }
 }
 
 function message(error: ErrorObject): string {

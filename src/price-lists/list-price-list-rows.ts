@@ -69,7 +69,7 @@ function findPage(
 /** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */
 export function readDate(list: PriceList, date: string | undefined): string | undefined {
   const reject = (code: 'not_allowed' | 'date_outside_calendar', message: string) => {
-    throw invalidRequest([{ pointer: '#/query/date', code, message }])
+    throw invalidRequest([{ pointer: '/query/date', code, message }])
   }
   if (!list.is_calendar)
     return date === undefined ? undefined : reject('not_allowed', 'only a calendar list has dates')

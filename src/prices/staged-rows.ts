@@ -35,7 +35,7 @@ export function rowIds(
   return [pk, productId(account_id, columns)]
 }
 
-const placeInQuery: PlaceOf = (name) => ({ pointer: `#/query/${name}` })
+const placeInQuery: PlaceOf = (name) => ({ pointer: `/query/${name}` })
 
 /** The list that a file is for, named by query parameters. It is not locked while the file arrives. */
 export async function findFeedList(trx: Trx, account: number, query: ListKeys): Promise<PriceList> {

@@ -9,7 +9,7 @@ import {
   protectedOperations,
   send,
 } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { metricsToken, startTestService } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
 const service = await startTestService(t, { BODY_LIMIT_MB: '1', ROWS_MAX: '3' })
@@ -240,7 +240,7 @@ t.test(
     ]) {
       const answer = await send(t, service, { method: 'GET', path: `${path}?x=%FF` })
       expectProblem(t, answer, 400, 'invalid-request', path)
-      t.match(answer.body.errors, [{ pointer: '#/query/x' }])
+      t.match(answer.body.errors, [{ pointer: '/query/x' }])
     }
   },
 )
@@ -252,25 +252,64 @@ const bodies: Record<string, [Record<string, string>, string | Buffer]> = {
   'a compressed body': [{ ...json, 'content-encoding': 'br' }, '{}'],
 }
 
+t.test('a query parameter that the operation does not have is answered 400', async (t) => {
+  const unknown = (name: string) => ({ pointer: `/query/${name}`, code: 'unknown_key' })
+  for (const { method, path, id, queryNames } of operations) {
+    if (queryNames === undefined) continue
+    const ask = (query: string, more = {}) =>
+      send(t, service, {
+        ...{ method, path: `${concretePath(path)}?${query}` },
+        headers: { authorization, ...more },
+      })
+    const answer = await ask('dry_run=true&nothing=1&nothing=2')
+    expectProblem(t, answer, 400, 'invalid-request', id)
+    t.match(answer.body.errors, [unknown('dry_run'), unknown('nothing')], id)
+    t.equal(answer.body.error_count, 2, id)
+    const names = (await ask('a%2Fb~=1&Limit=2&__proto__=1&=&limit%20=1')).body.errors
+    const pointers = ['a~1b~0', 'Limit', '__proto__', '', 'limit ']
+    t.match(names, pointers.map(unknown), `${id}: names are escaped, and compared as they are`)
+  }
+})
+
 t.test(
-  'a query parameter that there is not is not looked at, one given twice is refused',
+  'a query parameter that the operation does not have is found before the body is read',
   async (t) => {
-    for (const { method, path, id } of operations.filter(({ scope }) => scope === 'read')) {
-      if (method !== 'GET') continue
-      const ask = (query: string) =>
-        send(t, service, {
-          method,
-          path: `${concretePath(path)}${query}`,
-          headers: { authorization },
-        })
-      t.equal((await ask('?nothing=1&nothing=2')).status, (await ask('')).status, id)
+    const bodiesOf = (mediaTypes: string[]) => mediaTypes.map((type) => ({ 'content-type': type }))
+    for (const { method, path, id, mediaTypes } of bodyOperations) {
+      for (const type of bodiesOf(mediaTypes)) {
+        const request = { method, path: `${concretePath(path)}?nothing=1`, payload: '{"' }
+        const answer = await send(t, service, { ...request, headers: { authorization, ...type } })
+        t.match(answer, { status: 400, body: { errors: [{ pointer: '/query/nothing' }] } }, id)
+      }
     }
-    const path = '/api/v1/price_list/?name=a&name=a'
-    const fault = { pointer: '#/query/name', code: 'type', message: 'is given more than once' }
-    const answer = await send(t, service, { method: 'GET', path, headers: { authorization } })
-    t.match(answer, { status: 400, body: { errors: [fault] } })
   },
 )
+
+t.test('what is about the service ignores query parameters that it does not have', async (t) => {
+  const ofService = operations.filter(({ queryNames }) => queryNames === undefined)
+  const paths = ofService.map(({ path }) => path)
+  t.ok(paths.includes('/health/live') && paths.includes('/openapi.json'))
+  for (const path of [...paths, '/docs', '/docs/static/swagger-ui.css', '/', '/page/main.js']) {
+    const headers = path === '/metrics' ? { authorization: `Bearer ${metricsToken}` } : {}
+    const answer = await send(t, service, { method: 'GET', path: `${path}?x=1&x=2`, headers })
+    t.equal(answer.status, 200, path)
+  }
+})
+
+t.test('a query parameter given twice is answered 400', async (t) => {
+  const texts = { price_list_name: 'a', price_list_id: '1', offset: '1', limit: '1' }
+  for (const { method, path, id, queryNames = [] } of operations) {
+    for (const name of queryNames) {
+      const value = texts[name as keyof typeof texts] ?? 'a'
+      const twice = `${concretePath(path)}?${name}=${value}&${name}=${value}`
+      const body = method === 'POST' && { payload: '[]' }
+      const request = { method, path: twice, headers: { authorization, ...json }, ...body }
+      const fault = { pointer: `/query/${name}`, message: 'is given more than once' }
+      const answer = await send(t, service, request)
+      t.match(answer, { status: 400, body: { errors: [fault] } }, `${id}, ${name}`)
+    }
+  }
+})
 
 t.test('where nothing takes a body, it is not looked at', async (t) => {
   for (const [name, [headers, payload]] of Object.entries(bodies)) {

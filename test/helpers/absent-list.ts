@@ -31,6 +31,6 @@ export async function expectAbsentLists(
   ]
   for (const id of none) {
     const { status, body } = await request(account, id)
-    t.match({ status, ...body }, { status: 400, errors: [{ pointer: '#/path/id' }] }, id)
+    t.match({ status, ...body }, { status: 400, errors: [{ pointer: '/path/id' }] }, id)
   }
 }

@@ -43,6 +43,6 @@ export async function expectPaging(t: Test, { get }: TestAccount, path: string, 
     const { status, body } = await get(`${path}?${query}`)
     t.strictSame([status, body.type], [400, 'invalid-request'], query)
     const [error] = body.errors
-    t.strictSame([error.pointer, error.code], [`#/query/${query.split('=')[0]}`, code], query)
+    t.strictSame([error.pointer, error.code], [`/query/${query.split('=')[0]}`, code], query)
   }
 }

@@ -40,7 +40,7 @@ t.test(
   async (t) => {
     const account = await service.newAccount(t)
     const first = await send(account, 'k1', [sale('1')])
-    for (const end of ['', '/', '/?x=1']) {
+    for (const end of ['', '/', '/?']) {
       const again = await send(account, 'k1', [sale('1')], path + end)
       t.equal(again.status, 201)
       t.equal(again.headers['idempotent-replayed'], 'true')
@@ -279,7 +279,7 @@ for (const [what, key] of [
     const account = await service.newAccount(t)
     t.match(await send(account, key, [sale('1')]), {
       status: 400,
-      body: { errors: [{ pointer: '#/header/idempotency-key', code: 'length' }] },
+      body: { errors: [{ pointer: '/header/idempotency-key', code: 'length' }] },
     })
     t.equal(await salesOf(account), 0)
   })

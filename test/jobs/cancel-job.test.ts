@@ -171,7 +171,7 @@ t.test('an id that is no id is 400; other methods are 405', async (t) => {
   for (const id of ['0', '-1', '1.5', 'x', '9007199254740992']) {
     const { status, body } = await cancel(shop, id)
     t.equal(status, 400, id)
-    t.equal(body.errors[0].pointer, '#/path/id', id)
+    t.equal(body.errors[0].pointer, '/path/id', id)
   }
   const { status, headers } = await shop.get('/api/v1/jobs/1/cancel/')
   t.equal(status, 405)

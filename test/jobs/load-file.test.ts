@@ -342,7 +342,7 @@ t.test('a file for a list that is not there, or is of nobody, is answered at onc
     t.match(await sendTo(shop, `${path}?price_list_name=none`, 'code\n'), { status: 404 })
     t.match(await sendTo(shop, path, 'code\n'), {
       status: 400,
-      body: { errors: [{ pointer: '#/query/price_list_name', code: 'required' }] },
+      body: { errors: [{ pointer: '/query/price_list_name', code: 'required' }] },
     })
   }
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)

@@ -105,7 +105,7 @@ t.test('a file of a day that the list does not have is refused', async (t) => {
       { status, body },
       {
         status: 400,
-        body: { errors: [{ pointer: '#/query/date', code }] },
+        body: { errors: [{ pointer: '/query/date', code }] },
       },
       date,
     )
