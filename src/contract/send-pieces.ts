@@ -13,12 +13,15 @@ interface Pieces {
   answer: (stream: Stream) => void
 }
 
-/** Answers with the pieces; ends when all are sent, or nobody takes them any more. Who sends them has their error. */
+/** Why an answer was broken off whose client took nothing of it for too long. */
+export class ClientStalled extends Error {}
+
+/** Answers with the pieces; ends when all are sent, or nobody takes them any more. Their error breaks off the answer. */
 export async function sendPieces({ contentType, stalledMs, write, answer }: Pieces): Promise<void> {
   const sent = (rows: number) => {
     stream.rows = (stream.rows ?? 0) + rows
   }
-  const stalled = () => pieces.destroy(new Error('client stalled'))
+  const stalled = () => pieces.destroy(new ClientStalled('the client takes nothing'))
   const pieces: Readable = Readable.from(untilStalled(write(sent), stalledMs, stalled))
   const open = (gone: AbortSignal) => {
     gone.addEventListener('abort', () => pieces.destroy())

@@ -20,11 +20,7 @@ import { parameterError } from './validation.ts'
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = isOfGoneClient(error, reply) ? clientGone() : toProblem(error, request)
   const { status } = problemTypes[problem.type]
-  request.problem = problem.type
-  request.sqlState = sqlStateOf(problem)
-  // When there is too much to do, writing an error for each refusal is more of it.
-  if (status >= 500 && problem.type !== 'overloaded')
-    request.log.error({ err: problem.cause ?? error, problem: problem.type }, 'request failed')
+  noteProblem(problem, request)
   // Fastify ends the connection of a body that it cannot take: a client that is still sending then often loses the answer.
   // The rest is read and thrown away, as that of every other refusal; that of a file for a while only.
   if (request.raw.complete || !(request.body instanceof FeedBytes)) reply.removeHeader('connection')
@@ -35,6 +31,21 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     .send(
       JSON.stringify({ ...problemBody(problem, request.id), detail: detailOf(problem, request) }),
     )
+}
+
+/** Notes what broke off an answer that had begun: it is logged and counted with the status that it would have had. */
+export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void {
+  const problem = toProblem(error, request)
+  request.brokenOff = problemTypes[problem.type].status
+  noteProblem(problem, request)
+}
+
+function noteProblem(problem: Problem, request: FastifyRequest): void {
+  request.problem = problem.type
+  request.sqlState = sqlStateOf(problem)
+  // When there is too much to do, writing an error for each refusal is more of it.
+  if (problemTypes[problem.type].status >= 500 && problem.type !== 'overloaded')
+    request.log.error({ err: problem.cause ?? problem, problem: problem.type }, 'request failed')
 }
 
 /** A stream that is ended unread: Fastify takes it for a fault where no header of the answer was sent yet. */

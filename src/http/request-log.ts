@@ -11,6 +11,8 @@ declare module 'fastify' {
     /** Why it was refused. */
     problem?: ProblemType
     sqlState?: string | undefined
+    /** The status of a fault of ours that broke off its answer. */
+    brokenOff?: number
     /** How many rows its answer has, where the answer is rows: of one that is sent piece by piece, those sent. */
     answered?: { rows?: number | undefined }
     /** The rows of its file that were read so far; undefined where there is none, or a job is to load it. */
@@ -34,7 +36,7 @@ export function watchRequests(app: FastifyInstance, { metrics, tracing }: Teleme
   }
   app.addHook('onRequest', async (request, reply) => {
     reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) end(request, reply, clientGone)
+      if (!reply.raw.writableFinished) end(request, reply, request.brokenOff ?? clientGone)
     })
     if (!tracing || isProbe(request)) return
     request.span = tracing.startRequest(request.headers)
