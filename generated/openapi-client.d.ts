@@ -814,6 +814,7 @@ export interface paths {
          *     ended; its data is the job as `GET /api/v1/jobs/{id}/` answers it (`Job`), and the stream closes. A job that had
          *     ended before gives `end` alone.
          *
+         *     The answer asks proxies to pass on each event when it comes (`X-Accel-Buffering: no`, `Cache-Control: no-transform`).
          *     After 15 seconds without a change a comment keeps the connection open. A stream that closes without `end` was cut
          *     short (by a network, or by a service that stops): ask again. Send `Accept: text/event-stream`, or no `Accept`.
          *
@@ -4749,6 +4750,16 @@ export interface operations {
             /** @description The events until the job has ended. */
             200: {
                 headers: {
+                    /**
+                     * @description `no`: nginx and proxies like it pass each event on when it comes instead of collecting them.
+                     * @example no
+                     */
+                    "X-Accel-Buffering"?: "no";
+                    /**
+                     * @description Nothing keeps the events, and nothing compresses them, which would hold them up.
+                     * @example no-store, no-transform
+                     */
+                    "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {

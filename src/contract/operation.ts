@@ -100,4 +100,4 @@ export class Stream {
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id>> | JsonText | Stream>
+) => Promise<Success<Id> | Answer<Success<Id> | Stream> | JsonText | Stream>

@@ -117,11 +117,11 @@ function sendResult(
     // A write that is done can be refused no more.
     if (scope === 'read') unread.hold(caller?.account ?? 0, bytes, reply.raw)
   }
-  if (result instanceof Stream) {
-    hold(result.heldBytes)
-    return sendStream(result, status, reply)
-  }
   const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+  if (body instanceof Stream) {
+    hold(body.heldBytes)
+    return sendStream(body, status, reply.headers(headers))
+  }
   // JSON.stringify takes half the time of a serializer built from the schema, which would also drop unknown keys.
   const text = body instanceof JsonText ? body.text : JSON.stringify(body)
   hold(Buffer.byteLength(text ?? ''))

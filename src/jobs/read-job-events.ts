@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Context, type Handler, type Schemas, Stream } from '../contract/operation.ts'
+import { Answer, type Context, type Handler, type Schemas, Stream } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { findJob, jobInfo } from './job-info.ts'
@@ -9,6 +9,9 @@ import { Watchers } from './watchers.ts'
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
 /** Those who watch jobs of an account look at them together, twice a second. */
 const gatherMs = 250
+
+/** Proxies pass each event on when it comes: they neither collect the answer nor compress it. */
+const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
 
 /** Of each process; tests have several in one. */
 interface Watching {
@@ -31,7 +34,7 @@ export const readJobEvents: Handler<'readJobEvents'> = async (
     watchers.add(account, gone)
     return jobEvents(job, look, AbortSignal.any([gone, context.stopping]), paces)
   }
-  return new Stream('text/event-stream', open)
+  return new Answer(new Stream('text/event-stream', open), followedLive)
 }
 
 function watchingOf(context: Context): Watching {

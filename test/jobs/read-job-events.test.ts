@@ -46,7 +46,8 @@ t.test('progress now and at each change, then the end with the whole job', async
   await startTestWorkers(t, own)
   const { status, headers, body } = await answer
   t.equal(status, 200)
-  t.match(headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  t.match(headers, { 'content-type': 'text/event-stream' })
+  t.match(headers, { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' })
   const events = parseEvents(body)
   t.strictSame(events[0], { event: 'progress', data: job })
   const finished = events.map(({ data }) => data.progress.finished)
