@@ -180,13 +180,7 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                /**
-                 * @description Id of the price list.
-                 * @example 1
-                 */
-                id: components["parameters"]["PriceListId"];
-            };
+            path?: never;
             cookie?: never;
         };
         /**

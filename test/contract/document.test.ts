@@ -119,6 +119,19 @@ t.test('every parameter and every header is described', async (t) => {
   })
 })
 
+t.test('an operation has a parameter once: of its own, or from its path', async (t) => {
+  for (const [path, item] of Object.entries<Document>(contract.paths)) {
+    for (const operation of Object.values<Document>(item).filter((one) => one.operationId)) {
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(resolve)
+      const names = parameters.map(({ in: place, name }) => `${place} ${name}`)
+      t.strictSame(names, [...new Set(names)], operation.operationId)
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `path ${name}`)
+      const ofPath = names.filter((name) => name.startsWith('path '))
+      t.strictSame(ofPath, inPath, `${operation.operationId}: each part of the path`)
+    }
+  }
+})
+
 function resolve(node: Document): Document {
   if (!node.$ref) return node
   return node.$ref
