@@ -2243,7 +2243,10 @@ export interface components {
          *     `result-too-large`) and says how many to ask for instead.
          */
         Limit: number;
-        /** @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing. */
+        /**
+         * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag is taken as it was read, also where a
+         *     proxy that compresses has changed it: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+         */
         IfMatch: string;
         /**
          * @description Id of the price list.
@@ -4475,7 +4478,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. Weak tags (`W/"3"`) match nothing. */
+                /**
+                 * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag is taken as it was read, also where a
+                 *     proxy that compresses has changed it: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {

@@ -1,12 +1,19 @@
 import { Problem } from './problem.ts'
 
+/** What a proxy that compresses makes of a tag: nginx a weak one (`W/"1"`), Apache one with the coding in it (`"1-gzip"`). */
+const byProxies = /^(?:W\/)?"(.*?)(?:-(?:gzip|br|zstd|deflate))?"$/s
+
 /**
- * Throws `precondition-failed` unless the If-Match header allows a change of the state that has this strong tag. `*`
- * and no header allow any; a weak tag is never equal (RFC 9110, 13.1.1). Our tags contain no comma.
+ * Whether an If-Match or If-None-Match header names this tag, also as proxies that compress change it. Our tags name a
+ * state and not its bytes, so nothing is lost. They contain no comma.
  */
+export function namesTag(header: string, etag: string): boolean {
+  const tags = header.split(',').map((tag) => tag.trim().replace(byProxies, '"$1"'))
+  return tags.includes(etag) || header.trim() === '*'
+}
+
+/** Throws `precondition-failed` unless the If-Match header allows a change of the state that has this tag. */
 export function rejectOutdated(ifMatch: string | undefined, etag: string): void {
-  if (ifMatch === undefined || ifMatch === '*') return
-  const tags = ifMatch.split(',').map((tag) => tag.trim())
-  if (!tags.includes(etag))
-    throw new Problem('precondition-failed', `The present ETag is ${etag}. Nothing was written.`)
+  if (ifMatch === undefined || namesTag(ifMatch, etag)) return
+  throw new Problem('precondition-failed', `The present ETag is ${etag}. Nothing was written.`)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { namesTag } from '../contract/if-match.ts'
 import { pageHeaders } from './headers.ts'
 import { rejectOtherMethods } from './other-methods.ts'
 
@@ -30,7 +31,7 @@ function registerFile(app: FastifyInstance, url: string, file: string): void {
   const headers = { ...pageHeaders, etag }
   app.get(url, { config: { isOpen: true } }, async (request, reply) => {
     reply.headers(headers)
-    if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+    if (namesTag(request.headers['if-none-match'] ?? '', etag)) return reply.code(304).send()
     return reply.type(mediaTypes[extname(file)] ?? '').send(content)
   })
   rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })

@@ -101,7 +101,16 @@ t.test('If-Match lets a change through only in a state that it names', async (t)
   const { patch, read } = await anAgreed(t)
   const { etag } = (await read()).headers
   const before = (await read()).body
-  for (const tag of ['"0"', `W/${etag}`, `"0", W/${etag}`, 'x', '', String(etag).slice(1, -1)]) {
+  const version = String(etag).slice(1, -1)
+  const others = [
+    '"0"',
+    'W/"0"',
+    '"0-gzip"',
+    `"${version}-x"`,
+    `"${version}-gzip-gzip"`,
+    `w/${etag}`,
+  ]
+  for (const tag of [...others, `"${version}"-gzip`, `W/${version}`, '"-gzip"', 'x', '', version]) {
     const { status, body } = await patch({ name: 'No' }, { 'if-match': tag })
     t.equal(status, 412, tag)
     t.equal(body.type, 'precondition-failed', tag)
@@ -110,9 +119,21 @@ t.test('If-Match lets a change through only in a state that it names', async (t)
   const first = await patch({ name: 'Yes 1' }, { 'if-match': String(etag) })
   t.equal(first.status, 200)
   t.equal((await patch({ name: 'Late' }, { 'if-match': String(etag) })).status, 412)
-  const list = `"a,b" ,W/"1", ${first.headers.etag}`
+  const list = `"a,b" ,W/"0", ${first.headers.etag}`
   t.equal((await patch({ name: 'Yes 2' }, { 'if-match': list })).body.name, 'Yes 2')
   t.equal((await patch({ name: 'Yes 3' }, { 'if-match': '*' })).body.name, 'Yes 3')
+})
+
+t.test('If-Match takes a tag as a proxy that compresses has changed it', async (t) => {
+  const { patch, read } = await anAgreed(t)
+  const changed = ['W/"1"', '"1-gzip"', 'W/"1-gzip"', '"1-br"', 'W/"1-zstd"', '"0", W/"1-deflate"']
+  for (const [index, tag] of changed.entries()) {
+    const version = String((await read()).headers.etag).slice(1, -1)
+    const headers = { 'if-match': tag.replace('1', version) }
+    const answer = await patch({ name: `Name ${index}` }, headers)
+    t.match(answer, { status: 200, body: { name: `Name ${index}` } }, tag)
+    t.equal((await patch({ name: 'Late' }, headers)).status, 412, `${tag}, of the state before`)
+  }
 })
 
 t.test('of two changes of one state only one gets through', async (t) => {

@@ -61,6 +61,8 @@ t.test('a file that one has is not sent again', async (t) => {
   const again = await get('/', { 'if-none-match': String(headers.etag) })
   t.strictSame([again.status, again.body], [304, ''])
   t.equal(again.headers['content-security-policy'], headers['content-security-policy'])
+  for (const tag of [`W/${headers.etag}`, `"other", ${headers.etag}`])
+    t.equal((await get('/', { 'if-none-match': tag })).status, 304, 'as proxies and caches send it')
   t.equal((await get('/', { 'if-none-match': '"other"' })).status, 200)
 })
 
