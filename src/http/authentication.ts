@@ -88,12 +88,16 @@ function readToken(request: FastifyRequest): string {
   return match[1]
 }
 
+/** What a scope allows beside itself. */
+const included = new Map([['write', ['read']]])
+
 function readCaller({ sub, account, scope }: JWTPayload): Caller {
   if (typeof sub !== 'string' || !isStorable(sub)) throw new Error('sub is not a text')
   if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
     throw new Error('account is not an id')
   if (typeof scope !== 'string') throw new Error('scope is not a text')
-  return { account, subject: sub, scopes: new Set(scope.split(' ')) }
+  const scopes = scope.split(' ').flatMap((one) => [one, ...(included.get(one) ?? [])])
+  return { account, subject: sub, scopes: new Set(scopes) }
 }
 
 /** It is a part of the key of a stored answer. */

@@ -56,7 +56,7 @@ t.test(
 
 t.test('a token without the scope of the operation is answered 403', async (t) => {
   for (const { method, path, id, scope } of protectedOperations) {
-    const other = scope === 'read' ? 'write' : 'read'
+    const other = scope === 'read' ? 'admin' : 'read'
     for (const scopes of [
       other,
       '',
@@ -74,6 +74,19 @@ t.test('a token without the scope of the operation is answered 403', async (t) =
       )
       expectProblem(t, answer, 403, 'forbidden', `${id}, scope "${scopes}"`)
     }
+  }
+})
+
+t.test('a token with the scope "write" alone may read, too', async (t) => {
+  const { id: account } = await service.newAccount(t)
+  const own = `jwt ${await aToken({ account, scope: 'write' })}`
+  for (const operation of protectedOperations) {
+    const { method, path, id, hasBody } = operation
+    const headers = { ...json, authorization: own }
+    const body = hasBody && { payload: JSON.stringify(exampleBody(operation)) }
+    const answer = await send(t, service, { method, path: concretePath(path), headers, ...body })
+    t.not(answer.status, 401, id)
+    t.not(answer.status, 403, id)
   }
 })
 
