@@ -274,18 +274,18 @@ t.test('a client that sends a file to what takes none reads why it was refused',
 t.test('what the router takes for a query behind # is looked at like one', async (t) => {
   const { token } = await service.newAccount(t)
   const head = `Host: a\r\nAuthorization: jwt ${token}\r\nConnection: close\r\n\r\n`
-  for (const query of ['#name=%00', '#name=%FF', '?limit=1#&name=%00', '#?name=%00']) {
+  for (const query of ['#name=%00', '#name=%FF', '?limit=1#&name=%00', '#?name=%00', '#a', '#?b']) {
     const answer = await exchange([`GET /api/v1/price_list/${query} HTTP/1.1\r\n${head}`], 5000)
     t.strictSame(statuses(answer), [400], query)
   }
 })
 
-t.test('a request that is sent again with # and something behind it is the same', async (t) => {
+t.test('a request that is sent again with # is the same', async (t) => {
   const { token } = await service.newAccount(t)
   const body = sale('behind')
   const head = `Host: a\r\nAuthorization: jwt ${token}\r\nContent-Type: application/json\r\nIdempotency-Key: k1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
   const seen: [number[], boolean][] = []
-  for (const end of ['', '#a', '/#?b']) {
+  for (const end of ['', '#', '/#']) {
     const answer = await exchange([`POST ${path}${end} HTTP/1.1\r\n${head}${body}`], 5000)
     seen.push([statuses(answer), /idempotent-replayed: true/.test(answer)])
   }
