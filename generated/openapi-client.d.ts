@@ -19,7 +19,7 @@ export interface paths {
          *     The scheme word may be written in any case; `Bearer` is refused. An unknown e-mail and a wrong password answer
          *     alike. After 10 failed logins for one e-mail within a minute the answer is 429. Each process of the service counts
          *     for itself; it checks two logins at a time, and while 32 wait for their turn, or after 2.5 seconds of waiting, the
-         *     answer is 503 (`overloaded`). The body may have 64 kB (413).
+         *     answer is 503 (`overloaded`). The body may have 64 kB when decoded (413).
          *
          *     Where the operator names an identity provider (`JWT_JWKS_URL`), its tokens are taken instead of these.
          */
@@ -1845,7 +1845,7 @@ export interface components {
         /**
          * @description Which problem it is; each is followed by its status.
          *
-         *     - `malformed-body` 400: the body is not valid JSON
+         *     - `malformed-body` 400: the body is not valid JSON, or not whole and valid gzip
          *     - `malformed-file` 400: the CSV or NDJSON file cannot be read on from a line, or is not whole
          *     - `invalid-request` 400: it does not match the contract or has bad rows
          *     - `result-too-large` 400: a read expands to too many rows or MB, or a page of results is too many MB
@@ -2124,7 +2124,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8. */
+        /**
+         * @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8, or it has another
+         *     `Content-Encoding` than `gzip` (`x-gzip` is the same).
+         */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -2135,7 +2138,7 @@ export interface components {
                  *       "type": "unsupported-media-type",
                  *       "title": "The body is of a type that is not taken",
                  *       "status": 415,
-                 *       "detail": "Send the body as application/json in UTF-8, without Content-Encoding.",
+                 *       "detail": "Send the body as application/json in UTF-8, plain or with Content-Encoding: gzip.",
                  *       "instance": "req-1"
                  *     }
                  */
@@ -2216,7 +2219,7 @@ export interface components {
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
          *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
          *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-         *     body: 422 when it comes with another path or body, 409 while the first request runs.
+         *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
@@ -2341,7 +2344,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2494,7 +2497,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -2682,7 +2685,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3054,7 +3057,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3150,7 +3153,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3244,7 +3247,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3435,7 +3438,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3532,7 +3535,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3756,7 +3759,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3947,7 +3950,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4066,7 +4069,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4240,7 +4243,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4676,7 +4679,7 @@ export interface operations {
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
                  *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

@@ -5,6 +5,7 @@ import { Arrivals } from './arrivals.ts'
 import { BodiesInFlight, type HeldBody } from './bodies-in-flight.ts'
 import { isFile, type Operation } from './contract.ts'
 import type { FairQueue } from './fair-queue.ts'
+import { isGzip } from './first-checks.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { overloaded } from './overloaded.ts'
 import { RefusalPace } from './refusal-pace.ts'
@@ -70,10 +71,12 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
   return { refusal, pace: new RefusalPace(), admit, unread: new UnreadAnswers(), queueOf, turns }
 }
 
-/** Bytes of the body as far as they are known. */
-function bodyLength({ headers }: FastifyRequest): number | undefined {
+/** Bytes of the body, 0 where they are known when they are there; undefined: it has none. */
+function bodyLength(request: FastifyRequest): number | undefined {
+  const { headers } = request
   if (headers['transfer-encoding'] !== undefined) return 0
-  return Number(headers['content-length'] ?? 0) || undefined
+  const length = Number(headers['content-length'] ?? 0) || undefined
+  return length !== undefined && isGzip(request) ? 0 : length
 }
 
 /**

@@ -35,10 +35,8 @@ export function isFile(contentType = ''): boolean {
 
 /** Says in which media types an operation takes its body, and how. */
 export function wrongMediaType({ mediaTypes }: Operation): Problem {
-  const encoding = mediaTypes.some(isFile)
-    ? 'a file may be compressed (gzip)'
-    : 'without Content-Encoding'
-  const detail = `Send the body as ${mediaTypes.join(' or ')} in UTF-8, ${encoding}.`
+  const types = mediaTypes.join(' or ')
+  const detail = `Send the body as ${types} in UTF-8, plain or with Content-Encoding: gzip.`
   return new Problem('unsupported-media-type', detail)
 }
 

@@ -95,19 +95,18 @@ function rejectUntakenBody({ raw, headers, routeOptions }: FastifyRequest): void
   delete headers['content-type']
 }
 
-/** Bodies are plain UTF-8; files may be compressed. */
+/** Bodies are UTF-8, plain or compressed with gzip. */
 function rejectEncoding(request: FastifyRequest): void {
   const { headers, routeOptions } = request
   const { operation } = routeOptions.config
   if (!operation?.hasBody) return
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   const encoding = headers['content-encoding'] ?? 'identity'
-  const isTaken =
-    encoding.toLowerCase() === 'identity' || (isGzip(request) && isFile(headers['content-type']))
+  const isTaken = encoding.toLowerCase() === 'identity' || isGzip(request)
   if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) throw wrongMediaType(operation)
 }
 
 /** Whether the body says that it is compressed. */
 export function isGzip({ headers }: FastifyRequest): boolean {
-  return headers['content-encoding']?.toLowerCase() === 'gzip'
+  return /^(x-)?gzip$/i.test(headers['content-encoding'] ?? '')
 }

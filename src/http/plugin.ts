@@ -5,6 +5,7 @@ import type { Authenticate, Caller } from './authentication.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { type Operation, operations, readContract } from './contract.ts'
 import { firstChecks, noSuchPath } from './first-checks.ts'
+import { decodeBody } from './gzip-bodies.ts'
 import { type OperationServices, operationRoute } from './operations.ts'
 import { rejectUndeclaredMethods } from './other-methods.ts'
 import { compileParameters, type ParameterSchema } from './validation.ts'
@@ -31,6 +32,8 @@ export async function registerContract(
   app.setNotFoundHandler(() => {
     throw noSuchPath()
   })
+  // Before admission counts the bytes of a body: those that are decoded take the memory.
+  app.addHook('preParsing', decodeBody)
   const admission = createAdmission(app, services.config, services.turns)
   app.addHook('onRequest', firstChecks(app, authenticate, services.config.load.arrivalMs))
   admitRequests(app, services, admission)

@@ -12,7 +12,7 @@ import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/passing-error.ts'
 import { wrongMediaType } from './contract.ts'
 import { FeedBytes } from './files/feed-bytes.ts'
-import { noSuchPath } from './first-checks.ts'
+import { isGzip, noSuchPath } from './first-checks.ts'
 import { clientGone } from './overloaded.ts'
 import { parameterError } from './validation.ts'
 
@@ -126,12 +126,14 @@ function isAccountMissing(error: unknown): boolean {
   return code === '23503' && constraint.endsWith('_account_fkey')
 }
 
-function bodyTooLarge(request: FastifyRequest): Problem {
-  const size = request.headers['content-length']
+/** 413 with the limit of the operation and, where it is known, the size. */
+export function bodyTooLarge(request: FastifyRequest): Problem {
+  const size = isGzip(request) ? undefined : request.headers['content-length']
   const { bodyLimit, config } = request.routeOptions
   const isLogin = config.operation?.scope === undefined
   const advice = isLogin ? '' : ' Send it in several calls.'
-  const detail = `The body limit is ${bodyLimit} bytes, this one has ${size ?? 'more'}.${advice}`
+  const limit = `${bodyLimit} bytes${isGzip(request) ? ' when decoded' : ''}`
+  const detail = `The body limit is ${limit}, this one has ${size ?? 'more'}.${advice}`
   return new Problem('payload-too-large', detail)
 }
 

@@ -105,7 +105,7 @@ export function refusedHeaders(draw: Draw, call: Call): Plan {
       ? ([[{ 'content-type': 'text/xml' }, 415, 'unsupported-media-type']] as typeof cases)
       : []),
     ...(hasBody
-      ? ([[{ 'content-encoding': 'gzip' }, 415, 'unsupported-media-type']] as typeof cases)
+      ? ([[{ 'content-encoding': 'br' }, 415, 'unsupported-media-type']] as typeof cases)
       : []),
   ]
   const [headers, status, type] = oneOf(draw, cases)
@@ -135,6 +135,6 @@ export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
   const [base = ''] = call.path.split('?')
   const path =
     place === 'query' ? `${base}?${name}=${value}` : base.replace(/\/\d+(?=\/|$)/, `/${value}`)
-  const pointer = `#/${place}/${name}`
+  const pointer = `/${place}/${name}`
   return { call: { ...call, path }, status: 400, type: 'invalid-request', pointer }
 }

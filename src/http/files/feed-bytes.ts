@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '../../contract/problem.ts'
-import { gunzip, TrailingBytes } from './gunzip.ts'
+import { atMost, gunzip, isGzipFault } from './gunzip.ts'
 import { malformedFile } from './malformed-file.ts'
 
 const discardMs = 5000
@@ -72,7 +72,7 @@ export class FeedBytes {
   async *#read(): AsyncGenerator<Buffer> {
     const { stream, isGzip, bytesMax } = this.#source
     if (this.announced > bytesMax) throw tooLarge(bytesMax)
-    const arriving = limited(stream, bytesMax)
+    const arriving = atMost(bytesMax, stream, () => tooLarge(bytesMax))
     const decoded = isGzip ? gunzip(arriving) : arriving
     let bytes = 0
     try {
@@ -88,29 +88,14 @@ export class FeedBytes {
   }
 }
 
-/**
- * The bytes as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. Whoever stops reading
- * leaves the connection open, for the answer.
- */
-async function* limited(stream: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer> {
-  let bytes = 0
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw tooLarge(bytesMax)
-    yield chunk
-  }
-}
-
 function tooLarge(bytesMax: number): Problem {
   const detail = `A file takes at most ${bytesMax} bytes when decoded, this one has more. Send it in several calls. Nothing was written.`
   return new Problem('payload-too-large', detail)
 }
 
 function brokenOff(cause: unknown): Problem {
-  const isOfGzip =
-    cause instanceof TrailingBytes || /^Z_/.test(String((cause as { code?: string }).code))
   return malformedFile(
-    isOfGzip
+    isGzipFault(cause)
       ? 'The body is not whole and valid gzip. Nothing was written.'
       : 'The body broke off. Nothing was written.',
     undefined,

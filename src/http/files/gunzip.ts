@@ -1,8 +1,33 @@
+import type { IncomingMessage } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
+import type { Problem } from '../../contract/problem.ts'
+
 /** Behind the end of the last member there is more than zeros. */
-export class TrailingBytes extends Error {}
+class TrailingBytes extends Error {}
+
+/** Whether an error says that what came is not whole and valid gzip. */
+export function isGzipFault(error: unknown): boolean {
+  return error instanceof TrailingBytes || /^Z_/.test(String((error as { code?: string }).code))
+}
+
+/**
+ * The bytes of a request as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. Whoever stops
+ * reading leaves the connection open, for the answer.
+ */
+export async function* atMost(
+  bytesMax: number,
+  stream: IncomingMessage,
+  tooLarge: () => Problem,
+): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge()
+    yield chunk
+  }
+}
 
 /**
  * What gzip decodes to, of one member or several. Zeros behind the last are padding. The engine takes all that comes
