@@ -901,7 +901,8 @@ export interface paths {
         };
         /**
          * This contract as YAML
-         * @description The contract, byte for byte as it is kept in the repository.
+         * @description The contract, byte for byte as it is kept in the repository; where a proxy serves the service below a path prefix, with
+         *     the prefix as the `url` of its server.
          */
         get: operations["readContractYaml"];
         put?: never;
@@ -2260,7 +2261,8 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Where to follow the job, `/api/v1/jobs/<id>/`. Only there when the answer is a job.
+         * @description Where to follow the job, `/api/v1/jobs/<id>/`, behind the path prefix where a proxy serves the service below one. Only
+         *     there when the answer is a job.
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;

@@ -11,6 +11,7 @@ import { KnownTokens } from './http/known-tokens.ts'
 import { refuseLateUploads } from './http/late-uploads.ts'
 import { Listeners } from './http/listeners.ts'
 import { registerPage } from './http/page.ts'
+import { prefixLocations } from './http/path-prefix.ts'
 import { registerContract, routeBadPath } from './http/plugin.ts'
 import { replyProblem } from './http/problem-reply.ts'
 import { closeQueuedAnswers } from './http/queued-answers.ts'
@@ -79,6 +80,7 @@ export async function buildApp({
   app.decorate('listeners', new Listeners(app, config.load.socketsMax))
   // Plugins take over the handler that is there when they are registered.
   app.setErrorHandler(replyProblem)
+  prefixLocations(app, config.basePath)
   watchRequests(app, telemetry)
   refuseLateUploads(app, ending)
   endAnsweredUploads(app)

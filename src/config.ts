@@ -5,6 +5,8 @@ import { type Limits, type LoadLimits, readLimits, readLoadLimits } from './limi
 export interface Config {
   readonly port: number
   readonly host: string
+  /** The path below which a proxy serves the API, such as `/pricing`; '' for none. */
+  readonly basePath: string
   /** A PostgreSQL to use; undefined: the embedded one, with its data in `dataDir`. */
   readonly databaseUrl: string | undefined
   /** How long the start waits for a database that is away. */
@@ -57,6 +59,7 @@ export function readConfig(environment: Environment): Config {
   const config: Config = {
     port: integer('PORT', 3000, 0, 65535),
     host: env('HOST') ?? '127.0.0.1',
+    basePath: basePath(env, faults),
     databaseUrl: databaseUrl(env, faults),
     databaseWaitSeconds: integer('DATABASE_WAIT_SECONDS', 30, 0, 3600),
     dataDir: resolve(env('DATA_DIR') ?? '.data'),
@@ -74,6 +77,21 @@ export function readConfig(environment: Environment): Config {
 }
 
 type Env = (name: string) => string | undefined
+
+/** Whether a text is a path that can stand before others, such as `/pricing`. */
+export function isPathPrefix(text: string): boolean {
+  return /^(\/[\w.-]+)+$/.test(text)
+}
+
+function basePath(env: Env, faults: string[]): string {
+  const value = env('BASE_PATH') ?? ''
+  if (value !== '' && !isPathPrefix(value)) {
+    faults.push(
+      `BASE_PATH must be a path such as /pricing, of letters, digits, ".", "_" and "-" between slashes and without one at its end, not "${value}"`,
+    )
+  }
+  return value
+}
 
 function databaseUrl(env: Env, faults: string[]): string | undefined {
   const value = env('DATABASE_URL')

@@ -34,6 +34,7 @@ t.test('nothing set gives the embedded database and the documented limits', asyn
   t.strictSame(readConfig({}), {
     port: 3000,
     host: '127.0.0.1',
+    basePath: '',
     databaseUrl: undefined,
     databaseWaitSeconds: 30,
     dataDir: resolve('.data'),
@@ -69,6 +70,7 @@ t.test('an empty value is as good as none', async (t) => {
   const names = [
     'PORT',
     'HOST',
+    'BASE_PATH',
     'DATABASE_URL',
     'DATA_DIR',
     'JWT_SECRET',
@@ -96,6 +98,7 @@ t.test('each setting is read', async (t) => {
   const config = readConfig({
     PORT: '0',
     HOST: '0.0.0.0',
+    BASE_PATH: '/pricing',
     DATABASE_URL: database,
     DATABASE_WAIT_SECONDS: '0',
     DATA_DIR: '/var/data',
@@ -120,6 +123,7 @@ t.test('each setting is read', async (t) => {
   t.strictSame(config, {
     port: 0,
     host: '0.0.0.0',
+    basePath: '/pricing',
     databaseUrl: database,
     databaseWaitSeconds: 0,
     dataDir: '/var/data',
@@ -276,4 +280,24 @@ t.test('all faults are listed at once', async (t) => {
     'ROLE',
     'ROWS_MAX',
   ])
+})
+
+t.test('BASE_PATH is a path without a slash at its end', async (t) => {
+  for (const path of ['/pricing', '/a/b.c/D_e-1'])
+    t.equal(readConfig({ BASE_PATH: path }).basePath, path)
+  for (const path of [
+    '/',
+    'pricing',
+    '/pricing/',
+    '//a',
+    '/a//b',
+    '/a b',
+    '/a?b',
+    'https://a.example',
+  ])
+    t.match(
+      faultsOf({ BASE_PATH: path }),
+      [/^BASE_PATH must be a path such as \/pricing, .*, not "/],
+      path,
+    )
 })

@@ -58,10 +58,19 @@ type Document = any
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
 /** The contract byte for byte. */
-export const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
+const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
 
 /** The contract as JSON: to read the YAML took a fifth of every start. */
-export const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
+const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
+
+/** The contract as it is kept, or with its server below a path prefix. */
+export function contractBelow(prefix: string): { yaml: Buffer | string; json: Buffer | string } {
+  if (prefix === '') return { yaml: contractYaml, json: contractJson }
+  return {
+    yaml: contractYaml.toString('utf8').replace('\n  - url: /\n', `\n  - url: ${prefix}\n`),
+    json: contractJson.toString('utf8').replace('[{"url":"/"', `[{"url":"${prefix}"`),
+  }
+}
 
 /** The contract as data. Each reader gets its own: plugins resolve references in place. */
 export function readContract(): Document {

@@ -8,7 +8,10 @@ import { overloaded } from './overloaded.ts'
 
 /** Swagger UI at /docs, over the contract as it is written. */
 export async function registerDocumentation(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, { mode: 'static', specification: { document: readContract() } })
+  const document = readContract()
+  // Swagger UI sends requests to it, seen from /docs/json: below a path prefix, too.
+  document.servers[0].url = '..'
+  await app.register(swagger, { mode: 'static', specification: { document } })
   const urls = new Set<string>()
   await app.register(async (docs) => {
     docs.addHook('onRoute', (route) => {
@@ -16,8 +19,14 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
       urls.add(route.url)
     })
     docs.addHook('onRequest', boundDocuments())
+    docs.addHook('preHandler', async ({ raw }) => {
+      // By the end of it Swagger UI tells how to name its files; a query is none of the path.
+      raw.url = raw.url?.replace(/[?#].*$/s, '')
+    })
     await docs.register(swaggerUi, {
       routePrefix: '/docs',
+      // Its files are then named relative to /docs.
+      indexPrefix: '.',
       staticCSP: documentationPolicy,
       uiConfig: {
         ...{ deepLinking: true, persistAuthorization: true, tryItOutEnabled: true },

@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { Problem, unavailable } from '../contract/problem.ts'
 import type { Database } from '../database/pool.ts'
 import type { Metrics } from '../telemetry/telemetry.ts'
-import { contractJson, contractYaml } from './contract.ts'
+import { contractBelow } from './contract.ts'
+import { pathPrefixOf } from './path-prefix.ts'
 
 /** Operations about the service itself, of no account: they answer with what the other handlers do not know. */
 export type ServiceOperation =
@@ -39,10 +40,10 @@ export function serviceHandlers(state: ServiceState): ServiceHandlers {
       return { status: 'ok' }
     },
     readMetrics: (request, reply) => readMetrics(state, request, reply),
-    readContractYaml: async (_request, reply) =>
-      reply.type('application/yaml; charset=utf-8').send(contractYaml),
-    readContractJson: async (_request, reply) =>
-      reply.type('application/json; charset=utf-8').send(contractJson),
+    readContractYaml: async (request, reply) =>
+      reply.type('application/yaml; charset=utf-8').send(contractBelow(pathPrefixOf(request)).yaml),
+    readContractJson: async (request, reply) =>
+      reply.type('application/json; charset=utf-8').send(contractBelow(pathPrefixOf(request)).json),
   }
 }
 

@@ -91,7 +91,8 @@ async function* textOf(body) {
 }
 
 /**
- * Throws a Failure; one with the status 401 ends the session.
+ * Sends to a path of the service, relative to the page: both may be below a path prefix. Throws a Failure; one with the
+ * status 401 ends the session.
  *
  * @param {string} path
  * @param {RequestInit} init
@@ -99,7 +100,7 @@ async function* textOf(body) {
 async function send(path, init) {
   const headers = new Headers(init.headers)
   if (session.token) headers.set('authorization', `jwt ${session.token}`)
-  const response = await fetch(path, { ...init, headers }).catch((error) => {
+  const response = await fetch(path.slice(1), { ...init, headers }).catch((error) => {
     if (error.name === 'AbortError') throw error
     throw new Failure({ detail: 'The service cannot be reached.' })
   })

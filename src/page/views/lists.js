@@ -60,7 +60,7 @@ async function listsOf(search, signal) {
     ? empty(
         'There are no price lists yet.',
         'Create the first one with ',
-        link('bulk_create', '/docs#/Price%20lists/createPriceLists'),
+        link('bulk_create', 'docs#/Price%20lists/createPriceLists'),
         '.',
       )
     : empty('No price list is called like that.', 'Search for another part of its name.')
