@@ -1,0 +1,460 @@
+-- The schema after all migrations, made by `npm run generate`; change it in migrations/.
+-- The tables of the job queue (schema pgboss) are made by pg-boss.
+-- Functions come before the tables that they name.
+SET check_function_bodies = false;
+
+CREATE OR REPLACE FUNCTION public.delete_expired_jobs()
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        with deleted as (
+          delete from public.jobs where finished_at < now() - interval '7 days' returning id
+        )
+        select count(*) from deleted
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_jobs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_jobs() TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bigint, row_count bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET default_statistics_target TO '30'
+ SET client_min_messages TO 'error'
+AS $function$
+      declare
+        pages bigint;
+        known_pages bigint;
+        known_values bigint[];
+        known_share real;
+      begin
+        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months') then
+          raise 'not a table of loads: %', name;
+        end if;
+        select pg_relation_size(oid) / 8192, relpages into pages, known_pages
+          from pg_class where oid = format('public.%I', name)::regclass;
+        if pages <= 64 then return; end if;
+        if pages < 64 + known_pages * 1.5 then
+          if row_count < 2000 then return; end if;
+          select most_common_vals::text::bigint[], (select sum(f) from unnest(most_common_freqs) f)
+            into known_values, known_share
+            from pg_stats where schemaname = 'public' and tablename = name and attname = place;
+          if value = any(known_values) or known_share < 0.95 then return; end if;
+        end if;
+        if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
+          execute format('analyze (skip_locked) public.%I', name);
+        end if;
+      end $function$;
+REVOKE EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.count_settings_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      begin
+        -- Of the size that a JavaScript number holds.
+        update public.accounts set settings_version = random() * 9007199254740991
+          where id in (select account_id from changed);
+        return null;
+      end $function$;
+
+CREATE OR REPLACE FUNCTION public.unfinished_jobs()
+ RETURNS TABLE(state text, jobs bigint, oldest_seconds double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        select s.state, count(j.id),
+          coalesce(extract(epoch from now() - min(j.created_at)), 0)::double precision
+        from (values ('waiting'), ('running')) s (state)
+        left join public.jobs j on j.status = 'progress'
+          and (case when j.attempt < 0 then 'waiting' else 'running' end) = s.state
+        group by s.state
+      $function$;
+REVOKE EXECUTE ON FUNCTION unfinished_jobs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION unfinished_jobs() TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.delete_expired_keys()
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        with deleted as (
+          delete from public.idempotency_keys k using public.accounts a
+          where k.account_id = a.id and k.created_at < now() - interval '24 hours' returning k.key
+        )
+        select count(*) from deleted
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_keys() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_keys() TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.require_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
+      begin
+        if current_account is not null and not exists (select from public.accounts where id = current_account) then
+          raise foreign_key_violation using
+            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
+        end if;
+        return null;
+      end $function$;
+
+CREATE TABLE accounts (
+  id bigint DEFAULT ((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))) NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  settings_version bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_name_key UNIQUE (name)
+);
+ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE accounts FORCE ROW LEVEL SECURITY;
+CREATE POLICY accounts_of_account ON accounts
+  USING ((id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+CREATE POLICY accounts_of_owner ON accounts TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON accounts TO pricewell_app;
+
+CREATE TABLE users (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  email text COLLATE "C" NOT NULL,
+  password_hash text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT users_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT users_email_key UNIQUE (email),
+  CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+ALTER TABLE users ENABLE ROW LEVEL SECURITY;
+ALTER TABLE users FORCE ROW LEVEL SECURITY;
+CREATE POLICY users_of_account ON users
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+CREATE POLICY users_of_login ON users FOR SELECT
+  USING ((email = NULLIF(current_setting('app.login'::text, true), ''::text)));
+CREATE POLICY users_of_owner ON users TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON users TO pricewell_app;
+
+CREATE TABLE catalog_columns (
+  account_id bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  type text NOT NULL,
+  allowed_values jsonb,
+  ordinal integer NOT NULL,
+  letter text COLLATE "C" NOT NULL,
+  "position" integer NOT NULL,
+  CONSTRAINT catalog_columns_pkey PRIMARY KEY (account_id, "position"),
+  CONSTRAINT catalog_columns_name_key UNIQUE (account_id, name),
+  CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT catalog_columns_kind_check CHECK ((kind = ANY (ARRAY['attribute'::text, 'extension'::text, 'cost'::text]))),
+  CONSTRAINT catalog_columns_type_check CHECK ((type = ANY (ARRAY['string'::text, 'integer'::text, 'number'::text, 'boolean'::text, 'date'::text])))
+);
+CREATE TRIGGER catalog_columns_delete_changes_settings AFTER DELETE ON public.catalog_columns REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+CREATE TRIGGER catalog_columns_insert_changes_settings AFTER INSERT ON public.catalog_columns REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+CREATE TRIGGER catalog_columns_update_changes_settings AFTER UPDATE ON public.catalog_columns REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+ALTER TABLE catalog_columns ENABLE ROW LEVEL SECURITY;
+ALTER TABLE catalog_columns FORCE ROW LEVEL SECURITY;
+CREATE POLICY catalog_columns_of_account ON catalog_columns
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON catalog_columns TO pricewell_app;
+
+CREATE TABLE products (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  extensions text[] COLLATE "C" NOT NULL,
+  costs numeric[] NOT NULL,
+  active boolean,
+  extension_key text COLLATE "C" NOT NULL,
+  CONSTRAINT products_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT products_key UNIQUE (account_id, code, extension_key),
+  CONSTRAINT products_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
+) WITH (fillfactor=90);
+CREATE TRIGGER products_account_fkey BEFORE INSERT ON public.products FOR EACH STATEMENT EXECUTE FUNCTION require_account();
+ALTER TABLE products ENABLE ROW LEVEL SECURITY;
+ALTER TABLE products FORCE ROW LEVEL SECURITY;
+CREATE POLICY products_of_account ON products
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON products TO pricewell_app;
+
+CREATE TABLE product_attributes (
+  account_id bigint NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  attributes text[] COLLATE "C" NOT NULL,
+  CONSTRAINT product_attributes_pkey PRIMARY KEY (account_id, code)
+) WITH (fillfactor=90);
+ALTER TABLE product_attributes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE product_attributes FORCE ROW LEVEL SECURITY;
+CREATE POLICY product_attributes_of_account ON product_attributes
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON product_attributes TO pricewell_app;
+
+CREATE TABLE price_lists (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  description text,
+  valid_from date NOT NULL,
+  valid_to date NOT NULL,
+  price_dimensions text[] COLLATE "C" NOT NULL,
+  margin_formula text NOT NULL,
+  product_filters jsonb NOT NULL,
+  is_calendar boolean NOT NULL,
+  origin text NOT NULL,
+  version integer DEFAULT 0 NOT NULL,
+  published_at timestamp with time zone,
+  CONSTRAINT price_lists_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT price_lists_name_key UNIQUE (account_id, name),
+  CONSTRAINT price_lists_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+) WITH (fillfactor=50);
+CREATE TRIGGER price_lists_insert_changes_settings AFTER INSERT ON public.price_lists REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+ALTER TABLE price_lists ENABLE ROW LEVEL SECURITY;
+ALTER TABLE price_lists FORCE ROW LEVEL SECURITY;
+CREATE POLICY price_lists_of_account ON price_lists
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON price_lists TO pricewell_app;
+
+CREATE TABLE price_list_rows (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  product_id bigint NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  extensions text[] COLLATE "C" NOT NULL,
+  prices numeric[] NOT NULL,
+  dynamic_attributes jsonb,
+  added_version integer NOT NULL,
+  removed_version integer,
+  extension_key text COLLATE "C" NOT NULL,
+  CONSTRAINT price_list_rows_pkey PRIMARY KEY (account_id, price_list_id, id),
+  CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key),
+  CONSTRAINT price_list_rows_list_fkey FOREIGN KEY (account_id, price_list_id) REFERENCES price_lists(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT price_list_rows_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
+) WITH (fillfactor=85);
+ALTER TABLE price_list_rows ALTER COLUMN dynamic_attributes SET STATISTICS 0;
+ALTER TABLE price_list_rows ALTER COLUMN prices SET STATISTICS 0;
+CREATE INDEX price_list_rows_removed ON public.price_list_rows USING btree (account_id, price_list_id) WHERE (removed_version IS NOT NULL);
+ALTER TABLE price_list_rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE price_list_rows FORCE ROW LEVEL SECURITY;
+CREATE POLICY price_list_rows_of_account ON price_list_rows
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON price_list_rows TO pricewell_app;
+
+CREATE TABLE calendar_months (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  row_id bigint NOT NULL,
+  dimension integer NOT NULL,
+  month date NOT NULL,
+  prices numeric[] NOT NULL,
+  CONSTRAINT calendar_months_pkey PRIMARY KEY (account_id, price_list_id, row_id, dimension, month),
+  CONSTRAINT calendar_months_row_fkey FOREIGN KEY (account_id, price_list_id, row_id) REFERENCES price_list_rows(account_id, price_list_id, id) ON DELETE CASCADE
+) WITH (fillfactor=85);
+ALTER TABLE calendar_months ENABLE ROW LEVEL SECURITY;
+ALTER TABLE calendar_months FORCE ROW LEVEL SECURITY;
+CREATE POLICY calendar_months_of_account ON calendar_months
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON calendar_months TO pricewell_app;
+
+CREATE TABLE sales (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  transaction_id text COLLATE "C" NOT NULL,
+  price_list_name text COLLATE "C",
+  price_dimension text COLLATE "C",
+  code text COLLATE "C" NOT NULL,
+  extension text COLLATE "C" NOT NULL,
+  quantity numeric NOT NULL,
+  active_price numeric,
+  client_code text COLLATE "C",
+  agreement_code text COLLATE "C",
+  departure_date text COLLATE "C",
+  revenue numeric NOT NULL,
+  transaction_date timestamp with time zone,
+  currency text COLLATE "C",
+  CONSTRAINT sales_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT sales_transaction_key UNIQUE (account_id, transaction_id)
+);
+CREATE INDEX sales_code ON public.sales USING btree (account_id, code, id);
+CREATE INDEX sales_transaction_date ON public.sales USING btree (account_id, transaction_date);
+CREATE TRIGGER sales_account_fkey BEFORE INSERT ON public.sales FOR EACH STATEMENT EXECUTE FUNCTION require_account();
+ALTER TABLE sales ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sales FORCE ROW LEVEL SECURITY;
+CREATE POLICY sales_of_account ON sales
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON sales TO pricewell_app;
+
+CREATE TABLE jobs (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  price_list_id bigint,
+  kind text NOT NULL,
+  status text DEFAULT 'progress'::text NOT NULL,
+  total integer NOT NULL,
+  finished integer DEFAULT 0 NOT NULL,
+  error integer DEFAULT 0 NOT NULL,
+  attempt integer DEFAULT '-1'::integer NOT NULL,
+  product_ids bigint[],
+  result json,
+  errors jsonb DEFAULT '[]'::jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  finished_at timestamp with time zone,
+  row_ids bigint[],
+  faults integer DEFAULT 0 NOT NULL,
+  operation text COLLATE "C",
+  media_type text COLLATE "C",
+  file_id uuid,
+  place integer,
+  CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
+  CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text]))),
+  CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
+  CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=50);
+ALTER TABLE jobs ALTER COLUMN product_ids SET STORAGE EXTERNAL;
+ALTER TABLE jobs ALTER COLUMN result SET STORAGE EXTERNAL;
+ALTER TABLE jobs ALTER COLUMN row_ids SET STORAGE EXTERNAL;
+CREATE INDEX jobs_unfinished ON public.jobs USING btree (account_id, price_list_id, id) WHERE (status = 'progress'::text);
+ALTER TABLE jobs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE jobs FORCE ROW LEVEL SECURITY;
+CREATE POLICY jobs_of_account ON jobs
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+CREATE POLICY jobs_of_owner ON jobs TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON jobs TO pricewell_app;
+
+CREATE TABLE competitor_schemas (
+  account_id bigint NOT NULL,
+  columns jsonb NOT NULL,
+  is_dated boolean NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT competitor_schemas_pkey PRIMARY KEY (account_id),
+  CONSTRAINT competitor_schemas_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+ALTER TABLE competitor_schemas ENABLE ROW LEVEL SECURITY;
+ALTER TABLE competitor_schemas FORCE ROW LEVEL SECURITY;
+CREATE POLICY competitor_schemas_of_account ON competitor_schemas
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON competitor_schemas TO pricewell_app;
+
+CREATE TABLE competitor_prices (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  hash bytea NOT NULL,
+  code text COLLATE "C",
+  dimensions text[] COLLATE "C" NOT NULL,
+  competitor_name text COLLATE "C" NOT NULL,
+  departure_date date,
+  competitor_price numeric NOT NULL,
+  latest_update timestamp with time zone NOT NULL,
+  CONSTRAINT competitor_prices_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT competitor_prices_hash_key UNIQUE (account_id, hash)
+) WITH (fillfactor=90);
+CREATE INDEX competitor_prices_code ON public.competitor_prices USING btree (account_id, code, id) WHERE (code IS NOT NULL);
+CREATE INDEX competitor_prices_name ON public.competitor_prices USING btree (account_id, competitor_name, id);
+ALTER TABLE competitor_prices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE competitor_prices FORCE ROW LEVEL SECURITY;
+CREATE POLICY competitor_prices_of_account ON competitor_prices
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON competitor_prices TO pricewell_app;
+
+CREATE TABLE agreements (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  key_hash bytea NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  client_code text COLLATE "C" NOT NULL,
+  price_list_code text COLLATE "C" NOT NULL,
+  price_line jsonb NOT NULL,
+  prices jsonb NOT NULL,
+  version integer DEFAULT 1 NOT NULL,
+  CONSTRAINT agreements_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT agreements_key UNIQUE (account_id, key_hash)
+) WITH (fillfactor=90);
+CREATE INDEX agreements_client ON public.agreements USING btree (account_id, client_code, id);
+CREATE INDEX agreements_name ON public.agreements USING btree (account_id, name, id);
+CREATE INDEX agreements_price_list ON public.agreements USING btree (account_id, price_list_code, id);
+CREATE TRIGGER agreements_account_fkey BEFORE INSERT ON public.agreements FOR EACH STATEMENT EXECUTE FUNCTION require_account();
+ALTER TABLE agreements ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agreements FORCE ROW LEVEL SECURITY;
+CREATE POLICY agreements_of_account ON agreements
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agreements TO pricewell_app;
+
+CREATE TABLE promotions (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  value numeric NOT NULL,
+  valid_from date NOT NULL,
+  valid_to date NOT NULL,
+  price_lists text[] COLLATE "C",
+  product_filters jsonb,
+  price_dimensions text[] COLLATE "C",
+  CONSTRAINT promotions_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT promotions_name_key UNIQUE (account_id, name),
+  CONSTRAINT promotions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT promotions_kind_check CHECK ((kind = ANY (ARRAY['percentage'::text, 'amount'::text, 'fixed_price'::text])))
+) WITH (fillfactor=90);
+CREATE INDEX promotions_valid_to ON public.promotions USING btree (account_id, valid_to);
+CREATE TRIGGER promotions_delete_changes_settings AFTER DELETE ON public.promotions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+CREATE TRIGGER promotions_insert_changes_settings AFTER INSERT ON public.promotions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+CREATE TRIGGER promotions_update_changes_settings AFTER UPDATE ON public.promotions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
+ALTER TABLE promotions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE promotions FORCE ROW LEVEL SECURITY;
+CREATE POLICY promotions_of_account ON promotions
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON promotions TO pricewell_app;
+
+CREATE TABLE idempotency_keys (
+  account_id bigint NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  path text COLLATE "C" NOT NULL,
+  body_hash bytea NOT NULL,
+  headers jsonb NOT NULL,
+  body text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (account_id, subject, key)
+);
+CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (account_id, created_at);
+ALTER TABLE idempotency_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE idempotency_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY idempotency_keys_of_account ON idempotency_keys
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+CREATE POLICY idempotency_keys_of_owner ON idempotency_keys TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO pricewell_app;
+
+CREATE TABLE file_pieces (
+  account_id bigint NOT NULL,
+  file_id uuid NOT NULL,
+  number integer NOT NULL,
+  bytes bytea NOT NULL,
+  CONSTRAINT file_pieces_pkey PRIMARY KEY (account_id, file_id, number),
+  CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
+);
+ALTER TABLE file_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
+ALTER TABLE file_pieces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE file_pieces FORCE ROW LEVEL SECURITY;
+CREATE POLICY file_pieces_of_account ON file_pieces
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON file_pieces TO pricewell_app;
+
+GRANT USAGE ON SCHEMA public TO pricewell_app;
+
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT DELETE, INSERT, SELECT, UPDATE ON TABLES TO pricewell_app;
