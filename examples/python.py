@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Loads files and reads them back, with nothing but the standard library. It can be run again."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+URL = os.environ.get("PRICEWELL_URL", "http://127.0.0.1:3000")
+EMAIL = os.environ.get("PRICEWELL_EMAIL", "admin@example.com")
+PASSWORD = os.environ.get("PRICEWELL_PASSWORD", "correct horse battery staple")
+DATA = pathlib.Path(__file__).parent / "data"
+
+
+def call(method, path, body=None, **headers):
+    """Sends a request, again while the service is too busy. The key keeps a POST from being done twice."""
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    if method == "POST":
+        headers["idempotency-key"] = str(uuid.uuid4())
+    while True:
+        request = urllib.request.Request(URL + path, data=body, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request) as response:
+                return response.read()
+        except urllib.error.HTTPError as error:
+            if error.code not in (429, 503):
+                raise SystemExit(f"{method} {path}: {error.read().decode()}")
+            time.sleep(float(error.headers.get("retry-after", 1)))
+
+
+def post(path, value, **headers):
+    body = json.dumps(value).encode()
+    return json.loads(call("POST", path, body, content_type="application/json", **headers))
+
+
+def load(path, file, **headers):
+    body = gzip.compress((DATA / file).read_bytes())
+    answer = call("POST", path, body, content_type="text/csv", content_encoding="gzip", **headers)
+    return json.loads(answer)
+
+
+token = post("/login/", {"email": EMAIL, "password": PASSWORD})["token"]
+auth = {"authorization": f"jwt {token}"}
+
+schema = {
+    "attributes": [{"name": "description", "type": "string"}],
+    "extensions": [{"name": "country", "type": "string"}],
+    "costs": [{"name": "purchase"}, {"name": "freight"}],
+}
+post("/api/v1/product_catalog/schema/create_schema/", schema, **auth)
+print("products:", load("/api/v1/product_catalog/bulk_create_or_update/", "products.csv", **auth))
+
+# A job loads a file of any size, and goes on when this program ends.
+job = load("/api/v1/sales_history/bulk_create_or_update", "sales.csv", prefer="respond-async", **auth)
+while job["status"] == "progress":
+    time.sleep(0.2)
+    job = json.loads(call("GET", f"/api/v1/jobs/{job['id']}/", **auth))
+print("sales:", job["status"], job["progress"])
+
+# Reads answer files, too: all rows as of one moment.
+export = call("GET", "/api/v1/sales_history/?code=MUG-01", accept="text/csv", **auth).decode("utf-8-sig")
+for sale in csv.DictReader(io.StringIO(export, newline="")):
+    print(sale["transaction_id"], sale["quantity"], sale["revenue"])

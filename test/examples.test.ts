@@ -1,0 +1,78 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { childEnvironment } from './helpers/process.ts'
+import { startTestService } from './helpers/service.ts'
+import { aUser } from './helpers/user.ts'
+
+const examples = join(import.meta.dirname, '../examples')
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+
+t.test('curl.sh loads a file of each kind, and runs again', async (t) => {
+  const run = await runner('bash', 'curl.sh')
+  const kinds = [...(await run()).matchAll(/"rows":(\d+),"created":(\d+),"updated":(\d+)/g)]
+  const counts = kinds.map(([, ...numbers]) => numbers.map(Number))
+  const [products, prices, promotions, competitors, sales, agreements] = counts
+  t.strictSame(
+    [products, prices, promotions],
+    [
+      [5, 5, 0],
+      [8, 0, 4],
+      [2, 2, 0],
+    ],
+  )
+  t.strictSame(
+    [competitors, sales, agreements],
+    [
+      [3, 3, 0],
+      [4, 4, 0],
+      [2, 2, 0],
+    ],
+  )
+  const rows = JSON.parse((await run()).trim().split('\n').at(-1) ?? '')
+  t.match(rows, [
+    { country: 'France', active_price: 7.92, promotions: [{ name: 'Mugs of March' }] },
+    { country: 'Germany', active_price: 7.6, margin: 63.684211 },
+  ])
+})
+
+t.test('typescript.ts sets prices and names a refused row, and runs again', async (t) => {
+  const run = await runner(process.execPath, 'typescript.ts')
+  const expected = [
+    'BOWL-04 France 6.5 60',
+    'BOWL-04 Germany 6.5 60.769231',
+    'refused: /payload/0/code row_not_in_list',
+  ]
+  for (const time of ['first', 'again'])
+    t.strictSame((await run()).trim().split('\n'), expected, time)
+})
+
+const python = findPython()
+if (!python) console.error('SKIPPED: examples/python.py, as there is no python3 here')
+t.test('python.py loads and exports files, and runs again', { skip: !python }, async (t) => {
+  const run = await runner('python3', 'python.py')
+  t.match(await run(), /'created': 5, .*\nsales: done .*\nK-1001-1 2 15.84\n/)
+  t.match(await run(), /'updated': 5/)
+})
+
+/** Runs an example in the name of a new account; answers what it prints. */
+async function runner(command: string, file: string): Promise<() => Promise<string>> {
+  const { email, password } = await aUser(service)
+  const login = { PRICEWELL_EMAIL: email, PRICEWELL_PASSWORD: password }
+  const env = childEnvironment({ PRICEWELL_URL: url, ...login })
+  return async () => {
+    const { stdout } = await promisify(execFile)(command, [join(examples, file)], { env })
+    return stdout
+  }
+}
+
+function findPython(): boolean {
+  try {
+    execFileSync('python3', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
