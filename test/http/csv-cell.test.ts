@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { cellReader, unescapeFormula } from '../../src/http/files/csv-cell.ts'
-import { escapeFormula } from '../../src/http/files/csv-text.ts'
+import { cellReader } from '../../src/http/files/csv-cell.ts'
+import { escapeFormula, unescapeFormula } from '../../src/http/files/csv-text.ts'
 
 t.test(
   'what a spreadsheet would run stands behind an apostrophe, numbers as they are',
@@ -17,9 +17,16 @@ t.test(
       '＝1',
       "'=1",
       "''@",
+      ' =1',
+      '\u00a0=1',
+      '\u200b+x',
+      '\ufeff=1',
+      ' \u2060\u3000@x',
+      '\u0001=1',
+      ' -1',
     ])
       t.equal(escapeFormula(text), `'${text}`, text)
-    for (const text of ['-1', '+1', '-1.50', '1e5', '-.5', 'a=1', "'a", "'", ' =1', ''])
+    for (const text of ['-1', '+1', '-1.50', '1e5', '-.5', 'a=1', "'a", "'", " '=1", ' a', ''])
       t.equal(escapeFormula(text), text, text)
   },
 )
@@ -27,13 +34,22 @@ t.test(
 t.test(
   'one apostrophe is taken away before what a spreadsheet would run, and no other',
   async (t) => {
-    const cells = { "'=1": '=1', "''@": "'@", "'＝1": '＝1', "'-1": '-1', "''x": "''x", "'x": "'x" }
+    const cells = {
+      "'=1": '=1',
+      "' =1": ' =1',
+      "' '=1": "' '=1",
+      "''@": "'@",
+      "'＝1": '＝1',
+      "'-1": '-1',
+      "''x": "''x",
+      "'x": "'x",
+    }
     for (const [cell, text] of Object.entries(cells)) t.equal(unescapeFormula(cell), text, cell)
   },
 )
 
 t.test('any text is read as it was before it was escaped', async () => {
-  const hostile = fc.stringMatching(/^['=+\-@\t\r\n＝0-9ae.]{0,8}$/)
+  const hostile = fc.stringMatching(/^['=+\-@\t\r\n \u00a0\u200b＝0-9ae.]{0,8}$/)
   fc.assert(
     fc.property(
       fc.oneof(hostile, fc.string()),

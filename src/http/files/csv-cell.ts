@@ -57,11 +57,3 @@ export function cellReader({ type }: RowSchema): ReadCell {
   const first = Object.keys(readers).find((one) => types.includes(one))
   return readers[first ?? 'string'] as ReadCell
 }
-
-/** A cell that a spreadsheet would run as a formula stands behind an apostrophe in what is exported. */
-const escapedFormula = /^'+[=+\-@\t\r\n＝＋－＠]/
-
-/** The cell without the apostrophe that keeps a spreadsheet from running it. */
-export function unescapeFormula(cell: string): string {
-  return cell.charCodeAt(0) === 0x27 && escapedFormula.test(cell) ? cell.slice(1) : cell
-}

@@ -3,7 +3,8 @@ import { Problem, type RequestError } from '../../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
 import type { RowSchema } from '../contract.ts'
 import { keysMax } from '../json-scanner.ts'
-import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
+import { cellReader, type ReadCell } from './csv-cell.ts'
+import { unescapeFormula } from './csv-text.ts'
 import type { RowShape } from './feed-rows.ts'
 
 /** A column of a CSV file: where its value goes in the row, and how its cells are read. */
