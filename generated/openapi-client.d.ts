@@ -2231,7 +2231,7 @@ export interface components {
          */
         Prefer: string;
         /**
-         * @description For a file, the name of the price list; a JSON body names it itself.
+         * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
          * @example Retail 2026
          */
         FeedListName: components["schemas"]["Text"];
@@ -3047,7 +3047,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
@@ -3143,7 +3143,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
@@ -3428,7 +3428,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself.
+                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];

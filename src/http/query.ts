@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
+import { isFile } from './contract.ts'
 
 /** The query of a request target, as it came. The router takes `#` for its beginning, too. */
 export function rawQuery(url: string): string {
@@ -29,16 +30,26 @@ function rejectUnreadable({ url }: FastifyRequest): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
+/** Parameters that name the list of a file; a JSON body names it itself, and it may be another one. */
+const listParameters = new Set(['price_list_name', 'price_list_id'])
+
 /** A misspelt filter must not answer everything, nor a guessed option act as if it were understood. */
-function rejectUnknown({ query, routeOptions }: FastifyRequest): void {
-  const { queryNames } = routeOptions.config.operation ?? {}
-  if (queryNames === undefined) return
-  const faults = Object.keys(query as object)
-    .filter((name) => !queryNames.includes(name))
-    .map((name): RequestError => {
-      const message = 'is not a query parameter of this operation'
-      return { pointer: `/query/${pointerSegment(name)}`, code: 'unknown_key', message }
-    })
+function rejectUnknown({ query, headers, routeOptions }: FastifyRequest): void {
+  const { operation } = routeOptions.config
+  if (operation?.queryNames === undefined) return
+  const { queryNames, hasBody } = operation
+  const namesList = hasBody && !isFile(headers['content-type'])
+  const faults = Object.entries(query as object).flatMap(([name, value]): RequestError[] => {
+    const pointer = `/query/${pointerSegment(name)}`
+    if (!queryNames.includes(name))
+      return [
+        { pointer, code: 'unknown_key', message: 'is not a query parameter of this operation' },
+      ]
+    // One that is given twice is told to be.
+    if (namesList && listParameters.has(name) && typeof value === 'string')
+      return [{ pointer, code: 'not_allowed', message: 'is for files: a JSON body names its list' }]
+    return []
+  })
   if (faults.length > 0) throw invalidRequest(faults)
 }
 

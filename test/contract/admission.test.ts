@@ -298,6 +298,29 @@ t.test(
   },
 )
 
+t.test('the list of a JSON body is not named by the query: it might be another one', async (t) => {
+  const ofLists = bodyOperations.filter(({ queryNames }) => queryNames?.includes('price_list_id'))
+  t.equal(ofLists.length, 3)
+  for (const operation of ofLists) {
+    const { method, path, id } = operation
+    const query = 'price_list_name=B&price_list_id=1'
+    const request = {
+      method,
+      path: `${concretePath(path)}?${query}`,
+      payload: exampleBody(operation),
+    }
+    const answer = await send(t, service, { ...request, headers: { authorization, ...json } })
+    expectProblem(t, answer, 400, 'invalid-request', id)
+    t.match(
+      answer.body.errors,
+      ['price_list_name', 'price_list_id'].map((name) => ({
+        pointer: `/query/${name}`,
+        code: 'not_allowed',
+      })),
+    )
+  }
+})
+
 t.test('what is about the service ignores query parameters that it does not have', async (t) => {
   const ofService = operations.filter(({ queryNames }) => queryNames === undefined)
   const paths = ofService.map(({ path }) => path)
