@@ -12,6 +12,9 @@ interface RowFault {
   message: string
 }
 
+/** Of a row of which nothing is listed. */
+const unlisted = new Map<string, RowFault>()
+
 /**
  * Collects what is wrong with the rows of one payload, so that an answer names every bad row. It starts with the rows
  * whose shape the contract refuses; checks add to it and look only at the rows that are sound so far.
@@ -38,12 +41,18 @@ export class RowErrors {
    * already is not named again: a transaction that is retried checks its rows again.
    */
   add(row: number, field: string | undefined, code: ErrorCode, message: string): void {
-    const faults = this.#byRow.get(row) ?? new Map<string, RowFault>()
-    this.#byRow.set(row, faults)
     const key = field === undefined ? code : `${code}/${field}`
+    const faults = this.#byRow.get(row) ?? this.#begin(row)
     if (faults.has(key)) return
     if (row > this.#lastListed || faults.size >= this.#listed) this.#countOne(row, key)
     else this.#keep(row, faults.set(key, { field, code, message }))
+  }
+
+  #begin(row: number): Map<string, RowFault> {
+    const isListed = row <= this.#lastListed && this.#listed > 0
+    const faults = isListed ? new Map<string, RowFault>() : unlisted
+    this.#byRow.set(row, faults)
+    return faults
   }
 
   #keep(row: number, faults: Map<string, RowFault>): void {
@@ -54,9 +63,13 @@ export class RowErrors {
   }
 
   #countOne(row: number, key: string): void {
-    if (row !== this.#counting.row) this.#counting = { row, keys: new Set() }
-    if (this.#counting.keys.has(key)) return
-    this.#counting.keys.add(key)
+    const { keys } = this.#counting
+    if (row !== this.#counting.row) {
+      this.#counting.row = row
+      keys.clear()
+    }
+    if (keys.has(key)) return
+    keys.add(key)
     this.#count++
   }
 

@@ -6,7 +6,7 @@ import { nextTurn } from '../next-turn.ts'
 import { findFault } from './json-fault.ts'
 import { rejectValues } from './json-limits.ts'
 import { JsonScanner, type Slice } from './json-scanner.ts'
-import { countMembers, malformed, parseText } from './json-value.ts'
+import { countMembers, malformed, parseText, ValueFault } from './json-value.ts'
 import { findRepeatedKey } from './repeated-key.ts'
 import { locate, rowsPointer } from './shape-errors.ts'
 
@@ -39,7 +39,8 @@ export async function parseJson(body: Buffer, { containersMax, reserve }: Room):
     throw malformed('The body begins with a byte order mark, which JSON has not: send it without.')
   const scanner = new JsonScanner(body, sliceBytes, containersMax)
   while (scanner.advance(sliceBytes)) await nextTurn()
-  const { slices, members, containers } = scanner
+  const { slices, members, containers, fault } = scanner
+  if (fault) throw new Problem(fault.type, fault.detail)
   reserve(Math.max(body.length, containers * containerBytes))
   if (slices.length === 0) return parseWhole(body.toString('utf8'), members, lineAndColumn)
   const around = () => parseAround(body, slices, members)
@@ -62,8 +63,15 @@ function parseWhole(
   const value = parseText(text)
   if (value === undefined)
     throw malformed(`The body is not valid JSON at ${placeOf(findFault(text), text)}.`)
-  if (countMembers(value, text.includes('\\')) === members) return value
+  if (countSound(value, text) === members) return value
   throw repeatedKey(findRepeatedKey(text), rowsPointer(value))
+}
+
+/** The members of the value that the text is. */
+function countSound(value: unknown, text: string): number {
+  const members = countMembers(value, text.includes('\\'))
+  if (members instanceof ValueFault) throw malformed(members.reason)
+  return members
 }
 
 function lineAndColumn(index: number, text: string): string {
@@ -88,7 +96,7 @@ function parseSlice(
     const position = start + Buffer.byteLength(text.slice(1, fault))
     throw malformed(`The body is not valid JSON at byte ${position}.`)
   }
-  if (countMembers(rows, text.includes('\\')) === members) return rows
+  if (countSound(rows, text) === members) return rows
   const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(findRepeatedKey(text)) ?? []
   const { value, key } = around()
   const array = key === undefined ? '' : `/${pointerSegment(key)}`

@@ -30,7 +30,6 @@ export function rejectValues(text: string): void {
 }
 
 /** For more objects and arrays than a body may have. */
-export function tooManyContainers(containersMax: number): Problem {
-  const detail = `A call takes at most ${containersMax} objects and arrays, this one has more. Send them in several calls.`
-  return new Problem('payload-too-large', detail)
+export function tooManyContainers(containersMax: number): string {
+  return `A call takes at most ${containersMax} objects and arrays, this one has more. Send them in several calls.`
 }

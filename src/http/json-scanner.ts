@@ -1,4 +1,4 @@
-import { Problem } from '../contract/problem.ts'
+import type { ProblemType } from '../contract/problem.ts'
 import { tooManyContainers } from './json-limits.ts'
 
 const depthMax = 32
@@ -21,15 +21,17 @@ export interface Slice {
 }
 
 /**
- * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, refuses depth
- * over 32, more than 10,000 keys in an object and too many objects, and cuts the first long array, that is the text itself
- * or a member of it, at commas. Whether the text is well-formed is for JSON.parse to say.
+ * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, finds depth over
+ * 32, more than 10,000 keys in an object and too many objects, and cuts the first long array, that is the text itself or a
+ * member of it, at commas. Whether the text is well-formed is for JSON.parse to say.
  */
 export class JsonScanner {
   /** Members of all objects outside the slices. */
   members = 0
   /** Objects and arrays. */
   containers = 0
+  /** Why the text is refused. Not thrown: each line of a file may have one, and a stack costs more than the line. */
+  fault: { type: ProblemType; detail: string } | undefined
   /** Slices of the first array longer than one; the array is whole when there are none. */
   readonly slices: Slice[] = []
 
@@ -54,12 +56,12 @@ export class JsonScanner {
     this.#containersMax = containersMax
   }
 
-  /** Walks `count` bytes further; false at the end. */
+  /** Walks `count` bytes further; false at the end, or where there is a fault. */
   advance(count: number): boolean {
     const end = Math.min(this.#bytes.length, this.#index + count)
     while (this.#index < end)
       this.#index = this.#inString ? this.#walkString(end) : this.#walkOutside(end)
-    return this.#index < this.#bytes.length
+    return this.fault === undefined && this.#index < this.#bytes.length
   }
 
   /** To behind the end of the string. */
@@ -96,10 +98,10 @@ export class JsonScanner {
   }
 
   #open(isArray: boolean, index: number): void {
-    if (++this.#depth > depthMax) {
-      throw new Problem('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
-    }
-    if (++this.containers > this.#containersMax) throw tooManyContainers(this.#containersMax)
+    if (++this.#depth > depthMax)
+      this.#refuse('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
+    if (++this.containers > this.#containersMax)
+      this.#refuse('payload-too-large', tooManyContainers(this.#containersMax))
     this.#keys[this.#depth] = 0
     if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
     this.#start = index + 1
@@ -111,8 +113,11 @@ export class JsonScanner {
     this.members++
     const keys = (this.#keys[this.#depth] ?? 0) + 1
     this.#keys[this.#depth] = keys
-    if (keys > keysMax)
-      throw new Problem('malformed-body', `An object has more than ${keysMax} keys.`)
+    if (keys > keysMax) this.#refuse('malformed-body', `An object has more than ${keysMax} keys.`)
+  }
+
+  #refuse(type: ProblemType, detail: string): void {
+    this.fault ??= { type, detail }
   }
 
   #close(index: number): void {

@@ -1,6 +1,6 @@
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, RowErrors, unescapePointer } from '../contract/row-errors.ts'
-import { rowsOf } from './row-count.ts'
+import { rowOf, rowsOf } from './row-count.ts'
 import type { FindFaults } from './sliced-validation.ts'
 import { bodyError } from './validation.ts'
 
@@ -28,12 +28,13 @@ export async function collectRowErrors(
     for (const fault of faults) {
       // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
       if (fault.keyword === 'propertyNames') continue
-      const error = locate(bodyError(fault), base)
-      const { row, pointer, code, message } = error
-      const inRow = pointer.slice(`${base}/${row}`.length)
-      if (row === undefined && outsideCount++ < listed) outside.push(error)
-      if (row !== undefined)
-        rowErrors.add(row, inRow === '' ? undefined : inRow.slice(1), code, message)
+      const error = bodyError(fault)
+      const { pointer, code, message } = error
+      const place = base === undefined ? undefined : rowOf(pointer, base)
+      if (!place && outsideCount++ < listed) outside.push(error)
+      if (!place) continue
+      const { row, rest } = place
+      rowErrors.add(row, rest === '' ? undefined : rest.slice(1), code, message)
     }
   })
   if (outside.length === 0) return rowErrors

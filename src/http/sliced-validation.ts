@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { mapInTurns } from '../contract/in-turns.ts'
-import { rowsOf } from './row-count.ts'
+import { rowOf, rowsOf } from './row-count.ts'
 
 /**
  * Rows of one call of the validator. It copies all faults so far for each bad row: 1,000 rows with 400 unknown keys each
@@ -44,7 +44,7 @@ async function findInRows(
   const slices = await mapInTurns(starts, (first) => sliceAt(rows, first))
   await mapInTurns(slices.flat(), ({ first, slice }) => {
     const faults = find(isRows ? slice : { payload: slice })
-    take(faults.flatMap((fault) => shifted(fault, isRows ? '' : '/payload', first)))
+    take(faults.filter((fault) => shift(fault, isRows ? '' : '/payload', first)))
   })
 }
 
@@ -90,9 +90,10 @@ function findAround(find: Find, body: { payload: unknown[] }): ErrorObject[] {
   return faults
 }
 
-/** The fault of a row at its place in the whole payload; those around the rows were found before. */
-function shifted(fault: ErrorObject, base: string, first: number): ErrorObject[] {
-  const match = /^\/(\d+)(.*)$/s.exec(fault.instancePath.slice(base.length))
-  if (!match || !fault.instancePath.startsWith(base)) return []
-  return [{ ...fault, instancePath: `${base}/${Number(match[1]) + first}${match[2]}` }]
+/** Puts the fault of a row at its place in the whole payload; false for those around the rows, which were found before. */
+function shift(fault: ErrorObject, base: string, first: number): boolean {
+  const place = rowOf(fault.instancePath, base)
+  if (!place) return false
+  fault.instancePath = `${base}/${place.row + first}${place.rest}`
+  return true
 }

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import net from 'node:net'
+import { setImmediate as nextLoop } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { requestBytes } from '../helpers/exchange.ts'
 import { expectProblem } from '../helpers/operations.ts'
@@ -73,6 +75,24 @@ t.test('an account whose files hardly arrive waits for itself, and others do not
   for (const request of [first, second, third]) request.write(chunk(rowOf('Z')) + chunk(''))
   for (const request of [first, second, third]) t.equal((await request.answer()).status, 201)
   t.equal((await slow.get(sales)).body.count, 4, 'its own are loaded in their turns')
+  await untilBusy('files', 0)
+})
+
+t.test('a file that waits for its turn makes no pause, its client does', async (t) => {
+  const raws: IncomingMessage[] = []
+  const note = (raw: IncomingMessage) => void raws.push(raw)
+  service.app.server.on('request', note)
+  t.teardown(() => service.app.server.off('request', note))
+  const account = await service.newAccount(t)
+  const [first, second] = [await slowUpload(t, account, 'A'), await slowUpload(t, account, 'B')]
+  await untilBusy('files', 2)
+  const waiting = await slowUpload(t, account, 'C')
+  while (!raws[2]?.readableLength) await nextLoop()
+  // As when nothing has moved on it for two minutes.
+  for (const raw of raws.slice(1)) raw.socket.emit('timeout')
+  await second.closed
+  for (const request of [first, waiting]) request.write(chunk(''))
+  for (const request of [first, waiting]) t.equal((await request.answer()).status, 201)
   await untilBusy('files', 0)
 })
 

@@ -29,6 +29,8 @@ export interface FeedCall {
   prefer: string | undefined
   context: Context
   inAccount: InAccount
+  /** Throws when the client has gone. */
+  rejectGone: () => void
   /** Told how many rows are read and checked so far. */
   progress: { rows: number }
   /** Told why a refused file cannot come back with its errors: then their list is answered. */

@@ -1,16 +1,17 @@
 import type { RowSchema } from '../contract.ts'
 import { parseShort } from '../json-value.ts'
 
-/** Reads a cell that is not empty; what is no value of the type stays text, which the validator refuses. */
+/** Reads a cell that is not empty, or finds its fault; what is no value of the type stays text, which the validator refuses. */
 export type ReadCell = (cell: string) => unknown
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
-const anyNumber = /^-?\d[\d.eE+-]*$/
+const anyNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. Throws as `parseShort` does. */
+/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. */
 function parseCell(cell: string): unknown {
-  const values = parseShort(`[${cell}]`) as unknown[] | undefined
-  return values?.length === 1 ? values[0] : undefined
+  const values = parseShort(`[${cell}]`)
+  if (!Array.isArray(values)) return values
+  return values.length === 1 ? values[0] : undefined
 }
 
 const readText: ReadCell = (cell) => cell

@@ -3,6 +3,7 @@ import { Problem, type RequestError } from '../../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../../contract/row-errors.ts'
 import type { RowSchema } from '../contract.ts'
 import { keysMax } from '../json-scanner.ts'
+import { ValueFault } from '../json-value.ts'
 import { cellReader, type ReadCell } from './csv-cell.ts'
 import { unescapeFormula } from './csv-text.ts'
 import type { RowShape } from './feed-rows.ts'
@@ -16,14 +17,14 @@ interface Column {
   empty: '' | undefined
 }
 
+/** Makes the row of its fields, or finds the fault of one that a JSON body could not have. */
+export type ReadFields = (fields: readonly string[]) => object | ValueFault
+
 /**
  * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
- * missing; the reader throws a Problem for a row that a JSON body could not have.
+ * missing.
  */
-export function readHeader(
-  header: readonly string[],
-  shape: RowShape,
-): (fields: readonly string[]) => object {
+export function readHeader(header: readonly string[], shape: RowShape): ReadFields {
   const names = header.map(unescapeFormula)
   const own = new Map(shape.columns.map((column) => [column.name, column]))
   const columns = names.map((name) =>
@@ -38,40 +39,36 @@ export function readHeader(
     for (const [index, column] of columns.entries()) {
       const cell = fields[index] as string
       if (column === undefined || (cell === '' && column.empty === undefined)) continue
-      put(row, column.path, cell === '' ? column.empty : readValue(column, cell))
+      const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
+      const fault = value instanceof ValueFault ? value : put(row, column.path, value)
+      if (fault) return new ValueFault(`${column.path.join('.')}: ${fault.reason}`)
     }
     return row
   }
 }
 
-function readValue({ path, read }: Column, cell: string): unknown {
-  try {
-    return read(unescapeFormula(cell))
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    throw new Problem(error.type, `${path.join('.')}: ${error.message}`)
-  }
-}
+const saidTwice = new ValueFault('another column of the row says it, too')
 
-/** Throws a Problem where another column has said it already: the price of all days, say, beside that of one. */
-function put(row: Record<string, unknown>, path: readonly string[], value: unknown): void {
+/** It is a fault where another column has said it already: the price of all days, say, beside that of one. */
+function put(
+  row: Record<string, unknown>,
+  path: readonly string[],
+  value: unknown,
+): ValueFault | undefined {
   let place = row
   for (const [depth, key] of path.entries()) {
     const isLast = depth === path.length - 1
     // Every object has keys that it was not given, and `constructor` is one of them for all.
     const isTaken = Object.hasOwn(place, key)
-    if (isTaken && (isLast || !isObject(place[key]))) throw saidTwice(path)
+    if (isTaken && (isLast || !isObject(place[key]))) return saidTwice
     if (!isTaken) place[key] = isLast ? value : {}
     place = place[key] as Record<string, unknown>
   }
+  return undefined
 }
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function saidTwice(path: readonly string[]): Problem {
-  return new Problem('malformed-file', `${path.join('.')}: another column of the row says it, too`)
 }
 
 function findColumn(

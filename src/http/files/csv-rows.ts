@@ -1,8 +1,9 @@
 import { pipeline, Readable, type TransformOptions } from 'node:stream'
 import { type CsvError, type Options, parse } from 'csv-parse'
-import { Problem } from '../../contract/problem.ts'
-import { readHeader } from './csv-header.ts'
-import { type FileRow, type FileRows, RowBatch, type RowShape, readRow } from './feed-rows.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { ValueFault } from '../json-value.ts'
+import { type ReadFields, readHeader } from './csv-header.ts'
+import { type FileRow, type FileRows, RowBatch, type RowShape } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
@@ -25,23 +26,20 @@ export async function readCsv(
   if (first.done) throw malformedFile('The file is empty: its first line must name the columns.', 1)
   const header = first.value.fields
   const readFields = readHeader(header, shape)
-  const read = (fields: string[]) => {
+  const read: ReadFields = (fields) => {
     if (fields.length === header.length) return readFields(fields)
-    throw new Problem(
-      'malformed-file',
-      `has ${fields.length} fields, the header has ${header.length}`,
-    )
+    return new ValueFault(`has ${fields.length} fields, the header has ${header.length}`)
   }
   return { header, batches: inBatches(records, read) }
 }
 
 async function* inBatches(
   records: AsyncIterable<CsvRecord>,
-  read: (fields: string[]) => object,
+  read: ReadFields,
 ): AsyncGenerator<FileRow[]> {
   const batch = new RowBatch()
   for await (const { fields, line } of records)
-    if (batch.add(readRow(fields, line, () => read(fields)))) yield batch.take()
+    if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
   if (batch.rows.length > 0) yield batch.take()
 }
 
@@ -81,7 +79,11 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
   const lines = new RecordLines()
   const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
     // Records that were read may still wait when the next one is found to be broken.
-    on_record: (fields, counts) => ({ fields, line: lines.next(fields, counts) }),
+    on_record: (fields, counts) => {
+      // Each is taken for the first: one of another length is given an error with a stack, which takes longer than its row.
+      Object.assign(parser.info, { records: 0 })
+      return { fields, line: lines.next(fields, counts) }
+    },
     relax_column_count: true,
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],
@@ -91,7 +93,7 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
   }
   // Its types know no records but texts and objects of columns.
   const parser = parse(options as never)
-  pipeline(Readable.from(bytesOf(blocks)), parser, () => undefined)
+  pipeline(Readable.from(slicesOf(blocks)), parser, () => undefined)
   try {
     yield* parser as AsyncIterable<CsvRecord>
   } catch (error) {
@@ -99,8 +101,17 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
   }
 }
 
-async function* bytesOf(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Buffer> {
-  for await (const { bytes } of blocks) yield bytes
+/** The parser takes what it gets at a stretch: a few bytes may be thousands of records. */
+const sliceBytes = 8 * 1024
+
+/** Other requests have their turn after each slice. */
+async function* slicesOf(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Buffer> {
+  for await (const { bytes } of blocks) {
+    for (let start = 0; start < bytes.length; start += sliceBytes) {
+      yield bytes.subarray(start, start + sliceBytes)
+      await nextTurn()
+    }
+  }
 }
 
 const faults: Record<string, string> = {

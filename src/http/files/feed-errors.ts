@@ -7,9 +7,14 @@ export class FeedErrors {
   readonly #listed: RequestError[] = []
   #count = 0
 
-  /** Adds errors in the order of their rows. */
-  add(errors: readonly RequestError[]): void {
-    this.#count += errors.length
+  /** How many more are kept. */
+  get left(): number {
+    return Math.max(listedMax - this.#count, 0)
+  }
+
+  /** Adds the first of `count` errors, in the order of their rows. */
+  add(errors: readonly RequestError[], count: number): void {
+    this.#count += count
     this.#listed.push(...errors.slice(0, listedMax - this.#listed.length))
   }
 

@@ -1,5 +1,4 @@
 import type { FeedColumn } from '../../contract/feed.ts'
-import { Problem } from '../../contract/problem.ts'
 import type { RowSchema } from '../contract.ts'
 
 /** A row as the file has it: the fields of a CSV record or the text of an NDJSON line. */
@@ -7,22 +6,11 @@ export type RowSource = readonly string[] | string
 
 /** A row of a file and where it stands there. */
 export interface FileRow {
-  /** undefined: the row cannot be read; `fault` says why. */
+  /** A fault: the row cannot be read. */
   value: unknown
-  fault?: string
   /** The line on which it begins, from 1. */
   line: number
   source: RowSource
-}
-
-/** The row that `read` makes of a source. One for which it throws a Problem cannot be read. */
-export function readRow(source: RowSource, line: number, read: () => unknown): FileRow {
-  try {
-    return { value: read(), line, source }
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return { value: undefined, fault: error.message, line, source }
-  }
 }
 
 /** What the rows of a file may look like. */
@@ -46,8 +34,8 @@ export const errorColumn = 'error'
 /** Validated and copied in about 10 ms; then other requests get their turn. */
 const batchRows = 1000
 
-/** Of longer rows a batch has fewer: a row of 1 MB may take fourteen times as much memory as a value. */
-const batchSize = 1024 * 1024
+/** Of longer rows a batch has fewer: to parse one of many keys takes ten times as long as its bytes say. */
+const batchSize = 128 * 1024
 
 /** Rows that are gathered until they are enough to be checked together. */
 export class RowBatch {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Export } from '../../contract/export.ts'
 import { type Answer, type InAccount, type OperationId, Stream } from '../../contract/operation.ts'
@@ -6,6 +7,7 @@ import type { Operation } from '../contract.ts'
 import { exports } from '../exports.ts'
 import { storing } from '../idempotency.ts'
 import type { OperationServices } from '../operations.ts'
+import { clientGone } from '../overloaded.ts'
 import type { Implementation } from '../run-operation.ts'
 import { sendStream } from '../send-stream.ts'
 import { acceptFile, isFileJob, isForJob } from './accept-file.ts'
@@ -23,8 +25,7 @@ export async function takeFile(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  // Nothing moves on the connection while all rows are written.
-  request.raw.once('end', () => request.raw.setTimeout?.(0))
+  excuseOwnDelay(request, reply)
   const call = feedCall(bytes, implementation, services, request, reply)
   const isStored = isForJob(call)
   if (!isStored) request.file = call.progress
@@ -35,6 +36,15 @@ export async function takeFile(
   })
   if (result instanceof Stream) return sendStream(result, 400, reply)
   return sendAnswer(result, implementation.operation, reply)
+}
+
+/** Nothing moves on the connection while we have not read what has arrived, nor while all rows are written. */
+function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyReply): void {
+  file.once('end', () => file.setTimeout?.(0))
+  answer.on('timeout', (socket: Socket) => {
+    if (file.complete || file.readableLength > 0) socket.setTimeout(socket.timeout ?? 0)
+    else socket.destroy()
+  })
 }
 
 function feedCall(
@@ -54,6 +64,9 @@ function feedCall(
     prefer: request.headers.prefer?.toString(),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
     progress: { rows: 0 },
+    rejectGone: () => {
+      if (reply.raw.destroyed) throw clientGone()
+    },
     onDiskFault: (err) => request.log.error({ err }, 'no temporary file for refused rows'),
   }
 }

@@ -52,6 +52,7 @@ async function loadFile(
       query: queryOf(job),
       mediaType: job.media_type ?? '',
       bytes: readFile(attempt, job, () => progress.rows),
+      rejectGone: () => attempt.signal.throwIfAborted(),
       job: job.id,
     })
     await endLoaded(trx, await lockCurrent(trx, attempt), result as Schemas['FeedResult'])

@@ -1,6 +1,5 @@
-import { Problem } from '../../contract/problem.ts'
-import { parseShort } from '../json-value.ts'
-import { type FileRow, type FileRows, RowBatch, type RowShape, readRow } from './feed-rows.ts'
+import { parseShort, ValueFault } from '../json-value.ts'
+import { type FileRow, type FileRows, RowBatch, type RowShape } from './feed-rows.ts'
 import type { TextBlock } from './text-blocks.ts'
 
 /** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
@@ -33,14 +32,13 @@ function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer;
   }
 }
 
+const notJson = new ValueFault('is not valid JSON')
+
 /** The rules of a JSON body, for one line. */
 function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
   const source = bytes.toString('utf8')
-  return readRow(source, line, () => {
-    const value = parseShort(source)
-    if (value === undefined) throw new Problem('malformed-file', 'is not valid JSON')
-    return withoutIgnored(value, ignored)
-  })
+  const value = parseShort(source)
+  return { value: value === undefined ? notJson : withoutIgnored(value, ignored), line, source }
 }
 
 function withoutIgnored(value: unknown, ignored: ReadonlySet<string>): unknown {

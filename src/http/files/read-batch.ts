@@ -1,27 +1,35 @@
 import type { OpenFeed } from '../../contract/feed.ts'
 import type { RequestError } from '../../contract/problem.ts'
 import { copyField } from '../../database/copy.ts'
+import { ValueFault } from '../json-value.ts'
 import { collectRowErrors } from '../shape-errors.ts'
 import { rejectFaultyIds, takeIds } from './feed-ids.ts'
 import type { FileRow } from './feed-rows.ts'
 import type { FeedRun } from './run-feed.ts'
 
-/**
- * The sound rows of a batch as COPY text, with their ids, position and line, and what is wrong with the others, in the
- * order of the file. `first` is the position of the first row.
- */
+/** Some rows of a file. */
+export interface ReadRows {
+  /** The sound ones as COPY text, with their ids, position and line. */
+  text: string
+  /** What is wrong with the others, in the order of the file: as many as are listed. */
+  faults: RequestError[]
+  /** How many faults there are. */
+  count: number
+}
+
+/** Reads a batch whose first row is at the position `first`. Of what is wrong the first `listed` are worded. */
 export async function readBatch(
   { findFaults, asBody }: Pick<FeedRun, 'findFaults' | 'asBody'>,
   feed: Pick<OpenFeed, 'read' | 'input' | 'ids'>,
   batch: FileRow[],
   first: number,
-): Promise<{ text: string; faults: RequestError[] }> {
-  const readable = batch.flatMap((row, index) => (row.fault === undefined ? index : []))
+  listed: number,
+): Promise<ReadRows> {
+  const readable = batch.flatMap(({ value }, index) => (value instanceof ValueFault ? [] : index))
   const values = readable.map((index) => batch[index]?.value)
   const { rows, given } = takeIds(values, feed)
   const body = asBody(rows)
-  // All of them: each row of a file that comes back says what is wrong with it.
-  const rowErrors = await collectRowErrors(body, findFaults, Number.POSITIVE_INFINITY)
+  const rowErrors = await collectRowErrors(body, findFaults, listed)
   rejectFaultyIds(given, feed, rowErrors)
   let text = ''
   for (const { row, position } of await feed.read(rows, rowErrors)) {
@@ -35,9 +43,10 @@ export async function readBatch(
       const index = readable[error.row ?? 0] as number
       return placed(error, first + index, batch[index]?.line ?? 0)
     }),
-    ...batch.flatMap(({ fault, line }, index) => unreadable(fault, first + index, line)),
+    ...unreadableRows(batch, first, listed),
   ]
-  return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)) }
+  const count = rowErrors.count + batch.length - readable.length
+  return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)), count }
 }
 
 /** The error at its place in the file; the pointer is that of the same rows in a JSON array. */
@@ -57,7 +66,14 @@ function placed(
   }
 }
 
-function unreadable(fault: string | undefined, row: number, line: number): RequestError[] {
-  if (fault === undefined) return []
-  return [{ pointer: `/${row}`, row, line, code: 'malformed_row', message: fault }]
+/** The first rows that cannot be read, as many as are listed. */
+function unreadableRows(batch: FileRow[], first: number, listed: number): RequestError[] {
+  const errors: RequestError[] = []
+  for (const [index, { value, line }] of batch.entries()) {
+    if (errors.length >= listed) break
+    if (!(value instanceof ValueFault)) continue
+    const row = first + index
+    errors.push({ pointer: `/${row}`, row, line, code: 'malformed_row', message: value.reason })
+  }
+  return errors
 }

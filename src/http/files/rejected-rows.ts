@@ -6,7 +6,7 @@ import type { Stream } from '../../contract/operation.ts'
 import type { RequestError } from '../../contract/problem.ts'
 import { unescapePointer } from '../../contract/row-errors.ts'
 import { sendPieces } from '../../contract/send-pieces.ts'
-import type { StagedFault } from '../../contract/staged-faults.ts'
+import { type StagedFault, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import { Shares } from '../shares.ts'
 import { csvLine } from './csv-text.ts'
 import { errorColumn, type FileRow, type RowSource } from './feed-rows.ts'
@@ -28,7 +28,8 @@ interface RowsOptions {
 
 /**
  * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
- * does not take them all, or has as many files already, they are gone, and the check goes on.
+ * does not take them all, or has as many files already, or more is wrong than anyone corrects by hand, they are gone, and
+ * the check goes on.
  */
 export class RejectedRows {
   readonly #options: RowsOptions
@@ -36,6 +37,7 @@ export class RejectedRows {
   #late = new Map<number, string>()
   #file: FileHandle | undefined
   #leave = () => {}
+  #told = 0
   /** Whether all rows of the file are there. */
   isWhole = false
 
@@ -55,8 +57,16 @@ export class RejectedRows {
     else leave()
   }
 
+  /** Whether the rows so far are there. */
+  get isKept(): boolean {
+    return this.#file !== undefined
+  }
+
   /** Adds rows, the first of them at `first`, and what is wrong with them. */
   async add(batch: readonly FileRow[], faults: readonly RequestError[], first: number) {
+    this.#told += faults.length
+    if (this.#told > stagedFaultsMax) await this.delete()
+    if (!this.#file) return
     const byRow = Map.groupBy(faults, ({ row }) => row)
     const lines = batch.map(({ source }, index) => {
       const said = byRow
@@ -65,7 +75,7 @@ export class RejectedRows {
         .join('; ')
       return `${inOneLine(JSON.stringify([source, said ?? '']))}\n`
     })
-    await this.#file?.appendFile(lines.join('')).catch((cause) => this.#giveUp(cause))
+    await this.#file.appendFile(lines.join('')).catch((cause) => this.#giveUp(cause))
   }
 
   /** Others need the room more than half a file. */

@@ -1,6 +1,7 @@
 import type { Feed, OpenFeed } from '../../contract/feed.ts'
 import { Answer, type Context, type OperationId, type Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
+import { listedMax } from '../../contract/row-errors.ts'
 import {
   bothFaults,
   type StagedFaults,
@@ -18,6 +19,7 @@ import {
   stagedRows,
   stageRows,
 } from '../../database/stage.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { RowSchema } from '../contract.ts'
 import type { FindFaults } from '../sliced-validation.ts'
 import { readCsv } from './csv-rows.ts'
@@ -38,6 +40,8 @@ export interface FeedRun {
   context: Context
   mediaType: string
   bytes: AsyncIterable<Buffer>
+  /** Throws when nobody waits for the rows any more. */
+  rejectGone: () => void
   schema: RowSchema
   /** The contract's own validator of bodies. */
   findFaults: FindFaults
@@ -64,7 +68,8 @@ export async function runFeed(
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
   await stageRows(trx, [...feed.input, ...stagedIds(feed)], copyLines(run, feed, file, errors))
-  const repeated = await findRepeated(trx, feed.input, feed.key, stagedFaultsMax)
+  const named = run.rejected?.isKept ? stagedFaultsMax : listedMax
+  const repeated = await findRepeated(trx, feed.input, feed.key, named)
   const late = bothFaults(await findLateFaults(feed, repeated), await findChangedKeys(trx, feed))
   errors.addLate(late)
   run.rejected?.end(late.first)
@@ -75,13 +80,27 @@ export async function runFeed(
   return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
 }
 
-async function openFile({ mediaType, bytes, schema, rejected }: FeedRun, feed: OpenFeed) {
+async function openFile(
+  { mediaType, bytes, rejectGone, schema, rejected }: FeedRun,
+  feed: OpenFeed,
+): Promise<FileRows> {
   const ignored = new Set([errorColumn, ...feed.ignored])
   const shape = { schema, columns: [...feed.columns, ...idColumns(feed)], ignored }
-  const blocks = textBlocks(bytes)
+  const blocks = textBlocks(whileAwaited(bytes, rejectGone))
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
   await rejected?.begin(file.header)
   return file
+}
+
+/** What has arrived may take long to read: it is not read on when nobody waits for it. */
+async function* whileAwaited(
+  bytes: AsyncIterable<Buffer>,
+  rejectGone: () => void,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of bytes) {
+    rejectGone()
+    yield chunk
+  }
 }
 
 /** The rows that are sound as COPY text; what is wrong with the others goes to `errors`. */
@@ -96,10 +115,13 @@ async function* copyLines(
     const first = progress.rows
     progress.rows += batch.length
     rejectTooMany(progress.rows, run.context.limits.feedRowsMax)
-    const { text, faults } = await readBatch(run, feed, batch, first)
-    errors.add(faults)
+    // Each row of a file that comes back says what is wrong with it.
+    const listed = run.rejected?.isKept ? Number.POSITIVE_INFINITY : errors.left
+    const { text, faults, count } = await readBatch(run, feed, batch, first, listed)
+    errors.add(faults, count)
     await run.rejected?.add(batch, faults, first)
     if (text !== '') yield text
+    await nextTurn()
   }
 }
 
