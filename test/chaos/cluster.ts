@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { locateBinaries } from '../../src/database/embedded/binaries.ts'
 import { prepareCluster, removeDataDir } from '../../src/database/embedded/cluster.ts'
+import { readPassword } from '../../src/database/embedded/password.ts'
 import { findPostgresUser } from '../../src/database/embedded/system-user.ts'
 
 /** A PostgreSQL to break: its data directory and its address stay the same over every stop and start. */
@@ -50,7 +51,8 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
   const data = prepared(dataDir, native, user)
   const socketDir = mkdtempSync(join(tmpdir(), 'pricewell-chaos-socket-'))
   if (user) chownSync(socketDir, user.uid, user.gid)
-  const url = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&user=postgres`
+  const password = readPassword(dataDir)
+  const url = `postgresql://postgres:${password}@localhost/postgres?host=${encodeURIComponent(socketDir)}`
   const logPath = join(data, 'server.log')
   let server: ChildProcess | undefined
   let isRemoved = false

@@ -82,8 +82,8 @@ export async function startProxy(socketPath: string): Promise<BreakableProxy> {
   }
   return {
     through: (url) => {
-      const { pathname, searchParams } = new URL(url)
-      return `postgresql://${searchParams.get('user')}@127.0.0.1:${port}${pathname}`
+      const { pathname, username, password } = new URL(url)
+      return `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`
     },
     cut,
     stall: () => {
