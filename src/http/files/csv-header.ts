@@ -5,6 +5,7 @@ import type { RowSchema } from '../contract.ts'
 import { keysMax } from '../json-scanner.ts'
 import { ValueFault } from '../json-value.ts'
 import { cellReader, type ReadCell } from './csv-cell.ts'
+import { separatorHint, separatorLineFault } from './csv-separator.ts'
 import { unescapeFormula } from './csv-text.ts'
 import type { RowShape } from './feed-rows.ts'
 
@@ -24,13 +25,17 @@ export type ReadFields = (fields: readonly string[]) => object | ValueFault
  * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
  * missing.
  */
-export function readHeader(header: readonly string[], shape: RowShape): ReadFields {
+export function readHeader(header: readonly string[], shape: RowShape, line: number): ReadFields {
+  const [first = ''] = header
+  const noHeader = separatorLineFault(header)
+  if (noHeader) rejectFaults([columnFault(first, 'unknown_key', noHeader)], line)
   const names = header.map(unescapeFormula)
-  const own = new Map(shape.columns.map((column) => [column.name, column]))
-  const columns = names.map((name) =>
-    shape.ignored.has(name) ? undefined : findColumn(name, shape.schema, own),
-  )
-  rejectFaults([...headerFaults(names, columns, shape), ...missingColumns(names, shape)])
+  const find = columnFinder(shape)
+  const columns = names.map(find)
+  const isUnknown = names.some((name, index) => !columns[index] && !shape.ignored.has(name))
+  const hint = isUnknown ? separatorHint(header.join(','), (name) => find(name) !== undefined) : ''
+  const faults = [...headerFaults(names, columns, shape, hint), ...missingColumns(names, shape)]
+  rejectFaults(faults, line)
   // An object of a JSON body has no more keys either.
   if (header.length > keysMax)
     throw new Problem('malformed-file', `A file has at most ${keysMax} columns.`)
@@ -45,6 +50,19 @@ export function readHeader(header: readonly string[], shape: RowShape): ReadFiel
     }
     return row
   }
+}
+
+/** Throws `invalid-request` for the text of a header that cannot be read and has other separators than commas. */
+export function rejectSeparators(text: string, shape: RowShape, line: number): void {
+  const find = columnFinder(shape)
+  const hint = separatorHint(text, (name) => find(name) !== undefined)
+  const fault = columnFault(text.slice(0, 255), 'unknown_key', `is not a known column${hint}`)
+  if (hint !== '') rejectFaults([fault], line)
+}
+
+function columnFinder({ columns, ignored, schema }: RowShape) {
+  const own = new Map(columns.map((column) => [column.name, column]))
+  return (name: string) => (ignored.has(name) ? undefined : findColumn(name, schema, own))
 }
 
 const saidTwice = new ValueFault('another column of the row says it, too')
@@ -118,19 +136,19 @@ function headerFaults(
   names: string[],
   columns: (Column | undefined)[],
   { ignored }: RowShape,
-): RequestError[] {
+  hint: string,
+): HeaderFault[] {
   const seen = new Set<string>()
-  return names.flatMap((name, index): RequestError[] => {
+  return names.flatMap((name, index): HeaderFault[] => {
     if (seen.has(name))
       return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
     seen.add(name)
     if (columns[index] || ignored.has(name)) return []
-    const hint = names.length === 1 && /[;\t]/.test(name) ? '; columns are separated by commas' : ''
     return [columnFault(name, 'unknown_key', `is not a known column${hint}`)]
   })
 }
 
-function missingColumns(names: string[], { schema, columns }: RowShape): RequestError[] {
+function missingColumns(names: string[], { schema, columns }: RowShape): HeaderFault[] {
   const required = [
     ...(schema.required ?? []),
     ...columns.filter((column) => column.isRequired).map(({ name }) => name),
@@ -143,10 +161,12 @@ function missingColumns(names: string[], { schema, columns }: RowShape): Request
     .map((key) => columnFault(key, 'required', 'the column is missing'))
 }
 
-function columnFault(name: string, code: ErrorCode, message: string): RequestError {
-  return { pointer: `#/columns/${pointerSegment(name)}`, line: 1, field: name, code, message }
+type HeaderFault = Omit<RequestError, 'line'>
+
+function columnFault(name: string, code: ErrorCode, message: string): HeaderFault {
+  return { pointer: `#/columns/${pointerSegment(name)}`, field: name, code, message }
 }
 
-function rejectFaults(faults: RequestError[]): void {
-  if (faults.length > 0) throw invalidRequest(faults)
+function rejectFaults(faults: HeaderFault[], line: number): void {
+  if (faults.length > 0) throw invalidRequest(faults.map((fault) => ({ ...fault, line })))
 }

@@ -1,8 +1,9 @@
 import { pipeline, Readable, type TransformOptions } from 'node:stream'
 import { type CsvError, type Options, parse } from 'csv-parse'
+import { parse as parseAll } from 'csv-parse/sync'
 import { nextTurn } from '../../next-turn.ts'
 import { ValueFault } from '../json-value.ts'
-import { type ReadFields, readHeader } from './csv-header.ts'
+import { type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
@@ -21,16 +22,44 @@ export async function readCsv(
   blocks: AsyncIterable<TextBlock>,
   shape: RowShape,
 ): Promise<FileRows> {
-  const records = csvRecords(blocks)
-  const first = await records.next()
+  const begin: Begin = {}
+  const records = csvRecords(blocks, begin)
+  const first = await records.next().catch((fault) => {
+    // What is wrong behind the header is found with it, and is told when the header is sound.
+    judgeHeader(begin, shape)
+    throw fault
+  })
   if (first.done) throw malformedFile('The file is empty: its first line must name the columns.', 1)
-  const header = first.value.fields
-  const readFields = readHeader(header, shape)
+  const { fields: header, line } = first.value
+  const readFields = readHeader(header, shape, line)
   const read: ReadFields = (fields) => {
     if (fields.length === header.length) return readFields(fields)
     return new ValueFault(`has ${fields.length} fields, the header has ${header.length}`)
   }
   return { header, batches: inBatches(records, read) }
+}
+
+/** What is known of a file before its records come. */
+interface Begin {
+  /** The first line with something in it. */
+  first?: { text: string; line: number } | undefined
+  header?: CsvRecord
+}
+
+/** Throws `invalid-request` for a header with faults; one that cannot be read has those of other separators. */
+function judgeHeader({ first, header }: Begin, shape: RowShape): void {
+  if (!first) return
+  const fields = header?.fields ?? readLine(first.text)
+  if (fields) readHeader(fields, shape, first.line)
+  else rejectSeparators(first.text, shape, first.line)
+}
+
+function readLine(text: string): string[] | undefined {
+  try {
+    return parseAll(text)[0]
+  } catch {
+    return undefined
+  }
 }
 
 async function* inBatches(
@@ -75,14 +104,19 @@ function endsInside(fields: string[]): { all: number; double: number } {
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
 }
 
-async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<CsvRecord> {
+async function* csvRecords(
+  blocks: AsyncIterable<TextBlock>,
+  begin: Begin,
+): AsyncGenerator<CsvRecord> {
   const lines = new RecordLines()
   const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
     // Records that were read may still wait when the next one is found to be broken.
     on_record: (fields, counts) => {
       // Each is taken for the first: one of another length is given an error with a stack, which takes longer than its row.
       Object.assign(parser.info, { records: 0 })
-      return { fields, line: lines.next(fields, counts) }
+      const record = { fields, line: lines.next(fields, counts) }
+      begin.header ??= record
+      return record
     },
     relax_column_count: true,
     skip_empty_lines: true,
@@ -93,7 +127,7 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
   }
   // Its types know no records but texts and objects of columns.
   const parser = parse(options as never)
-  pipeline(Readable.from(slicesOf(blocks)), parser, () => undefined)
+  pipeline(Readable.from(slicesOf(blocks, begin)), parser, () => undefined)
   try {
     yield* parser as AsyncIterable<CsvRecord>
   } catch (error) {
@@ -105,13 +139,20 @@ async function* csvRecords(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Csv
 const sliceBytes = 8 * 1024
 
 /** Other requests have their turn after each slice. */
-async function* slicesOf(blocks: AsyncIterable<TextBlock>): AsyncGenerator<Buffer> {
-  for await (const { bytes } of blocks) {
+async function* slicesOf(blocks: AsyncIterable<TextBlock>, begin: Begin): AsyncGenerator<Buffer> {
+  for await (const { bytes, line } of blocks) {
+    begin.first ??= firstLine(bytes.toString(), line)
     for (let start = 0; start < bytes.length; start += sliceBytes) {
       yield bytes.subarray(start, start + sliceBytes)
       await nextTurn()
     }
   }
+}
+
+function firstLine(text: string, line: number): Begin['first'] {
+  const [, before = '', first = ''] = /^([\r\n]*)([^\r\n]*)/.exec(text) ?? []
+  const ends = before.match(/\r\n|\r|\n/g) ?? []
+  return first === '' ? undefined : { text: first, line: line + ends.length }
 }
 
 const faults: Record<string, string> = {

@@ -9,6 +9,8 @@ export const lineBytesMax = 1024 * 1024
 const keptBytesMax = lineBytesMax + 4
 
 const lineEnd = /\r\n|\r|\n/
+/** With something in it. */
+const firstLine = /^[\r\n]*[^\r\n]+(?:\r\n|\r|\n)/
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Some whole lines of a file. */
@@ -19,21 +21,31 @@ export interface TextBlock {
 }
 
 /**
- * Cuts bytes into blocks of whole lines, without a byte order mark. Refuses, with `malformed-file` and the line, invalid
- * UTF-8, NUL and a line over 1 MB, however the bytes arrive.
+ * Cuts bytes into blocks of whole lines, without a byte order mark; the first line with something in it ends a block, so
+ * that it can be judged before the others. Refuses, with `malformed-file` and the line, what is no text, invalid UTF-8, NUL
+ * and a line over 1 MB, however the bytes arrive.
  */
 export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
   let line = 1
   let isFirst = true
   for await (const whole of wholeLines(chunks)) {
-    const hasMark = isFirst && whole.subarray(0, 3).equals(byteOrderMark)
-    const bytes = hasMark ? whole.subarray(3) : whole
+    if (isFirst) rejectNoText(whole)
+    for (const bytes of isFirst ? firstLineAndRest(whole) : [whole]) {
+      rejectLongLine(bytes, line)
+      rejectUnreadable(bytes, line)
+      yield { bytes, line }
+      line += countLines(bytes)
+    }
     isFirst = false
-    rejectLongLine(bytes, line)
-    rejectUnreadable(bytes, line)
-    yield { bytes, line }
-    line += countLines(bytes)
   }
+}
+
+/** Two parts, of which either may be empty. */
+function firstLineAndRest(whole: Buffer): Buffer[] {
+  const hasMark = whole.subarray(0, 3).equals(byteOrderMark)
+  const bytes = hasMark ? whole.subarray(3) : whole
+  const [{ length } = ''] = firstLine.exec(bytes.toString('latin1')) ?? []
+  return [bytes.subarray(0, length), bytes.subarray(length)]
 }
 
 /** A block ends after a line end; the CR of a CRLF stays with its LF. */
@@ -66,8 +78,6 @@ function rejectLongLine(bytes: Buffer, line: number): void {
 
 function rejectUnreadable(bytes: Buffer, line: number): void {
   if (isReadable(bytes)) return
-  if (line === 1 && isUtf16(bytes))
-    throw malformedFile('The file is UTF-16: save it as UTF-8. Nothing was written.', 1)
   const lines = linesOf(bytes)
   const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
   const isNul = lines[index]?.includes('\0')
@@ -75,9 +85,28 @@ function rejectUnreadable(bytes: Buffer, line: number): void {
   throw malformedFile(detail, line + index)
 }
 
-/** What spreadsheets save as "Unicode text" begins with one of these marks. */
-function isUtf16(bytes: Buffer): boolean {
-  return ['fffe', 'feff'].includes(bytes.toString('hex', 0, 2))
+const exportIt = 'export the table as CSV UTF-8'
+
+/** What files that are no CSV and no NDJSON begin with, in hexadecimal digits, and what to do with them. */
+const otherFiles: [begin: string, name: string, advice: string][] = [
+  ['504b0304', 'a ZIP archive, such as .xlsx and .ods', exportIt],
+  ['d0cf11e0', 'a workbook of an older Excel (.xls)', exportIt],
+  ['1f8b', 'compressed with gzip', 'send the header "Content-Encoding: gzip" with it'],
+  ['255044462d', 'a PDF', exportIt],
+  // What spreadsheets save as "Unicode text" begins with one of these marks.
+  ['fffe', 'UTF-16', 'save it as UTF-8'],
+  ['feff', 'UTF-16', 'save it as UTF-8'],
+]
+
+/** NUL further behind is the fault of its line. */
+const binary = /^(?:[^\r\n]*|[\s\S]{0,15})\0/
+
+function rejectNoText(bytes: Buffer): void {
+  const begin = bytes.toString('hex', 0, 8)
+  const other = otherFiles.find(([digits]) => begin.startsWith(digits))
+  const [, name, advice] = other ?? ['', 'binary and no text', exportIt]
+  if (other || binary.test(bytes.toString('latin1', 0, 1024)))
+    throw malformedFile(`The file is ${name}: ${advice}. Nothing was written.`, 1)
 }
 
 function isReadable(bytes: Buffer): boolean {
