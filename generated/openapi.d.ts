@@ -1906,7 +1906,7 @@ export interface components {
          *     - `length`: the text, array or object is too short or too long
          *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
          *     - `duplicate_row`: two rows with one key differ
-         *     - `malformed_row`: the line of a file is no JSON, or has not as many fields as the header
+         *     - `malformed_row`: the line of a file is no JSON, or has a value in a column without a heading
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
          *     - `filtered_out`: the list's filters exclude the product

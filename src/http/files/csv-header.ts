@@ -7,7 +7,8 @@ import { ValueFault } from '../json-value.ts'
 import { cellReader, type ReadCell } from './csv-cell.ts'
 import { separatorHint, separatorLineFault } from './csv-separator.ts'
 import { unescapeFormula } from './csv-text.ts'
-import type { RowShape } from './feed-rows.ts'
+import { errorColumn, type RowShape } from './feed-rows.ts'
+import { errorPlace } from './row-with-error.ts'
 
 /** A column of a CSV file: where its value goes in the row, and how its cells are read. */
 interface Column {
@@ -29,7 +30,7 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
   const [first = ''] = header
   const noHeader = separatorLineFault(header)
   if (noHeader) rejectFaults([columnFault(first, 'unknown_key', noHeader)], line)
-  const names = header.map(unescapeFormula)
+  const names = header.slice(0, headedColumns(header)).map(unescapeFormula)
   const find = columnFinder(shape)
   const columns = names.map(find)
   const isUnknown = names.some((name, index) => !columns[index] && !shape.ignored.has(name))
@@ -37,19 +38,44 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
   const faults = [...headerFaults(names, columns, shape, hint), ...missingColumns(names, shape)]
   rejectFaults(faults, line)
   // An object of a JSON body has no more keys either.
-  if (header.length > keysMax)
+  if (names.length > keysMax)
     throw new Problem('malformed-file', `A file has at most ${keysMax} columns.`)
-  return (fields) => {
-    const row: Record<string, unknown> = {}
-    for (const [index, column] of columns.entries()) {
-      const cell = fields[index] as string
-      if (column === undefined || (cell === '' && column.empty === undefined)) continue
-      const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
-      const fault = value instanceof ValueFault ? value : put(row, column.path, value)
-      if (fault) return new ValueFault(`${column.path.join('.')}: ${fault.reason}`)
-    }
-    return row
+  return (fields) => findStray(fields, header, names.length) ?? readFields(fields, columns)
+}
+
+/** How many columns are before those behind the last that has a heading; the errors of a refused file may stand there, too. */
+function headedColumns(header: readonly string[]): number {
+  return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
+}
+
+/** The fault of a row that has a value behind the columns that have a heading. */
+function findStray(
+  fields: readonly string[],
+  header: readonly string[],
+  headed: number,
+): ValueFault | undefined {
+  const place = errorPlace(fields, header)
+  for (let index = headed; index < fields.length; index++) {
+    if (fields[index] === '' || index === place) continue
+    return new ValueFault(`column ${index + 1} has a value and no heading`)
   }
+  return undefined
+}
+
+/** Cells that are missing at the end of a row are empty. */
+function readFields(
+  fields: readonly string[],
+  columns: readonly (Column | undefined)[],
+): object | ValueFault {
+  const row: Record<string, unknown> = {}
+  for (const [index, column] of columns.entries()) {
+    const cell = fields[index] ?? ''
+    if (column === undefined || (cell === '' && column.empty === undefined)) continue
+    const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
+    const fault = value instanceof ValueFault ? value : put(row, column.path, value)
+    if (fault) return new ValueFault(`${column.path.join('.')}: ${fault.reason}`)
+  }
+  return row
 }
 
 /** Throws `invalid-request` for the text of a header that cannot be read and has other separators than commas. */
@@ -140,6 +166,8 @@ function headerFaults(
 ): HeaderFault[] {
   const seen = new Set<string>()
   return names.flatMap((name, index): HeaderFault[] => {
+    if (name === '')
+      return [columnFault(name, 'unknown_key', `column ${index + 1} has no heading${hint}`)]
     if (seen.has(name))
       return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
     seen.add(name)

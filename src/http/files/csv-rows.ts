@@ -1,11 +1,12 @@
 import { pipeline, Readable, type TransformOptions } from 'node:stream'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
+import { Problem } from '../../contract/problem.ts'
 import { nextTurn } from '../../next-turn.ts'
-import { ValueFault } from '../json-value.ts'
 import { type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './feed-rows.ts'
 import { malformedFile } from './malformed-file.ts'
+import { errorPlace } from './row-with-error.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
 /** A record, and the line on which it begins. */
@@ -24,20 +25,33 @@ export async function readCsv(
 ): Promise<FileRows> {
   const begin: Begin = {}
   const records = csvRecords(blocks, begin)
-  const first = await records.next().catch((fault) => {
+  const first = await nextFilled(records).catch((fault) => {
     // What is wrong behind the header is found with it, and is told when the header is sound.
     judgeHeader(begin, shape)
     throw fault
   })
-  if (first.done) throw malformedFile('The file is empty: its first line must name the columns.', 1)
-  const { fields: header, line } = first.value
-  const readFields = readHeader(header, shape, line)
-  const read: ReadFields = (fields) => {
-    if (fields.length === header.length) return readFields(fields)
-    return new ValueFault(`has ${fields.length} fields, the header has ${header.length}`)
-  }
-  return { header, batches: inBatches(records, read) }
+  if (!first) throw malformedFile('The file is empty: its first line must name the columns.', 1)
+  const { fields: header, line } = first
+  const read = readHeader(header, shape, line)
+  return { header, batches: inBatches(records, header, read) }
 }
+
+/** The next record with something in it. */
+async function nextFilled(records: AsyncGenerator<CsvRecord>): Promise<CsvRecord | undefined> {
+  for (;;) {
+    const { value, done } = await records.next()
+    if (done) return undefined
+    if (!isEmpty(value.fields, -1)) return value
+  }
+}
+
+/** What a spreadsheet writes for an empty row; what is said of a row at `errorAt` is none of it. */
+function isEmpty(fields: readonly string[], errorAt: number): boolean {
+  return fields.every((field, index) => field === '' || index === errorAt)
+}
+
+/** No spreadsheet has as many rows; they take less than others, but not nothing. */
+const emptyRowsMax = 10_000_000
 
 /** What is known of a file before its records come. */
 interface Begin {
@@ -64,12 +78,22 @@ function readLine(text: string): string[] | undefined {
 
 async function* inBatches(
   records: AsyncIterable<CsvRecord>,
+  header: readonly string[],
   read: ReadFields,
 ): AsyncGenerator<FileRow[]> {
   const batch = new RowBatch()
-  for await (const { fields, line } of records)
-    if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
+  let empty = 0
+  for await (const { fields, line } of records) {
+    if (isEmpty(fields, errorPlace(fields, header))) rejectManyEmpty(++empty)
+    else if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
+  }
   if (batch.rows.length > 0) yield batch.take()
+}
+
+function rejectManyEmpty(rows: number): void {
+  if (rows <= emptyRowsMax) return
+  const detail = `A file has at most ${emptyRowsMax} empty rows, this one has more. Nothing was written.`
+  throw new Problem('payload-too-large', detail)
 }
 
 /** What the parser has counted: empty lines are among the lines. */
@@ -115,7 +139,7 @@ async function* csvRecords(
       // Each is taken for the first: one of another length is given an error with a stack, which takes longer than its row.
       Object.assign(parser.info, { records: 0 })
       const record = { fields, line: lines.next(fields, counts) }
-      begin.header ??= record
+      if (!begin.header && !isEmpty(fields, -1)) begin.header = record
       return record
     },
     relax_column_count: true,
@@ -150,7 +174,7 @@ async function* slicesOf(blocks: AsyncIterable<TextBlock>, begin: Begin): AsyncG
 }
 
 function firstLine(text: string, line: number): Begin['first'] {
-  const [, before = '', first = ''] = /^([\r\n]*)([^\r\n]*)/.exec(text) ?? []
+  const [, before = '', first = ''] = /^((?:,*[\r\n])*)([^\r\n]*)/.exec(text) ?? []
   const ends = before.match(/\r\n|\r|\n/g) ?? []
   return first === '' ? undefined : { text: first, line: line + ends.length }
 }

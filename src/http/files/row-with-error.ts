@@ -19,12 +19,17 @@ function padded(fields: string[], width: number): string[] {
   return fields.length < width ? [...fields, ...Array(width - fields.length).fill('')] : fields
 }
 
-/** The fields without the error of before. A file that came back has it last, also in a row with too many fields. */
+/** The fields without the error of before. */
 export function withoutError(fields: readonly string[], header: readonly string[]): string[] {
+  const place = errorPlace(fields, header)
+  return fields.filter((_, index) => index !== place)
+}
+
+/** Where the error of before is, or -1. A file that came back has it last, also in a row with too many fields. */
+export function errorPlace(fields: readonly string[], header: readonly string[]): number {
   const column = header.indexOf(errorColumn)
   const isLast = column >= 0 && column === header.length - 1
-  const place = isLast ? Math.max(column, fields.length - 1) : column
-  return fields.filter((_, index) => index !== place)
+  return isLast ? Math.max(column, fields.length - 1) : column
 }
 
 /** The row with its error; what is no JSON object cannot carry one and stands beside it as a text. */

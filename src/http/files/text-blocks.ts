@@ -9,8 +9,8 @@ export const lineBytesMax = 1024 * 1024
 const keptBytesMax = lineBytesMax + 4
 
 const lineEnd = /\r\n|\r|\n/
-/** With something in it. */
-const firstLine = /^[\r\n]*[^\r\n]+(?:\r\n|\r|\n)/
+/** With something in it: before it may be empty rows of a spreadsheet. */
+const firstLine = /^(?:,*[\r\n])*[^\r\n]+(?:\r\n|\r|\n)/
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Some whole lines of a file. */
