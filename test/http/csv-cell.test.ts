@@ -23,6 +23,7 @@ t.test(
       '\ufeff=1',
       ' \u2060\u3000@x',
       '\u0001=1',
+      '\u2800\u3164=1',
       ' -1',
     ])
       t.equal(escapeFormula(text), `'${text}`, text)

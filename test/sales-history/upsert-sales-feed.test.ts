@@ -196,6 +196,8 @@ t.test(
     const gzip = { 'content-encoding': 'gzip' }
     const whole = gzipSync(lines(header, row))
     t.match(await csv(account, whole, gzip), { status: 201, body: { created: 1 } })
+    const otherName = { 'content-encoding': 'X-GZIP' }
+    t.match(await csv(account, whole, otherName), { status: 201, body: { updated: 1 } }, 'x-gzip')
     const members = Buffer.concat([gzipSync(`${header}\n`), gzipSync('T2,A,UK,1,2\n')])
     t.match(await csv(account, members, gzip), { status: 201, body: { created: 1 } }, 'two members')
     const padded = Buffer.concat([whole, Buffer.alloc(100_000)])

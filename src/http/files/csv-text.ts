@@ -2,7 +2,8 @@
  * What a spreadsheet may run as a formula: also behind blanks and characters without width, which some drop, and behind
  * apostrophes that are there already.
  */
-const formula = /^'*(?:[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|[\t\r\n])/u
+const formula =
+  /^'*(?:[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@＝＋－＠]|[\t\r\n])/u
 const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 const special = /[",\r\n]/
 
