@@ -1870,7 +1870,7 @@ export interface components {
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `uri-too-long` 414: the request line is over 16 KB
          *     - `unsupported-media-type` 415: the body is of a media type that is not taken
-         *     - `idempotency-key-reused` 422: the key was sent with another path or body
+         *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
          *     - `too-many-requests` 429: too many failed logins, or more requests of the account than it may send or may have
          *       waiting; others are not affected
          *     - `headers-too-large` 431: the headers are over 16 KB
@@ -2146,7 +2146,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The `Idempotency-Key` was sent with another path or body. */
+        /** @description The `Idempotency-Key` was sent with another path, query or body. */
         KeyReused: {
             headers: {
                 [name: string]: unknown;
@@ -2157,7 +2157,7 @@ export interface components {
                  *       "type": "idempotency-key-reused",
                  *       "title": "The key belongs to another request",
                  *       "status": 422,
-                 *       "detail": "This Idempotency-Key was sent with another path or body within 24 hours; take a new one.",
+                 *       "detail": "This Idempotency-Key was sent with another path, query or body within 24 hours; take a new one.",
                  *       "instance": "req-1"
                  *     }
                  */
@@ -2219,8 +2219,8 @@ export interface components {
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
          *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-         *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-         *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+         *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+         *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
@@ -2345,8 +2345,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2498,8 +2498,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -2686,8 +2686,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3058,8 +3058,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3154,8 +3154,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3248,8 +3248,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3439,8 +3439,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3536,8 +3536,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3760,8 +3760,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3951,8 +3951,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4070,8 +4070,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4244,8 +4244,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4680,8 +4680,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
                  *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path and
-                 *     decoded body: 422 when it comes with another path or body, 409 while the first request runs.
+                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
+                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

@@ -6,7 +6,6 @@ import { FeedBytes } from './files/feed-bytes.ts'
 import { isGzip } from './first-checks.ts'
 import { hashBody } from './idempotency.ts'
 import { parseJson } from './json-body.ts'
-import { rawQuery } from './query.ts'
 
 type Refusal = Admission['refusal']
 
@@ -56,7 +55,6 @@ function addFileParser(
       stream: request.raw,
       mediaType,
       isGzip: isGzip(request),
-      query: rawQuery(request.url),
       bytesMax,
     })
   })

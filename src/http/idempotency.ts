@@ -11,6 +11,7 @@ interface IdempotentRequest {
   account: number
   subject: string
   key: string
+  /** With its query, which names options and the list of a file. */
   path: string
   /** SHA-256 of the body; of a file that arrives it is known at its end, and reads what is left. */
   bodyHash: () => Promise<Buffer>
@@ -31,14 +32,21 @@ export function storing(
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
   const { account = 0, subject = '' } = request.caller ?? {}
-  const path = request.url.replace(/[?#].*$/s, '').replace(/\/$/, '')
-  return storingAnswer(bound, { account, subject, key, path, bodyHash })
+  return storingAnswer(bound, { account, subject, key, path: pathOf(request), bodyHash })
+}
+
+/** The path without its trailing slash, and the query with its parameters in one order. */
+function pathOf({ url, query }: FastifyRequest): string {
+  const path = url.replace(/[?#].*$/s, '').replace(/\/$/, '')
+  const parameters = new URLSearchParams(query as Record<string, string>)
+  parameters.sort()
+  return parameters.size === 0 ? path : `${path}?${parameters}`
 }
 
 /**
  * `inAccount` that stores the answer in the transaction that does the work, and answers a repeated request with what was
  * stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
- * first request runs and `idempotency-key-reused` for another path or body.
+ * first request runs and `idempotency-key-reused` for another path, query or body.
  */
 function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
   return <T>(work: (trx: Trx) => Promise<T>) =>
@@ -80,7 +88,7 @@ async function findAnswer(
   if (!stored) return undefined
   if (stored.path !== request.path || !(await request.bodyHash()).equals(stored.body_hash)) {
     const detail =
-      'This Idempotency-Key was sent with another path or body within 24 hours; take a new one.'
+      'This Idempotency-Key was sent with another path, query or body within 24 hours; take a new one.'
     throw new Problem('idempotency-key-reused', detail)
   }
   const headers = stored.headers as Record<string, string>

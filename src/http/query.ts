@@ -4,7 +4,7 @@ import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 import { isFile } from './contract.ts'
 
 /** The query of a request target, as it came. The router takes `#` for its beginning, too. */
-export function rawQuery(url: string): string {
+function rawQuery(url: string): string {
   const [, query = ''] = url.split(/[?#](.*)/s)
   return query
 }

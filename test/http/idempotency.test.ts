@@ -165,6 +165,30 @@ t.test('other body or other path: 422 and no change', async (t) => {
   t.equal(await salesOf(account), 1)
 })
 
+t.test('other query: 422 and no change, however its parameters are written', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['France'] })
+  for (const name of ['List 1', 'List 2']) await aList(shop, { name })
+  const load = (query: string) =>
+    shop.send('POST', `/api/v1/prices/bulk_add_products/?${query}`, 'code,country\nA,France\n', {
+      'content-type': 'text/csv',
+      'idempotency-key': 'k1',
+    })
+  t.equal((await load('price_list_name=List%201')).status, 201)
+  t.equal((await load('price_list_name=List%202')).status, 422)
+  const again = await load('price%5flist_name=List+1')
+  t.equal(again.headers['idempotent-replayed'], 'true')
+
+  await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
+    attributes_config: ['code'],
+  })
+  const prices = '/api/v1/competitor_prices/bulk_create_or_update/'
+  t.equal((await send(shop, 'k2', [], `${prices}?on_stale=skip`)).status, 201)
+  t.match(await send(shop, 'k2', [], `${prices}?on_stale=reject`), {
+    status: 422,
+    body: { type: 'idempotency-key-reused' },
+  })
+})
+
 t.test('expired: after 24 hours the key is new', async (t) => {
   const account = await service.newAccount(t)
   await send(account, 'k1', [sale('1')])

@@ -13,8 +13,6 @@ export interface FeedSource {
   stream: IncomingMessage
   mediaType: string
   isGzip: boolean
-  /** Other than the bytes, what makes a request with an Idempotency-Key another one. */
-  query: string
   bytesMax: number
 }
 
@@ -26,7 +24,7 @@ export class FeedBytes {
 
   constructor(source: FeedSource) {
     this.#source = source
-    this.#hash.update(`${source.mediaType}\n${source.query}\n`)
+    this.#hash.update(`${source.mediaType}\n`)
     this.#chunks = this.#read()
   }
 
@@ -44,7 +42,7 @@ export class FeedBytes {
     return this.#chunks
   }
 
-  /** SHA-256 of media type, query and all bytes; reads what is left. */
+  /** SHA-256 of the media type and all bytes; reads what is left. */
   async digest(): Promise<Buffer> {
     for await (const _ of this.#chunks);
     return this.#hash.copy().digest()
