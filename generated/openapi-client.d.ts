@@ -366,15 +366,15 @@ export interface paths {
          *     `price_list_name` or `price_list_id`; a list that is not published is a conflict (409
          *     `price-list-not-published`).
          *
-         *     What a read may cost is known before it runs; `detail` names the limit, the size, and what to change. Operators
-         *     can change the limits.
+         *     A read that would cost too much is refused; `detail` names the limit, the size, and what to change. Operators can
+         *     change the limits of rows and MB.
          *
          *     - A read that expands to more than 1,000,000 rows, or whose answer would be longer than 2048 MB (rows with many
          *       promotions or dynamic attributes), is refused: 400 `result-too-large`. The length is estimated from the first
-         *       rows; an answer that turns out longer all the same breaks off.
-         *     - The list is looked through once for all rows that name the same columns but no `code`. A read that would so look
-         *       at more than 5,000,000 rows of the list, as 60 rows of a list of 100,000 that each name other columns, is
-         *       refused: 400 `too-costly`. So is one that takes longer than 5 seconds before its first row.
+         *       rows; an answer that is longer in the end breaks off.
+         *     - Rows without a `code` that name the same columns share one pass over the list. A read that would look at more than
+         *       5,000,000 rows of the list is refused: 400 `too-costly`. An example is 60 rows that each name different columns,
+         *       in a list of 100,000. A read that takes longer than 5 seconds before its first row is refused, too.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -400,9 +400,9 @@ export interface paths {
          *     later publication and go with the row when it leaves the list. The rows of the list show them, and get_prices
          *     when asked to (`include`). A call on a list with a job under way waits briefly for it, else answers 503.
          *
-         *     The value `null`, in CSV a cell that says `null`, removes the attribute of that name; a row that has none stays as
-         *     it is. (An empty cell of CSV is a value that is missing, and `"null"` in quotes of JSON is a text.) A row has at
-         *     most 100 names, counted when those that the payload removes are gone; one more is an error (`length`).
+         *     The value `null` (in CSV a cell `null`) removes the attribute of that name; a row without it stays as it is. An empty
+         *     CSV cell is a missing value, and a cell `"null"`, with the quotes, is a text. A row has at most 100 names after the
+         *     payload's removals; one more is an error (`length`).
          *
          *     A value may be `false`, `0`, `""`, an array or an object, and is at most 4,096 bytes of UTF-8 when written as JSON
          *     without white space. Inside arrays and objects `null` is kept; a number that a double cannot hold as it was
@@ -600,8 +600,8 @@ export interface paths {
          *
          *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
          *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean (a cell of CSV may say `TRUE`),
-         *     `"2026-11-27"` for a date. Numbers are written as in JSON: the catalog takes the same ones, and `"42"`, `"42.0"` and
-         *     `"4.2e1"` are one value. No other column may stand there. Products need not be in the catalog.
+         *     `"2026-11-27"` for a date. Numbers are written as in JSON and in the catalog: `"42"`, `"42.0"` and `"4.2e1"` are one
+         *     value. No other column may stand there. Products need not be in the catalog.
          *
          *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
          *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`
@@ -609,11 +609,10 @@ export interface paths {
          *     `code` (string) and `size` (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is
          *     the hash of `["85123A",42,"Lantern & Co",null]`.
          *
-         *     **Stale entries.** An entry is stale when its `latest_update` is older than that of the stored entry, as in a file
-         *     that is sent late. `on_stale` says what becomes of it. An entry without `latest_update` counts as of the moment of
-         *     the call (for a file that a job loads, the moment in which the job was accepted), so it is stale only where the
-         *     stored entry is ahead of that. With `skip` and `reject` the newest of several calls wins, also when they run at the
-         *     same time.
+         *     **Stale entries.** An entry is stale when its `latest_update` is older than that of the stored entry, for example in a
+         *     file that is sent late. `on_stale` says what happens to it. An entry without `latest_update` has the time of the call
+         *     (in a file that a job loads, the time at which the job was accepted), so it is stale only if the stored entry is
+         *     ahead of that. With `skip` and `reject` the newest of several calls wins, even when they run at the same time.
          */
         post: operations["upsertCompetitorPrices"];
         delete?: never;
@@ -808,7 +807,7 @@ export interface paths {
          *     ended; its data is the job as `GET /api/v1/jobs/{id}/` answers it (`Job`), and the stream closes. A job that had
          *     ended before gives `end` alone.
          *
-         *     The answer asks proxies to pass on each event when it comes (`X-Accel-Buffering: no`, `Cache-Control: no-transform`).
+         *     The answer asks proxies to pass each event on at once (`X-Accel-Buffering: no`, `Cache-Control: no-transform`).
          *     After 15 seconds without a change a comment keeps the connection open. A stream that closes without `end` was cut
          *     short (by a network, or by a service that stops): ask again. Send `Accept: text/event-stream`, or no `Accept`.
          *
@@ -901,8 +900,8 @@ export interface paths {
         };
         /**
          * This contract as YAML
-         * @description The contract, byte for byte as it is kept in the repository; where a proxy serves the service below a path prefix, with
-         *     the prefix as the `url` of its server.
+         * @description The contract, byte for byte as in the repository. Below the path prefix of a proxy, the prefix is the `url` of its
+         *     server.
          */
         get: operations["readContractYaml"];
         put?: never;
@@ -1110,7 +1109,7 @@ export interface components {
             created: number;
             /** @description How many things existed, changed or not. */
             updated: number;
-            /** @description How many rows were left out because they are stale; there with `on_stale=skip`. */
+            /** @description How many stale rows were left out; only there with `on_stale=skip`. */
             skipped?: number;
         };
         /**
@@ -1797,7 +1796,7 @@ export interface components {
             result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"];
             /**
              * @description Why the job failed; empty otherwise. Of a file with bad rows the first 1,000 errors, as they are in the answer
-             *     to a file that is loaded at once. Of a file with stale rows `stale-rows`, and then the same for them.
+             *     to a file that is loaded at once. Of a file with stale rows, `stale-rows` and then the first 1,000 of them.
              */
             errors: components["schemas"]["JobError"][];
         };
@@ -1862,7 +1861,7 @@ export interface components {
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
          *     - `no-competitor-schema` 409: make a competitor schema first
-         *     - `stale-rows` 409: rows are older than what is stored, and `on_stale=reject` says that they must not be
+         *     - `stale-rows` 409: rows are older than what is stored, with `on_stale=reject`
          *     - `agreement-exists` 409: another agreement has this key
          *     - `job-ended` 409: the job cannot be cancelled any more
          *     - `idempotency-key-in-use` 409: the first request with the key is running
@@ -2126,8 +2125,8 @@ export interface components {
             };
         };
         /**
-         * @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8, or it has another
-         *     `Content-Encoding` than `gzip` (`x-gzip` is the same).
+         * @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8, or its
+         *     `Content-Encoding` is not `gzip` (or `x-gzip`, which is the same).
          */
         UnsupportedMediaType: {
             headers: {
@@ -2248,8 +2247,8 @@ export interface components {
          */
         Limit: number;
         /**
-         * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag is taken as it was read, also where a
-         *     proxy that compresses has changed it: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+         * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag that a compressing proxy has changed is
+         *     accepted: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
          */
         IfMatch: string;
         /**
@@ -2261,8 +2260,8 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Where to follow the job, `/api/v1/jobs/<id>/`, behind the path prefix where a proxy serves the service below one. Only
-         *     there when the answer is a job.
+         * @description Where to follow the job: `/api/v1/jobs/<id>/`, after the path prefix of the proxy if there is one. Only there when the
+         *     answer is a job.
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
@@ -2284,8 +2283,7 @@ export interface components {
         /** @description `true` when the answer is the stored one of an earlier request with the same key. */
         IdempotentReplayed: "true";
         /**
-         * @description With `on_stale=skip`: how many stale rows were left out, also when there are none. Rows that are there twice count
-         *     once.
+         * @description With `on_stale=skip`: how many stale rows were left out, `0` for none. Equal rows count once.
          * @example 0
          */
         SkippedRows: number;
@@ -4060,9 +4058,9 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description What becomes of stale entries. `write`: they replace what is stored, like all others. `skip`: they are left out
-                 *     of the answer, nothing of them is written, and `Skipped-Rows` says how many there were. `reject`: if there is
-                 *     one, nothing is written (409 `stale-rows`, which names them; a job fails with it). Bad rows come first (400).
+                 * @description What happens to stale entries. `write`: they replace what is stored, like all others. `skip`: they are neither
+                 *     written nor answered, and `Skipped-Rows` counts them. `reject`: nothing at all is written (409 `stale-rows`,
+                 *     which names them; a job fails with it). Bad rows are reported first (400).
                  */
                 on_stale?: "write" | "skip" | "reject";
             };
@@ -4118,7 +4116,7 @@ export interface operations {
         responses: {
             /**
              * @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order;
-             *     with `on_stale=skip` without those that are stale.
+             *     with `on_stale=skip`, stale ones are left out.
              */
             201: {
                 headers: {
@@ -4484,8 +4482,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag is taken as it was read, also where a
-                 *     proxy that compresses has changed it: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag that a compressing proxy has changed is
+                 *     accepted: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -4756,12 +4754,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `no`: nginx and proxies like it pass each event on when it comes instead of collecting them.
+                     * @description `no`: nginx and similar proxies pass each event on at once.
                      * @example no
                      */
                     "X-Accel-Buffering"?: "no";
                     /**
-                     * @description Nothing keeps the events, and nothing compresses them, which would hold them up.
+                     * @description Caches must not keep the events, and proxies must not compress them, which would delay them.
                      * @example no-store, no-transform
                      */
                     "Cache-Control"?: string;
