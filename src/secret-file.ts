@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 /** A file that is shorter was not written to its end, or was cut. */
 const charactersMin = 32
 
-/** The secret that a file keeps for its owner alone; a new one where there is none. */
+/** The secret in a file that only its owner can read; a new one if there is none. */
 export function keptSecret(path: string): string {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   for (;;) {
@@ -25,7 +25,7 @@ function readSecret(path: string): string | undefined {
   }
 }
 
-/** Nobody finds it before it is whole. */
+/** Other processes see the file only when it is whole. */
 function createSecret(path: string): void {
   const own = `${path}.${process.pid}`
   writeFileSync(own, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })

@@ -30,8 +30,11 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
 
 /** Agreements from a file. */
 export const feedAgreements: Feed<'upsertAgreements'> = async (_trx, { account }) => ({
-  ...{ columns: [], ignored: [], ids: [agreementId(account)] },
-  ...{ input: agreementColumns, key: ['key'] },
+  columns: [],
+  ignored: [],
+  ids: [agreementId(account)],
+  input: agreementColumns,
+  key: ['key'],
   read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
     errors.sound(rows).map(withKey),
   write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
@@ -41,7 +44,9 @@ function agreementId(account: number): FeedId {
   const key = (table: string) =>
     sql.join(keyFields.map((name) => sql`${sql.ref(`${table}.${name}`)}::text`))
   return {
-    ...{ name: 'id', type: 'bigint', parts: keyFields },
+    name: 'id',
+    type: 'bigint',
+    parts: keyFields,
     changed: sql`
       select array[${key('r')}] as was, array[${key('f')}] as says from agreements r
       where r.account_id = ${account} and r.id = f.given_id and r.key_hash <> decode(f.key, 'hex')`,

@@ -22,7 +22,9 @@ export const productColumns: InputColumn<ProductRow>[] = [
 /** The id of the product that a staged row says it is. */
 export function productId(account: number, { extensions }: Pick<Columns, 'extensions'>): FeedId {
   return {
-    ...{ name: 'extended_catalog_id', type: 'bigint', parts: keyParts(extensions) },
+    name: 'extended_catalog_id',
+    type: 'bigint',
+    parts: keyParts(extensions),
     changed: sql`
       select r.code || r.extensions as was, ${stagedKey} as says from products r
       where r.account_id = ${account} and r.id = f.given_extended_catalog_id and ${isOtherKey}`,

@@ -40,8 +40,10 @@ export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => 
   const columns = await findColumns(trx, account)
   return {
     columns: columns.all.map((column) => ({ ...column, isRequired: column.kind === 'extension' })),
-    ...{ ignored: [], ids: [productId(account, columns)] },
-    ...{ input: productColumns, key: ['code', 'extension_key'] },
+    ignored: [],
+    ids: [productId(account, columns)],
+    input: productColumns,
+    key: ['code', 'extension_key'],
     read: (rows: readonly Schemas['ProductInput'][], errors) =>
       readEachProduct(rows, columns, errors),
     findFaults: () => findDifferingAttributes(trx, columns),

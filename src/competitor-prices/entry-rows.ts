@@ -4,7 +4,7 @@ import type { Positioned } from '../contract/duplicates.ts'
 import { utcTimestamp } from '../contract/formats.ts'
 import { mapInTurns } from '../contract/in-turns.ts'
 import type { Schemas } from '../contract/operation.ts'
-import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { type ErrorCode, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { castText } from './cast-text.ts'
 import { competitorHash } from './competitor-hash.ts'
 import type { CompetitorSchema, SchemaColumn } from './queries.ts'
@@ -37,21 +37,8 @@ export async function readEntryRows(
   const entries = await mapInTurns(errors.sound(body), ({ row, position }) => {
     const values = readValues(row, columns, position, errors)
     rejectUnknownKeys(row, knownKeys, position, errors)
+    rejectFaultyMoments(row, is_dated, position, errors)
     const { competitor_name, competitor_price, departure_date = null, latest_update } = row
-    if (departure_date !== null && !is_dated)
-      errors.add(
-        position,
-        'departure_date',
-        'not_allowed',
-        'only a dated schema has departure dates',
-      )
-    if (latest_update !== undefined && isTooFarAhead(latest_update))
-      errors.add(
-        position,
-        'latest_update',
-        'too_far_ahead',
-        'must be at most 24 hours ahead of now',
-      )
     if (errors.has(position)) return undefined
     const entry: EntryRow = {
       hash: competitorHash(values, competitor_name, departure_date),
@@ -64,9 +51,23 @@ export async function readEntryRows(
   return entries.filter((entry) => entry !== undefined)
 }
 
+function rejectFaultyMoments(
+  { departure_date, latest_update }: Schemas['CompetitorPriceInput'],
+  isDated: boolean,
+  position: number,
+  errors: RowErrors,
+): void {
+  const reject = (field: string, code: ErrorCode, message: string) =>
+    errors.add(position, field, code, message)
+  if (departure_date !== undefined && !isDated)
+    reject('departure_date', 'not_allowed', 'only a dated schema has departure dates')
+  if (latest_update !== undefined && isTooFarAhead(latest_update))
+    reject('latest_update', 'too_far_ahead', 'must be at most 24 hours ahead of now')
+}
+
 const aheadMaxMs = 86_400_000
 
-/** By it all later observations would be stale. */
+/** It would make all later observations stale. */
 function isTooFarAhead(moment: string): boolean {
   return Date.parse(utcTimestamp(moment)) > Date.now() + aheadMaxMs
 }

@@ -22,8 +22,8 @@ export interface Moments {
 }
 
 /**
- * The first `max` entries that are older than those stored, with the columns `place` of the input, in their order. The
- * upsert has locked all that it compared, also where it wrote nothing: this finds what it found.
+ * The first `max` entries that are older than those stored, with the columns `place` of the input, in the order of these.
+ * The upsert has locked every entry that it compared, even those it did not write, so both see the same.
  */
 export async function findStale<Place>(
   trx: Trx,

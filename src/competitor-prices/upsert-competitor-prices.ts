@@ -14,7 +14,7 @@ import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 import { findStale, type Moments, rejectStale, type Upserted } from './stale-entries.ts'
 
-/** What becomes of entries that are older than those stored. */
+/** What happens to entries that are older than those stored. */
 type OnStale = NonNullable<
   NonNullable<operations['upsertCompetitorPrices']['parameters']['query']>['on_stale']
 >
@@ -67,8 +67,11 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
     return { name, type: type === 'boolean' ? 'boolean text' : 'string', isRequired: true }
   })
   return {
-    ...{ columns, ignored: [], ids: entryIds(account, schema) },
-    ...{ input: inputColumns(schema), key: ['hash'] },
+    columns,
+    ignored: [],
+    ids: entryIds(account, schema),
+    input: inputColumns(schema),
+    key: ['hash'],
     read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
       readEntryRows(rows, schema, errors),
     write: async (staged) => {
@@ -147,7 +150,7 @@ function inPayloadOrder(
     .sort((a, b) => a.position - b.position)
 }
 
-/** As `upsertEntries`; counts them. */
+/** As `upsertEntries`, for a file: answers counts. */
 async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCounts> {
   const counts = await upsertStaged(staged, upsertFrom(upsert))
   if (upsert.onStale === 'write') return counts
@@ -164,8 +167,8 @@ async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCount
 const now = sql`now()`
 
 /**
- * Unchanged rows are not written, nor are stale ones, unless they are to be. Without a `latest_update` of its own an entry
- * has that of the call.
+ * Unchanged rows are not written, and stale ones only with `write`. An entry without a `latest_update` has the time of the
+ * call.
  */
 function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawBuilder<unknown> {
   const { columns } = schema

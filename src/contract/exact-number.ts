@@ -1,10 +1,10 @@
 const wellFormed = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-/** Nearly all; a double holds 15 digits. */
+/** Nearly all numbers, at most 15 digits, which a double holds exactly. */
 const plain = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 
 /**
- * The number that a text stands for where it is one of JSON; infinite: a double cannot hold it as it was written. -0 is the
- * 0 that it is read back as.
+ * The number that a text is in JSON; undefined: it is none; infinite: a double cannot hold it as written. -0 becomes 0, as
+ * it is read back.
  */
 export function readExactNumber(text: string): number | undefined {
   if (plain.test(text)) return Number(text) + 0

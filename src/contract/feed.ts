@@ -27,7 +27,7 @@ export interface FeedId {
   parts: readonly string[]
   /**
    * A SELECT that has a row where the staged row `f` has another key than the id stands for: as arrays of texts, what each
-   * part of the key `was` (null: nobody knows) and what the row `says`.
+   * part of the key `was` (null: unknown) and what the row `says`.
    */
   changed: RawBuilder<unknown>
 }

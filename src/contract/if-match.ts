@@ -1,11 +1,11 @@
 import { Problem } from './problem.ts'
 
-/** What a proxy that compresses makes of a tag: nginx a weak one (`W/"1"`), Apache one with the coding in it (`"1-gzip"`). */
+/** A tag after a compressing proxy: nginx makes it weak (`W/"1"`), Apache appends the coding (`"1-gzip"`). */
 const byProxies = /^(?:W\/)?"(.*?)(?:-(?:gzip|br|zstd|deflate))?"$/s
 
 /**
- * Whether an If-Match or If-None-Match header names this tag, also as proxies that compress change it. Our tags name a
- * state and not its bytes, so nothing is lost. They contain no comma.
+ * Whether an If-Match or If-None-Match header names this tag, even changed by a compressing proxy. Our tags name a state
+ * and not its bytes, so nothing is lost. They contain no comma.
  */
 export function namesTag(header: string, etag: string): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(byProxies, '"$1"'))

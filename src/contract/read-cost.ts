@@ -10,8 +10,8 @@ const clockDriftMs = 50
 const queryCanceled = '57014'
 
 /**
- * Does a read whose statements may take too long. Throws `too-costly` with the advice when one of them was ended by the
- * statement timeout; a statement that somebody cancelled before passes as any failure of the database.
+ * Runs a read whose statements may take too long. Throws `too-costly` with the advice when the statement timeout ended one
+ * of them. An earlier cancellation is an ordinary failure of the database.
  */
 export async function withinReadTime<T>(advice: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
@@ -20,7 +20,12 @@ export async function withinReadTime<T>(advice: string, work: () => Promise<T>):
   } catch (error) {
     const isTimeout = performance.now() - began >= readStatementMs - clockDriftMs
     if (sqlStateOf(error) !== queryCanceled || !isTimeout) throw error
-    const detail = `The read takes longer than ${readStatementMs / 1000} seconds. ${advice}`
-    throw new Problem('too-costly', detail, { cause: error })
+    throw tooSlow(advice, error)
   }
+}
+
+/** `too-costly` for a read that takes too long, with what to change about it. */
+export function tooSlow(advice: string, cause?: unknown): Problem {
+  const detail = `The read takes longer than ${readStatementMs / 1000} seconds. ${advice}`
+  return new Problem('too-costly', detail, { cause })
 }

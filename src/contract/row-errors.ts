@@ -12,7 +12,7 @@ interface RowFault {
   message: string
 }
 
-/** Of a row of which nothing is listed. */
+/** The faults of a row that is counted and not listed. */
 const unlisted = new Map<string, RowFault>()
 
 /**

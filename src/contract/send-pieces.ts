@@ -13,10 +13,10 @@ interface Pieces {
   answer: (stream: Stream) => void
 }
 
-/** Why an answer was broken off whose client took nothing of it for too long. */
+/** The client has read nothing of its answer for too long. */
 export class ClientStalled extends Error {}
 
-/** Answers with the pieces; ends when all are sent, or nobody takes them any more. Their error breaks off the answer. */
+/** Answers with the pieces; ends when all are sent or the client stops reading. An error of the pieces breaks off the answer. */
 export async function sendPieces({ contentType, stalledMs, write, answer }: Pieces): Promise<void> {
   const sent = (rows: number) => {
     stream.rows = (stream.rows ?? 0) + rows

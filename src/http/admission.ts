@@ -71,7 +71,7 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
   return { refusal, pace: new RefusalPace(), admit, unread: new UnreadAnswers(), queueOf, turns }
 }
 
-/** Bytes of the body, 0 where they are known when they are there; undefined: it has none. */
+/** Bytes of the body, 0 if they are known only when it has arrived; undefined: it has none. */
 function bodyLength(request: FastifyRequest): number | undefined {
   const { headers } = request
   if (headers['transfer-encoding'] !== undefined) return 0

@@ -88,7 +88,7 @@ function readToken(request: FastifyRequest): string {
   return match[1]
 }
 
-/** What a scope allows beside itself. */
+/** The scopes that a scope includes. */
 const included = new Map([['write', ['read']]])
 
 function readCaller({ sub, account, scope }: JWTPayload): Caller {

@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
+import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readContract } from './contract.ts'
 import { documentationPolicy } from './headers.ts'
@@ -20,25 +20,31 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
     })
     docs.addHook('onRequest', boundDocuments())
     docs.addHook('preHandler', async ({ raw }) => {
-      // By the end of it Swagger UI tells how to name its files; a query is none of the path.
+      // Swagger UI names its files by the end of the URL, and takes a query for part of the path.
       raw.url = raw.url?.replace(/[?#].*$/s, '')
     })
-    await docs.register(swaggerUi, {
-      routePrefix: '/docs',
-      // Its files are then named relative to /docs.
-      indexPrefix: '.',
-      staticCSP: documentationPolicy,
-      uiConfig: {
-        ...{ deepLinking: true, persistAuthorization: true, tryItOutEnabled: true },
-        showExtensions: true,
-      },
-      theme: {
-        title: 'Pricewell API',
-        css: [{ filename: 'additions.css', content: additionMarks() }],
-      },
-    })
+    await docs.register(swaggerUi, swaggerOptions())
   })
   for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
+}
+
+function swaggerOptions(): FastifySwaggerUiOptions {
+  return {
+    routePrefix: '/docs',
+    // Its files are then named relative to /docs.
+    indexPrefix: '.',
+    staticCSP: documentationPolicy,
+    uiConfig: {
+      deepLinking: true,
+      persistAuthorization: true,
+      tryItOutEnabled: true,
+      showExtensions: true,
+    },
+    theme: {
+      title: 'Pricewell API',
+      css: [{ filename: 'additions.css', content: additionMarks() }],
+    },
+  }
 }
 
 /** Of one that its client does not read 0.15 MB are in memory, and anybody may ask for one. */

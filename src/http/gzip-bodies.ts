@@ -24,9 +24,9 @@ export function decodeBody(
 
 function decodedBody(request: FastifyRequest): RequestPayload {
   const body: RequestPayload = Readable.from(decoded(request), { objectMode: false })
-  // Fastify compares the bytes of the body with it; Node has seen to those that arrive.
+  // Fastify compares this with the Content-Length; Node has checked the bytes that arrive.
   body.receivedEncodedLength = Number(request.headers['content-length'] ?? 0)
-  // Of a body that is refused no more is decoded.
+  // Decoding stops when the body is refused.
   return body.once('error', () => body.destroy())
 }
 

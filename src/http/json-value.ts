@@ -2,7 +2,7 @@ import { Problem } from '../contract/problem.ts'
 import { withExactNumbers } from './json-number.ts'
 import { JsonScanner } from './json-scanner.ts'
 
-/** Why a value is refused. Returned and not thrown: each row of a file may have one, and a stack costs more than the row. */
+/** Why a value is refused. Returned and not thrown: each row of a file may have one, and a stack costs more than a row. */
 export class ValueFault {
   readonly reason: string
 

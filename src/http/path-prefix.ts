@@ -9,8 +9,8 @@ declare module 'fastify' {
 }
 
 /**
- * The path below which the client sees the service, '' for none. A proxy takes it away before it passes a request on; one
- * that says which it took is right, before the configuration.
+ * The path below which the client sees the service, '' for none. A proxy removes it before it passes a request on; the
+ * header of the proxy wins over the configuration.
  */
 export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   const forwarded = headers['x-forwarded-prefix']
@@ -18,7 +18,7 @@ export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   return isGiven ? forwarded : server.basePath
 }
 
-/** Puts the path prefix before the paths that answers lead to. */
+/** Puts the path prefix before the paths in `Location`. */
 export function prefixLocations(app: FastifyInstance, basePath: string): void {
   app.decorate('basePath', basePath)
   app.addHook('onSend', (request, reply, _payload, done) => {

@@ -33,7 +33,7 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     )
 }
 
-/** Notes what broke off an answer that had begun: it is logged and counted with the status that it would have had. */
+/** Logs and counts the error that broke off an answer, with the status that it would have had. */
 export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void {
   const problem = toProblem(error, request)
   request.brokenOff = problemTypes[problem.type].status

@@ -33,7 +33,7 @@ function rejectUnreadable({ url }: FastifyRequest): void {
 /** Parameters that name the list of a file; a JSON body names it itself, and it may be another one. */
 const listParameters = new Set(['price_list_name', 'price_list_id'])
 
-/** A misspelt filter must not answer everything, nor a guessed option act as if it were understood. */
+/** A misspelt filter would answer everything, and a guessed option would seem to work. */
 function rejectUnknown({ query, headers, routeOptions }: FastifyRequest): void {
   const { operation } = routeOptions.config
   if (operation?.queryNames === undefined) return
@@ -45,7 +45,7 @@ function rejectUnknown({ query, headers, routeOptions }: FastifyRequest): void {
       return [
         { pointer, code: 'unknown_key', message: 'is not a query parameter of this operation' },
       ]
-    // One that is given twice is told to be.
+    // A parameter given twice is reported later.
     if (namesList && listParameters.has(name) && typeof value === 'string')
       return [{ pointer, code: 'not_allowed', message: 'is for files: a JSON body names its list' }]
     return []

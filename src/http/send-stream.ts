@@ -5,8 +5,8 @@ import { ClientStalled } from '../contract/send-pieces.ts'
 import { noteBrokenAnswer } from './problem-reply.ts'
 
 /**
- * Answers with a stream, of which HEAD takes nothing, and which ends when the client has gone. What breaks off is no end,
- * for any client, and where the client is not the cause it is noted as the fault that it is.
+ * Answers with a stream, of which HEAD takes nothing, and which ends when the client has gone. A client can tell an answer
+ * that broke off from a whole one. A fault of ours is logged and counted.
  */
 export function sendStream(
   { contentType, open }: Stream,

@@ -10,7 +10,7 @@ const paces = { pollMs: 250, heartbeatMs: 15_000 }
 /** Those who watch jobs of an account look at them together, twice a second. */
 const gatherMs = 250
 
-/** Proxies pass each event on when it comes: they neither collect the answer nor compress it. */
+/** Proxies neither buffer nor compress the answer, so each event arrives at once. */
 const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
 
 /** Of each process; tests have several in one. */

@@ -9,7 +9,7 @@ import { selectAllMatching } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
 
-/** A read may look at so many rows of the list for each row that it may answer: at 5,000,000, for about two seconds. */
+/** Rows of the list that a read may look at for each row that it may answer: 5,000,000 take about two seconds. */
 const visitsOfRow = 5
 
 /**
@@ -69,7 +69,7 @@ function rejectCostly(
       : 'Name codes, or the same columns in all rows without a code'
   throw new Problem(
     'too-costly',
-    `A read looks at no more than ${visitsMax} rows of the list, this one would look at ${visits} or more. ${advice}, or send them in several calls.`,
+    `A read looks at no more than ${visitsMax} rows of the list, this one would look at ${visits} or more. ${advice}, or send the rows in several calls.`,
   )
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import type { InAccount, JsonText, Stream } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { readStatementMs } from '../contract/read-cost.ts'
+import { readStatementMs, tooSlow } from '../contract/read-cost.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import { CopyTarget } from '../database/copy.ts'
 import type { Trx } from '../database/pool.ts'
@@ -67,7 +67,7 @@ export function sendLargeRead(
       const read = (await holds(trx, planned)) ? planned : await readAgain(trx)
       if (!(read instanceof LargeRead)) return resolve(read)
       await sendRows(trx, read, resolve).catch((error) => {
-        // Now: the rollback fails as well where rows were left on the way, and its error would be the one that is told.
+        // Before the rollback: it fails, too, when rows are left on the way, and would hide this error.
         reject(error)
         throw error
       })
@@ -105,19 +105,14 @@ async function sendRows(
       write: (sent) => withinBytes(first, pieces, bytesMax, sent),
     })
   } finally {
-    // Pieces that nobody has begun to read leave the rows where they are.
+    // If the pieces were never read, the rows are still on the way.
     chunks.destroy()
   }
 }
 
 /** The first piece. Throws `too-costly` where it takes too long: the rows are sorted before. */
 async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
-  const seconds = readStatementMs / 1000
-  const late = new Problem(
-    'too-costly',
-    `The read takes longer than ${seconds} seconds. ${fewerRows}`,
-  )
-  const timer = setTimeout(() => chunks.destroy(late), readStatementMs)
+  const timer = setTimeout(() => chunks.destroy(tooSlow(fewerRows)), readStatementMs)
   try {
     return await pieces.next()
   } finally {
@@ -129,7 +124,7 @@ async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
 const usualRowBytes = 1000
 
 /**
- * How many rows a read has; at most how many, where even so many are not too many. A count takes half as long as the read.
+ * How many rows a read has, or a bound that is small enough: a count takes half as long as the read.
  * Throws `result-too-large`, `too-costly`.
  */
 async function countRows(trx: Trx, read: LargeRead): Promise<number> {

@@ -25,7 +25,9 @@ export function rowIds(
   columns: Pick<Columns, 'extensions'>,
 ): FeedId[] {
   const pk: FeedId = {
-    ...{ name: 'pk', type: 'bigint', parts: keyParts(columns.extensions) },
+    name: 'pk',
+    type: 'bigint',
+    parts: keyParts(columns.extensions),
     changed: sql`
       select r.code || r.extensions as was, ${stagedKey} as says from price_list_rows r
       where r.account_id = ${account_id} and r.price_list_id = ${id} and r.id = f.given_pk and ${isOtherKey}

@@ -49,8 +49,11 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
 export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account }) => {
   const columns = await findColumns(trx, account)
   return {
-    ...{ columns: [], ignored: [], ids: [promotionId(account)] },
-    ...{ input: promotionColumns, key: ['name'] },
+    columns: [],
+    ignored: [],
+    ids: [promotionId(account)],
+    input: promotionColumns,
+    key: ['name'],
     read: async (rows: readonly Input[], errors) => {
       await mapInTurns(errors.sound(rows), ({ row, position }) => {
         rejectFaultyTerms(row, position, errors)
@@ -65,7 +68,9 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
 
 function promotionId(account: number): FeedId {
   return {
-    ...{ name: 'id', type: 'bigint', parts: ['name'] },
+    name: 'id',
+    type: 'bigint',
+    parts: ['name'],
     changed: sql`
       select array[r.name] as was, array[f.name] as says from promotions r
       where r.account_id = ${account} and r.id = f.given_id and r.name <> f.name`,

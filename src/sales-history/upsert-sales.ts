@@ -19,7 +19,10 @@ export const upsertSales: Handler<'upsertSales'> = async ({ account, body, error
 
 /** Sales from a file. */
 export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
-  ...{ columns: [], ignored: [], ids: [saleId(account)], input: saleColumns },
+  columns: [],
+  ignored: [],
+  ids: [saleId(account)],
+  input: saleColumns,
   key: ['transaction_id'],
   read: async (rows: readonly Schemas['SaleInput'][], errors) =>
     errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
@@ -28,7 +31,9 @@ export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
 
 function saleId(account: number): FeedId {
   return {
-    ...{ name: 'id', type: 'bigint', parts: ['transaction_id'] },
+    name: 'id',
+    type: 'bigint',
+    parts: ['transaction_id'],
     changed: sql`
       select array[r.transaction_id] as was, array[f.transaction_id] as says from sales r
       where r.account_id = ${account} and r.id = f.given_id and r.transaction_id <> f.transaction_id`,

@@ -67,6 +67,15 @@ function checkOwner(cluster: string, user: SystemUser | undefined): string {
   return cluster
 }
 
+const initOptions = [
+  '--encoding=UTF8',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--locale=C',
+  '--username=postgres',
+  '--auth=scram-sha-256',
+]
+
 function initialise(
   cluster: string,
   password: string,
@@ -78,22 +87,12 @@ function initialise(
   writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
   if (user) for (const path of [cluster, passwordFile]) chownSync(path, user.uid, user.gid)
   chmodSync(cluster, 0o700)
-  const options = [
-    '--encoding=UTF8',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    '--locale=C',
-    ...['-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
-  ]
   try {
-    const initdb = join(native, 'bin', 'initdb')
-    const stdio = ['ignore', 'ignore', 'pipe'] as ['ignore', 'ignore', 'pipe']
-    execFileSync(initdb, ['-D', cluster, ...options], {
-      ...user,
-      cwd: dirname(cluster),
-      stdio,
-      env: {},
-    })
+    execFileSync(
+      join(native, 'bin', 'initdb'),
+      ['-D', cluster, `--pwfile=${passwordFile}`, ...initOptions],
+      { ...user, cwd: dirname(cluster), stdio: ['ignore', 'ignore', 'pipe'], env: {} },
+    )
   } finally {
     rmSync(passwordFile)
   }

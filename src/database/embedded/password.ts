@@ -24,12 +24,12 @@ export function readPassword(dataDir: string): string {
 
 const trusting = /^([^#\n]*\s)trust(?=\s*$)/gm
 
-/** Whether the cluster, one of an earlier version, lets in whoever reaches its socket. */
+/** Whether the cluster, made by an earlier version, accepts connections without a password. */
 export function trustsAnyone(cluster: string): boolean {
   return readRules(cluster).search(trusting) >= 0
 }
 
-/** Gives a cluster that trusts its password, and lets nobody in without it from now on. */
+/** Sets the password of a cluster without one; from now on every connection needs it. */
 export async function endTrust(
   { cluster, user }: { cluster: string; user: SystemUser | undefined },
   url: string,
@@ -50,7 +50,7 @@ function readRules(cluster: string): string {
   return readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')
 }
 
-/** The folder is the Postgres user's: root must not write to what that has put in the way. */
+/** The folder belongs to the Postgres user: root must not follow a link that this user put there. */
 function writeRules(cluster: string, rules: string, user: SystemUser | undefined): void {
   const path = join(cluster, 'pg_hba.conf')
   const unfinished = `${path}.new`
@@ -65,6 +65,6 @@ function writeRules(cluster: string, rules: string, user: SystemUser | undefined
 /** The server refuses the password of its data directory. */
 export function wrongPassword(dataDir: string, cluster: string): CannotStart {
   return new CannotStart(
-    `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the file that belongs to it back; where that is lost, end what uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,
+    `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the right file back. If it is lost, stop everything that uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,
   )
 }

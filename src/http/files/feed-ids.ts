@@ -22,7 +22,7 @@ export function stagedIds({ ids }: Ids): { name: string; type: string }[] {
 
 const givenName = (name: string) => `given_${name}`
 
-/** The feed with those of its ids that the file may have: the header of a CSV file says which. */
+/** The feed with the ids that the file can have: of a CSV file, those in its header. */
 export function withIdsOf<Feed extends Ids>(
   feed: Feed,
   { header }: Pick<FileRows, 'header'>,
@@ -53,7 +53,7 @@ function withoutKeys(row: Record<string, unknown>, names: readonly string[]): ob
   return rest
 }
 
-/** Names the rows whose ids are none; the others can be staged. */
+/** Names the rows whose ids are malformed; the others can be staged. */
 export function rejectFaultyIds(
   given: readonly unknown[][],
   { ids }: Ids,

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-
 import type { Problem } from '../../contract/problem.ts'
 
-/** Behind the end of the last member there is more than zeros. */
+/** After the last member there is more than zeros. */
 class TrailingBytes extends Error {}
 
 /** Whether an error says that what came is not whole and valid gzip. */
@@ -13,8 +12,8 @@ export function isGzipFault(error: unknown): boolean {
 }
 
 /**
- * The bytes of a request as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. Whoever stops
- * reading leaves the connection open, for the answer.
+ * The bytes of a request as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. The connection
+ * stays open for the answer when reading stops early.
  */
 export async function* atMost(
   bytesMax: number,

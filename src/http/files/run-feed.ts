@@ -40,7 +40,7 @@ export interface FeedRun {
   context: Context
   mediaType: string
   bytes: AsyncIterable<Buffer>
-  /** Throws when nobody waits for the rows any more. */
+  /** Throws when the client has gone or the job has ended. */
   rejectGone: () => void
   schema: RowSchema
   /** The contract's own validator of bodies. */
@@ -92,7 +92,7 @@ async function openFile(
   return file
 }
 
-/** What has arrived may take long to read: it is not read on when nobody waits for it. */
+/** Stops reading when the client has gone: what has arrived may take long to read. */
 async function* whileAwaited(
   bytes: AsyncIterable<Buffer>,
   rejectGone: () => void,
