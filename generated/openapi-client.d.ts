@@ -2230,7 +2230,7 @@ export interface components {
          */
         Prefer: string;
         /**
-         * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
+         * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
          * @example Retail 2026
          */
         FeedListName: components["schemas"]["Text"];
@@ -3045,7 +3045,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
+                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
@@ -3141,7 +3141,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
+                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
@@ -3426,7 +3426,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, so this is refused beside one.
+                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];

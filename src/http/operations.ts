@@ -7,6 +7,7 @@ import type { Admission } from './admission.ts'
 import type { Operation } from './contract.ts'
 import { handlers } from './handlers.ts'
 import { clientGone } from './overloaded.ts'
+import { rejectOtherList } from './query.ts'
 import { rowsOf } from './row-count.ts'
 import { runOperation } from './run-operation.ts'
 import type { ServiceHandlers, ServiceOperation } from './service.ts'
@@ -43,8 +44,10 @@ export function operationRoute(
   return {
     config,
     ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),
-    preValidation: async (request) =>
-      rejectBody(request, operation, services.config.limits.rowsMax),
+    preValidation: async (request) => {
+      rejectBody(request, operation, services.config.limits.rowsMax)
+      rejectOtherList(request)
+    },
     handler: (request, reply) => {
       if (reply.raw.destroyed) throw clientGone()
       const run = () => runOperation(implementation, services, request, reply)

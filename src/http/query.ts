@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
-import { isFile } from './contract.ts'
+import { FeedBytes } from './files/feed-bytes.ts'
 
 /** The query of a request target, as it came. The router takes `#` for its beginning, too. */
 function rawQuery(url: string): string {
@@ -30,26 +30,32 @@ function rejectUnreadable({ url }: FastifyRequest): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-/** Parameters that name the list of a file; a JSON body names it itself, and it may be another one. */
-const listParameters = new Set(['price_list_name', 'price_list_id'])
+/** A misspelt filter must not answer everything, nor a guessed option act as if it were understood. */
+function rejectUnknown({ query, routeOptions }: FastifyRequest): void {
+  const { queryNames } = routeOptions.config.operation ?? {}
+  if (queryNames === undefined) return
+  const faults = Object.keys(query as object)
+    .filter((name) => !queryNames.includes(name))
+    .map((name): RequestError => {
+      const message = 'is not a query parameter of this operation'
+      return { pointer: `/query/${pointerSegment(name)}`, code: 'unknown_key', message }
+    })
+  if (faults.length > 0) throw invalidRequest(faults)
+}
 
-/** A misspelt filter would answer everything, and a guessed option would seem to work. */
-function rejectUnknown({ query, headers, routeOptions }: FastifyRequest): void {
-  const { operation } = routeOptions.config
-  if (operation?.queryNames === undefined) return
-  const { queryNames, hasBody } = operation
-  const namesList = hasBody && !isFile(headers['content-type'])
-  const faults = Object.entries(query as object).flatMap(([name, value]): RequestError[] => {
-    const pointer = `/query/${pointerSegment(name)}`
-    if (!queryNames.includes(name))
-      return [
-        { pointer, code: 'unknown_key', message: 'is not a query parameter of this operation' },
-      ]
-    // A parameter given twice is reported later.
-    if (namesList && listParameters.has(name) && typeof value === 'string')
-      return [{ pointer, code: 'not_allowed', message: 'is for files: a JSON body names its list' }]
-    return []
-  })
+/** Refuses a query that names another list than the JSON body, or by another key: it names the list of a file. */
+export function rejectOtherList({ query, body }: FastifyRequest): void {
+  if (typeof body !== 'object' || body === null || body instanceof FeedBytes) return
+  const { name, price_list_name = name, price_list_id } = body as Record<string, unknown>
+  const faults = Object.entries({ price_list_name, price_list_id }).flatMap(
+    ([key, named]): RequestError[] => {
+      const given = (query as Record<string, unknown>)[key]
+      // One that is given twice is told to be.
+      if (typeof given !== 'string' || given === String(named)) return []
+      const message = 'is for files: the JSON body names its list'
+      return [{ pointer: `/query/${key}`, code: 'conflicting_keys', message }]
+    },
+  )
   if (faults.length > 0) throw invalidRequest(faults)
 }
 

@@ -298,26 +298,28 @@ t.test(
   },
 )
 
-t.test('the list of a JSON body is not named by the query: it might be another one', async (t) => {
+t.test('the query of a JSON body names no other list', async (t) => {
   const ofLists = bodyOperations.filter(({ queryNames }) => queryNames?.includes('price_list_id'))
   t.equal(ofLists.length, 3)
   for (const operation of ofLists) {
     const { method, path, id } = operation
-    const query = 'price_list_name=B&price_list_id=1'
-    const request = {
-      method,
-      path: `${concretePath(path)}?${query}`,
-      payload: exampleBody(operation),
-    }
-    const answer = await send(t, service, { ...request, headers: { authorization, ...json } })
+    const payload = exampleBody(operation)
+    const ask = (query: string) =>
+      send(t, service, {
+        ...{ method, path: `${concretePath(path)}?${query}`, payload },
+        headers: { authorization, ...json },
+      })
+    const answer = await ask('price_list_name=B&price_list_id=1')
     expectProblem(t, answer, 400, 'invalid-request', id)
     t.match(
       answer.body.errors,
       ['price_list_name', 'price_list_id'].map((name) => ({
         pointer: `/query/${name}`,
-        code: 'not_allowed',
+        code: 'conflicting_keys',
       })),
     )
+    const name = encodeURIComponent(payload.price_list_name)
+    t.equal((await ask(`price_list_name=${name}`)).body.type, 'price-list-not-found', id)
   }
 })
 
