@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
-import { mapInTurns } from '../contract/in-turns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
-import { upsertStaged } from '../database/stage.ts'
+import { upsertStaged } from '../database/staging-table.ts'
+import { mapInTurns } from '../lib/in-turns.ts'
 import { agreementKey } from './agreement-key.ts'
 
 /** An agreement of the payload with the hash of its key, which is computed once. */

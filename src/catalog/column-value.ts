@@ -1,4 +1,4 @@
-import { isDate, isMoney } from '../contract/formats.ts'
+import { isDate, isMoney } from '../lib/formats.ts'
 import type { Column, ColumnType, ColumnValue } from './columns.ts'
 
 const textLengthMax = 255

@@ -1,6 +1,6 @@
 import type { Positioned } from '../contract/duplicates.ts'
-import { mapInTurns } from '../contract/in-turns.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { mapInTurns } from '../lib/in-turns.ts'
 import { canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
 

@@ -3,7 +3,7 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { holdsCluster } from '../database/embedded/cluster.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabaseServer } from '../database/server.ts'
-import { startFault } from '../start-fault.ts'
+import { startFault } from '../startup-errors.ts'
 import { Failed, UsageFault } from './faults.ts'
 
 interface Wanted {

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
-import { paint } from './paint.ts'
 import { printable } from './printable.ts'
+import { paint } from './terminal.ts'
 
 /** Wrong use of a command, or a file that cannot be read: what to do instead stands in the message. */
 export class UsageFault extends Error {}

@@ -1,7 +1,7 @@
 import type { Problem, RowError } from '../client/index.ts'
-import { paint } from './paint.ts'
 import { printable } from './printable.ts'
 import type { Loaded } from './send-file.ts'
+import { paint } from './terminal.ts'
 
 /** Bad rows that people are shown; more of them are no help. */
 const shownMax = 20

@@ -6,8 +6,8 @@ import createFetchClient, {
 } from 'openapi-fetch'
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
-import { type Patience, patiently, type Send } from './patience.ts'
 import { isOfService, readProblem } from './problem.ts'
+import { type Patience, patiently, type Send } from './retry.ts'
 import { askedTokens, givenToken, type Tokens } from './tokens.ts'
 import { wholeAnswer } from './whole-answer.ts'
 

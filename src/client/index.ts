@@ -3,8 +3,8 @@ import type { components } from '../../generated/openapi-client.d.ts'
 export type { operations, paths } from '../../generated/openapi-client.d.ts'
 export { type Call, type ClientOptions, createClient, type PricewellClient } from './client.ts'
 export { isJob, type Job, JobFailed, type JobInfo, type WaitOptions } from './jobs.ts'
-export type { Patience } from './patience.ts'
 export { Problem, type ProblemType, type RowError, Unreachable } from './problem.ts'
+export type { Patience } from './retry.ts'
 
 /** The shapes of the contract by their names: `Schemas['PriceRow']`. */
 export type Schemas = components['schemas']

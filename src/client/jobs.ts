@@ -1,6 +1,6 @@
 import type { components } from '../../generated/openapi-client.d.ts'
-import { pause } from './patience.ts'
 import { Unreachable } from './problem.ts'
+import { pause } from './retry.ts'
 
 export type Job = components['schemas']['Job']
 export type JobInfo = components['schemas']['JobInfo']

@@ -1,8 +1,8 @@
 import { findTypeFault, findValueFault, wholeNumber } from '../catalog/column-value.ts'
 import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
-import { readExactNumber } from '../contract/exact-number.ts'
-import { isDate } from '../contract/formats.ts'
 import type { ErrorCode } from '../contract/row-errors.ts'
+import { readExactNumber } from '../lib/exact-number.ts'
+import { isDate } from '../lib/formats.ts'
 import type { SchemaColumn } from './queries.ts'
 
 /** How a text stands for a value of a type; undefined: it does not. One value may have several texts ("1.5", "1.50"). */

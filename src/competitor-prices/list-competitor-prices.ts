@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { shownText } from '../catalog/column-value.ts'
 import type { Export } from '../contract/export.ts'
-import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import { anyOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
+import { shownTimestamp } from '../lib/formats.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices in the order of their ids. */

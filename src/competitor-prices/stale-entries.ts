@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { shownTimestamp } from '../contract/formats.ts'
 import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
+import { shownTimestamp } from '../lib/formats.ts'
 
 /** The entries of an upsert that is done. */
 export interface Upserted {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../lib/cooperative.ts'
 
 /** Lines of COPY text, given as the one parameter of a COPY statement. */
 export class CopySource {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../lib/cooperative.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { CopySource, copyField, copyText } from './copy.ts'
 import type { Trx } from './pool.ts'

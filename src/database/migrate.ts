@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { CannotStart } from './cannot-start.ts'
-import { watchConnection } from './guard-connection.ts'
+import { watchConnection } from './connection-setup.ts'
 import { ensureApplicationRole, ensureOwner } from './owner.ts'
 import { connectionTimeoutMillis } from './session-settings.ts'
 

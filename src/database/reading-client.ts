@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { NotBegun } from './not-begun.ts'
-import { isOutdatedPlan } from './passing-error.ts'
+import { isOutdatedPlan } from './transient-errors.ts'
 
 /** Answers one row: `id`, the snapshot of a transaction or a promise of it. */
 export const exportSnapshot = 'select pg_export_snapshot() as id'

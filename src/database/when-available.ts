@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { passesByItself } from './passing-error.ts'
+import { passesByItself } from './transient-errors.ts'
 
 const pauseMs = 250
 

@@ -8,8 +8,8 @@ import {
 import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
 import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
+import { isOutage, providerKeys } from './jwks.ts'
 import type { KnownTokens } from './known-tokens.ts'
-import { isOutage, providerKeys } from './provider-keys.ts'
 
 /** Who sends a request: what the token says, checked. */
 export interface Caller {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { fileTypes, operations, wrongMediaType } from '../contract/document.ts'
+import { parseJson } from '../contract/json.ts'
+import { FeedBytes } from '../feeds/feed-bytes.ts'
 import type { Limits } from '../limits.ts'
-import type { Admission } from './admission.ts'
-import { fileTypes, operations, wrongMediaType } from './contract.ts'
-import { FeedBytes } from './files/feed-bytes.ts'
-import { isGzip } from './first-checks.ts'
 import { hashBody } from './idempotency.ts'
-import { parseJson } from './json-body.ts'
+import type { Admission } from './overload/admission-control.ts'
+import { isGzip } from './preconditions.ts'
 
 type Refusal = Admission['refusal']
 

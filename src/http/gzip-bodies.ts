@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import { isFile } from '../contract/document.ts'
 import { Problem } from '../contract/problem.ts'
-import { isFile } from './contract.ts'
-import { atMost, gunzip, isGzipFault } from './files/gunzip.ts'
-import { isGzip } from './first-checks.ts'
+import { atMost, gunzip, isGzipFault } from '../feeds/gunzip.ts'
+import { isGzip } from './preconditions.ts'
 import { bodyTooLarge } from './problem-reply.ts'
 
 /**

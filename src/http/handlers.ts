@@ -31,7 +31,7 @@ import { listPromotions } from '../promotions/list-promotions.ts'
 import { upsertPromotions } from '../promotions/upsert-promotions.ts'
 import { listSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
-import type { ServiceOperation } from './service.ts'
+import type { ServiceOperation } from './health.ts'
 
 type Handlers = { [Id in Exclude<OperationId, ServiceOperation>]: Handler<Id> }
 

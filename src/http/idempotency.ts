@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
+import { isWritingPost, type Operation } from '../contract/document.ts'
 import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
-import { isWritingPost, type Operation } from './contract.ts'
 
 /** What a key is bound to. A key of another account or subject is another key. */
 interface IdempotentRequest {

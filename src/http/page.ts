@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { namesTag } from '../contract/if-match.ts'
 import { pageHeaders } from './headers.ts'
-import { rejectOtherMethods } from './other-methods.ts'
+import { rejectOtherMethods } from './method-not-allowed.ts'
 
 const folder = join(import.meta.dirname, '../page')
 

@@ -1,4 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { wrongMediaType } from '../contract/document.ts'
+import { clientGone } from '../contract/overloaded.ts'
 import {
   Problem,
   type ProblemType,
@@ -7,14 +9,12 @@ import {
   unavailable,
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { parameterError } from '../contract/validation.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
 import { OutcomeUnknown } from '../database/outcome-unknown.ts'
-import { isPassing } from '../database/passing-error.ts'
-import { wrongMediaType } from './contract.ts'
-import { FeedBytes } from './files/feed-bytes.ts'
-import { isGzip, noSuchPath } from './first-checks.ts'
-import { clientGone } from './overloaded.ts'
-import { parameterError } from './validation.ts'
+import { isPassing } from '../database/transient-errors.ts'
+import { FeedBytes } from '../feeds/feed-bytes.ts'
+import { isGzip, noSuchPath } from './preconditions.ts'
 
 /** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
-import { FeedBytes } from './files/feed-bytes.ts'
+import { FeedBytes } from '../feeds/feed-bytes.ts'
 
 /** The query of a request target, as it came. The router takes `#` for its beginning, too. */
 function rawQuery(url: string): string {

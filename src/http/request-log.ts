@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemType } from '../contract/problem.ts'
+import { countRows } from '../contract/row-count.ts'
 import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
-import { countRows } from './row-count.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
-import { inAccount } from '../database/in-account.ts'
 import type { Database, Trx } from '../database/pool.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
 
 /** One try at a job. A worker that was paused past its lease holds an old attempt and commits nothing. */
 export interface Attempt {

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
-import type { PgBoss } from 'pg-boss'
-import { fromKysely } from 'pg-boss'
+import { fromKysely, type PgBoss } from 'pg-boss'
 import { Answer, type OperationId, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
+import { lockTurns } from './list-order.ts'
 import { rejectManyJobs } from './many-jobs.ts'
 import { findPlace } from './place.ts'
 import { fileQueue, listQueue, type Turn } from './queue.ts'
-import { lockTurns } from './turn.ts'
 
 export type JobKind = Schemas['JobKind']
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Answer, type Context, type Handler, type Schemas, Stream } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
-import { isPassing } from '../database/passing-error.ts'
+import { isPassing } from '../database/transient-errors.ts'
 import { findJob, jobInfo } from './job-info.ts'
 import { SharedLooks } from './shared-looks.ts'
 import { Watchers } from './watchers.ts'

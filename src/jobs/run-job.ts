@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import type { Schemas } from '../contract/operation.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
-import { isPassing } from '../database/passing-error.ts'
 import type { Trx } from '../database/pool.ts'
+import { isPassing } from '../database/transient-errors.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
 import {
   type Attempt,

@@ -1,11 +1,11 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
-import { inAccount } from '../database/in-account.ts'
 import type { Database, Trx } from '../database/pool.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
 import { isHeld } from './claim.ts'
+import { findOldestJob } from './list-order.ts'
 import { endPause, setPause } from './pause.ts'
 import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
 import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
-import { findOldestJob } from './turn.ts'
 
 /** A list whose turn it is, and the signal to stop. */
 export interface ListTurn {

@@ -1,6 +1,6 @@
 import { hasRows } from '../database/has-rows.ts'
-import { inAccount } from '../database/in-account.ts'
 import { type Database, hasSpareConnections } from '../database/pool.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, inAttempt, inPartOfAttempt, type JobRow } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/end-job.ts'
 import { findProductIds, setRowIds } from '../jobs/progress.ts'

@@ -1,5 +1,5 @@
 import type { Handler } from '../contract/operation.ts'
-import { rejectBusy, takingTurns } from '../jobs/turn.ts'
+import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
 import { deleteRows } from './publication.ts'
 import { lockListForDeletion } from './queries.ts'
 

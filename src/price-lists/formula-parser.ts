@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/columns.ts'
-import { fraction } from '../contract/decimal.ts'
+import { fraction } from '../lib/decimal.ts'
 import {
   combined,
   constant,

@@ -1,4 +1,4 @@
-import { add, divide, type Fraction, multiply, negate, subtract } from '../contract/decimal.ts'
+import { add, divide, type Fraction, multiply, negate, subtract } from '../lib/decimal.ts'
 
 /** What a part of a formula makes of the price (place 0) and the costs (at their ordinals) of a row. */
 export type Term = (values: readonly (Fraction | null)[]) => Fraction | null

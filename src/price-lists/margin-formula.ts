@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/columns.ts'
-import { type Fraction, fraction, roundHalfUp } from '../contract/decimal.ts'
+import { type Fraction, fraction, roundHalfUp } from '../lib/decimal.ts'
 import { FormulaParser } from './formula-parser.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { inAccount } from '../database/in-account.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
 import type { ListTurn } from '../jobs/work.ts'
 import { deleteRemovedRows } from './publication.ts'
 

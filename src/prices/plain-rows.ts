@@ -1,6 +1,6 @@
 import { onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../lib/cooperative.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
 import type { Pricing } from './known-pricings.ts'
 import { lookForChanges } from './pricing-changes.ts'

@@ -4,7 +4,7 @@ import { isOtherKey, keyParts, productId, stagedKey } from '../catalog/product-f
 import type { FeedColumn, FeedId } from '../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBefore, waitForTurn } from '../jobs/turn.ts'
+import { rejectBefore, waitForTurn } from '../jobs/list-order.ts'
 import { isPublished } from '../price-lists/publication.ts'
 import {
   findPriceList,

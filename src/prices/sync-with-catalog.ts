@@ -3,7 +3,7 @@ import { findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBusy, takingTurns } from '../jobs/turn.ts'
+import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
 import {
   applyChange,
   type Change,

@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import { mapInTurns, sortInTurns } from '../contract/in-turns.ts'
 import type { Handler } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBusy, takingTurns } from '../jobs/turn.ts'
+import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { mapInTurns, sortInTurns } from '../lib/in-turns.ts'
 import {
   lockPriceList,
   type PriceList,

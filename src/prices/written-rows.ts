@@ -1,5 +1,5 @@
-import { mapInTurns } from '../contract/in-turns.ts'
 import { Problem } from '../contract/problem.ts'
+import { mapInTurns } from '../lib/in-turns.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { WritePriceRow } from './price-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'

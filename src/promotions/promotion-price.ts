@@ -1,4 +1,4 @@
-import { type Fraction, fraction, multiply, roundHalfUp, subtract } from '../contract/decimal.ts'
+import { type Fraction, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
 import type { Promotion } from './queries.ts'
 
 /** From a published price to the price with a promotion. */

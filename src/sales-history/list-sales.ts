@@ -1,10 +1,10 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
-import { shownTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pageOf, withoutAbsent } from '../contract/page.ts'
 import { anyOf, readPage } from '../contract/read-page.ts'
+import { shownTimestamp } from '../lib/formats.ts'
 
 /** One page of sales in the order of their ids. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
-import { utcTimestamp } from '../contract/formats.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { upsertStaged } from '../database/stage.ts'
+import { upsertStaged } from '../database/staging-table.ts'
+import { utcTimestamp } from '../lib/formats.ts'
 
 type Sale = Positioned<Schemas['SaleInput']>
 

@@ -5,7 +5,7 @@ import { loadDemo } from '../../src/cli/load-demo.ts'
 import { demoUser, withMadeUp } from '../../src/cli/made-up.ts'
 import { readShop } from '../../src/cli/online-retail.ts'
 import { createClient } from '../../src/client/index.ts'
-import { operations, readContract } from '../../src/http/contract.ts'
+import { operations, readContract } from '../../src/contract/document.ts'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
 

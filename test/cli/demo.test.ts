@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type Operation, operations } from '../../src/http/contract.ts'
+import { type Operation, operations } from '../../src/contract/document.ts'
 import { expectConformant, type TestResponse } from '../helpers/conformant.ts'
 import { bodyExamples, examplePath } from '../helpers/examples.ts'
 

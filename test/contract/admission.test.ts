@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 import t from 'tap'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 import {
   bodyOperations,
   concretePath,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { operations, readContract } from '../../src/http/contract.ts'
+import { operations, readContract } from '../../src/contract/document.ts'
 import { contractSchema } from '../helpers/conformant.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document.

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { parse as parseCsv } from 'csv-parse/sync'
 import t, { type Test } from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
+import { type Operation, operations, readContract } from '../../src/contract/document.ts'
 import { type ProblemType, problemTypes } from '../../src/contract/problem.ts'
-import { type Operation, operations, readContract } from '../../src/http/contract.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import {
   answerExamples,

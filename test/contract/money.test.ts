@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isDecimal, isMoney } from '../../src/contract/formats.ts'
+import { isDecimal, isMoney } from '../../src/lib/formats.ts'
 
 t.test('money has at most 15 significant digits and 6 decimals', async (t) => {
   const digits = fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 })

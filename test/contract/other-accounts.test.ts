@@ -1,5 +1,5 @@
 import t from 'tap'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { cloneDatabase, query } from '../helpers/database.ts'
 import { openDump } from '../helpers/dump.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readContract } from '../../src/http/contract.ts'
+import { readContract } from '../../src/contract/document.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 import { statementsOf } from '../helpers/statements.ts'

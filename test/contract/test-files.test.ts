@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 
 t.test('every operation has a test file of its name', async (t) => {
   const files = readdirSync(join(import.meta.dirname, '..'), { recursive: true, encoding: 'utf8' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
-import { startFault } from '../../src/start-fault.ts'
+import { startFault } from '../../src/startup-errors.ts'
 import { freshDataDir } from '../helpers/process.ts'
 import { select } from '../helpers/sql.ts'
 

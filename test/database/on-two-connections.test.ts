@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { inAccount, setAccount } from '../../src/database/in-account.ts'
 import {
   besideInAccount,
   type OpenBeside,
   onTwoConnections,
 } from '../../src/database/on-two-connections.ts'
-import { isPassing } from '../../src/database/passing-error.ts'
 import { poolUse, type Trx } from '../../src/database/pool.ts'
+import { inAccount, setAccount } from '../../src/database/tenant-transaction.ts'
+import { isPassing } from '../../src/database/transient-errors.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'

@@ -1,4 +1,4 @@
-import { readContract } from '../../src/http/contract.ts'
+import { readContract } from '../../src/contract/document.ts'
 import { contractSchema, findOperation } from '../helpers/conformant.ts'
 import { segment } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../../src/config.ts'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 import { startService } from '../../src/service.ts'
 import { knownNames, wholeNumber } from '../helpers/choice.ts'
 import { leaveNothing } from '../helpers/leave-nothing.ts'

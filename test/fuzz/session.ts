@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 import { findOperation, type TestResponse } from '../helpers/conformant.ts'
 import { concretePath } from '../helpers/operations.ts'
 import { bodySchema } from './contract-faults.ts'

@@ -1,4 +1,4 @@
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 
 /** Of fewer inputs the share of good answers is chance; that there is not one good answer is none, from the second number on. */
 const inputsMin = { forShare: 60, forOne: 20 }

@@ -2,9 +2,9 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
-import { isDate, isDecimal, isMoney, isTimestamp } from '../../src/contract/formats.ts'
+import { type Operation, operations, readContract } from '../../src/contract/document.ts'
 import { pointerSegment } from '../../src/contract/row-errors.ts'
-import { type Operation, operations, readContract } from '../../src/http/contract.ts'
+import { isDate, isDecimal, isMoney, isTimestamp } from '../../src/lib/formats.ts'
 
 const contract = readContract()
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })

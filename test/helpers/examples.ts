@@ -1,4 +1,4 @@
-import { type Operation, readContract } from '../../src/http/contract.ts'
+import { type Operation, readContract } from '../../src/contract/document.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document.
 type Document = any

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Operation, operations, readContract } from '../../src/http/contract.ts'
+import { type Operation, operations, readContract } from '../../src/contract/document.ts'
 import { expectConformant, type TestResponse } from './conformant.ts'
 import type { TestService } from './service.ts'
 

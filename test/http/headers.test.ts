@@ -1,6 +1,6 @@
 import net from 'node:net'
 import t from 'tap'
-import { operations } from '../../src/http/contract.ts'
+import { operations } from '../../src/contract/document.ts'
 import { concretePath, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'

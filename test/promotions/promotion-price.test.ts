@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isMoney } from '../../src/contract/formats.ts'
+import { isMoney } from '../../src/lib/formats.ts'
 import { compileReprice } from '../../src/promotions/promotion-price.ts'
 
 type Kind = Parameters<typeof compileReprice>[0]['kind']

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parse } from 'yaml'
-import { contractBelow } from '../../src/http/contract.ts'
+import { contractBelow } from '../../src/contract/document.ts'
 import { send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
 

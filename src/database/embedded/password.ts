@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { keptSecret } from '../../secret-file.ts'
+import { keptSecret } from '../../lib/secret-file.ts'
 import { CannotStart } from '../cannot-start.ts'
 import { onOneConnection } from '../one-connection.ts'
 import type { SystemUser } from './system-user.ts'

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OperationId } from './operation.ts'
+import { Problem } from './problem.ts'
+
+/** One operation of the contract, as the server needs it. */
+export interface Operation {
+  id: OperationId
+  method: string
+  path: string
+  /** The first 2xx status. */
+  status: number
+  /** What the token must allow; undefined: open without a token (of an account). */
+  scope: 'read' | 'write' | undefined
+  /** Where its transaction runs. */
+  pool: 'reads' | 'lists' | 'writes'
+  hasBody: boolean
+  /** The names of its query parameters; undefined: it ignores the query. */
+  queryNames: string[] | undefined
+  /** Media types that the body may have. */
+  mediaTypes: string[]
+  /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
+  answers: string[] | undefined
+  /** The media types of files among its successful answers. */
+  fileAnswers: string[]
+}
+
+/** The media types of files: rows of any number. */
+export const fileTypes = ['text/csv', 'application/x-ndjson']
+
+/** Whether a Content-Type is that of a file. */
+export function isFile(contentType = ''): boolean {
+  return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
+}
+
+/** Says in which media types an operation takes its body, and how. */
+export function wrongMediaType({ mediaTypes }: Operation): Problem {
+  const types = mediaTypes.join(' or ')
+  const detail = `Send the body as ${types} in UTF-8, plain or with Content-Encoding: gzip.`
+  return new Problem('unsupported-media-type', detail)
+}
+
+/** What of a JSON Schema says what a row may look like, its references resolved. */
+export interface RowSchema {
+  type?: string | string[]
+  minLength?: number
+  format?: string
+  pattern?: string
+  enum?: unknown[]
+  required?: string[]
+  properties?: Record<string, RowSchema>
+  additionalProperties?: RowSchema | boolean
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a YAML document, its shape checked by the contract linter.
+type Document = any
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+/** The contract byte for byte. */
+const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
+
+/** The contract as JSON: to read the YAML took a fifth of every start. */
+const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
+
+/** The contract as it is kept, or with its server below a path prefix. */
+export function contractBelow(prefix: string): { yaml: Buffer | string; json: Buffer | string } {
+  if (prefix === '') return { yaml: contractYaml, json: contractJson }
+  return {
+    yaml: contractYaml.toString('utf8').replace('\n  - url: /\n', `\n  - url: ${prefix}\n`),
+    json: contractJson.toString('utf8').replace('[{"url":"/"', `[{"url":"${prefix}"`),
+  }
+}
+
+/** The contract as data. Each reader gets its own: plugins resolve references in place. */
+export function readContract(): Document {
+  return JSON.parse(contractJson.toString('utf8'))
+}
+
+const contract = readContract()
+
+/** All operations of the contract in its order. */
+export const operations: Operation[] = Object.entries<Document>(contract.paths).flatMap(
+  ([path, item]) =>
+    methods.filter((method) => item[method]).map((method) => readOperation(path, method, item)),
+)
+
+function readOperation(path: string, method: string, item: Document): Operation {
+  const operation = item[method]
+  const queryNames = readQueryNames(item, operation)
+  const status = Object.keys(operation.responses).find((code) => code.startsWith('2'))
+  // Open, or with a token of its own that is no JWT.
+  const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
+  if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
+  return {
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    status: Number(status),
+    scope: isOpen ? undefined : operation['x-scope'],
+    pool: readPool(operation['x-scope'], queryNames),
+    hasBody: operation.requestBody !== undefined,
+    queryNames,
+    mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
+    answers: readAnswers(operation, status),
+    fileAnswers: Object.keys(operation.responses[status ?? '']?.content ?? {}).filter((type) =>
+      fileTypes.includes(type),
+    ),
+  }
+}
+
+/** Pages count all rows, which may take long. */
+function readPool(scope: Operation['scope'], queryNames: string[] = []): Operation['pool'] {
+  if (scope !== 'read') return 'writes'
+  return queryNames.includes('offset') ? 'lists' : 'reads'
+}
+
+/** Probes and scrapers add parameters of their own. */
+function readQueryNames(item: Document, operation: Document): string[] | undefined {
+  if (operation.tags.includes('Service')) return undefined
+  return [...(item.parameters ?? []), ...(operation.parameters ?? [])]
+    .map(resolve)
+    .filter(({ in: place }) => place === 'query')
+    .map(({ name }) => name)
+}
+
+function readAnswers(operation: Document, status: string | undefined): string[] | undefined {
+  if (!operation.responses['406']) return undefined
+  // An answer without content has no media type that could be left out: as good as any is what clients send by habit.
+  const { content = { 'application/json': {} } } = operation.responses[status ?? ''] ?? {}
+  const ofSuccess = Object.keys(content)
+  const ofRefusal = Object.keys(resolve(operation.responses['400'] ?? {}).content ?? {})
+  return [...ofSuccess, ...ofRefusal]
+}
+
+/** The schema of the rows that an operation takes: items of its body or of the body's payload. */
+export function readRowSchema(operation: Operation): RowSchema {
+  const body = bodySchema(operation)
+  return resolveAll(body.items ?? body.properties.payload.items)
+}
+
+/** Whether the rows that an operation takes are the payload of its body. */
+export function hasPayload(operation: Operation): boolean {
+  return bodySchema(operation).items === undefined
+}
+
+function bodySchema({ path, method }: Operation): Document {
+  const { content } = contract.paths[path][method.toLowerCase()].requestBody
+  return resolve(content['application/json'].schema)
+}
+
+function resolveAll(schema: Document): RowSchema {
+  const { $ref: _, ...whole } = { ...resolve(schema), ...schema }
+  const { properties, additionalProperties: others } = whole
+  return {
+    ...whole,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, resolveAll(one)]),
+      ),
+    }),
+    ...(typeof others === 'object' && { additionalProperties: resolveAll(others) }),
+  }
+}
+
+function resolve(node: Document): Document {
+  if (!node.$ref) return node
+  const keys: string[] = node.$ref.slice(2).split('/')
+  return resolve(keys.reduce((place: Document, key) => place[key], contract))
+}
+
+/** Whether the operation takes an Idempotency-Key. */
+export function isWritingPost({ method, scope }: Operation): boolean {
+  return method === 'POST' && scope === 'write'
+}
+
+/** A path of the contract as the router writes it: `{id}` is `:id`. */
+export function routeUrl(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}

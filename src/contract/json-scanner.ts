@@ -1,0 +1,145 @@
+import { tooManyContainers } from './json-limits.ts'
+import type { ProblemType } from './problem.ts'
+
+const depthMax = 32
+/**
+ * Of an object, and columns of a file. No object of the contract has more than a few hundred; one of millions would be
+ * checked without a pause.
+ */
+export const keysMax = 10_000
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+
+/** A part of the sliced array: up to the comma (or bracket) at `end`, with the members of its objects. */
+export interface Slice {
+  start: number
+  end: number
+  members: number
+}
+
+/**
+ * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, finds depth over
+ * 32, more than 10,000 keys in an object and too many objects, and cuts the first long array, that is the text itself or a
+ * member of it, at commas. Whether the text is well-formed is for JSON.parse to say.
+ */
+export class JsonScanner {
+  /** Members of all objects outside the slices. */
+  members = 0
+  /** Objects and arrays. */
+  containers = 0
+  /** Why the text is refused. Not thrown: each line of a file may have one, and a stack costs more than the line. */
+  fault: { type: ProblemType; detail: string } | undefined
+  /** Slices of the first array longer than one; the array is whole when there are none. */
+  readonly slices: Slice[] = []
+
+  readonly #bytes: Buffer
+  readonly #sliceBytes: number
+  readonly #containersMax: number
+  #index = 0
+  #inString = false
+  #depth = 0
+  /** Of the object that is open at each depth. */
+  readonly #keys = new Uint32Array(depthMax + 1)
+  /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
+  #start = -1
+  #startMembers = 0
+  #arrayDepth = 0
+  #isSliced = false
+
+  /** `containersMax`: objects and arrays, which take far more memory than their bytes. */
+  constructor(bytes: Buffer, sliceBytes: number, containersMax: number) {
+    this.#bytes = bytes
+    this.#sliceBytes = sliceBytes
+    this.#containersMax = containersMax
+  }
+
+  /** Walks `count` bytes further; false at the end, or where there is a fault. */
+  advance(count: number): boolean {
+    const end = Math.min(this.#bytes.length, this.#index + count)
+    while (this.#index < end)
+      this.#index = this.#inString ? this.#walkString(end) : this.#walkOutside(end)
+    return this.fault === undefined && this.#index < this.#bytes.length
+  }
+
+  /** To behind the end of the string. */
+  #walkString(end: number): number {
+    const bytes = this.#bytes
+    let index = this.#index
+    for (; index < end; index++) {
+      const byte = bytes[index]
+      if (byte === backslash) index++
+      else if (byte === quote) {
+        this.#inString = false
+        return index + 1
+      }
+    }
+    return index
+  }
+
+  /** To behind the quote that begins a string. */
+  #walkOutside(end: number): number {
+    const bytes = this.#bytes
+    let index = this.#index
+    for (; index < end; index++) {
+      const byte = bytes[index]
+      if (byte === quote) {
+        this.#inString = true
+        return index + 1
+      }
+      if (byte === colon) this.#countKey()
+      else if (byte === comma) this.#cut(index)
+      else if (byte === 0x7b || byte === 0x5b) this.#open(byte === 0x5b, index)
+      else if (byte === 0x7d || byte === 0x5d) this.#close(index)
+    }
+    return index
+  }
+
+  #open(isArray: boolean, index: number): void {
+    if (++this.#depth > depthMax)
+      this.#refuse('malformed-body', `The body is nested deeper than ${depthMax} levels.`)
+    if (++this.containers > this.#containersMax)
+      this.#refuse('payload-too-large', tooManyContainers(this.#containersMax))
+    this.#keys[this.#depth] = 0
+    if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
+    this.#start = index + 1
+    this.#startMembers = this.members
+    this.#arrayDepth = this.#depth
+  }
+
+  #countKey(): void {
+    this.members++
+    const keys = (this.#keys[this.#depth] ?? 0) + 1
+    this.#keys[this.#depth] = keys
+    if (keys > keysMax) this.#refuse('malformed-body', `An object has more than ${keysMax} keys.`)
+  }
+
+  #refuse(type: ProblemType, detail: string): void {
+    this.fault ??= { type, detail }
+  }
+
+  #close(index: number): void {
+    if (this.#start >= 0 && this.#depth === this.#arrayDepth) {
+      if (this.slices.length > 0) {
+        this.#slice(index)
+        this.#isSliced = true
+      }
+      this.#start = -1
+    }
+    this.#depth--
+  }
+
+  #cut(index: number): void {
+    if (this.#start < 0 || this.#depth !== this.#arrayDepth) return
+    if (index - this.#start >= this.#sliceBytes) this.#slice(index)
+  }
+
+  #slice(end: number): void {
+    const members = this.members - this.#startMembers
+    this.slices.push({ start: this.#start, end, members })
+    this.members = this.#startMembers
+    this.#start = end + 1
+  }
+}

@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import { nextTurn } from '../lib/cooperative.ts'
+import { findFault } from './json-diagnosis.ts'
+import { rejectValues } from './json-limits.ts'
+import { JsonScanner, type Slice } from './json-scanner.ts'
+import { countMembers, malformed, parseText, ValueFault } from './json-value.ts'
+import { Problem } from './problem.ts'
+import { findRepeatedKey } from './repeated-key.ts'
+import { pointerSegment } from './row-errors.ts'
+import { locate, rowsPointer } from './validation-errors.ts'
+
+/** Scanned and parsed in about 3 ms; then other requests get their turn. */
+const sliceBytes = 256 * 1024
+
+/** What an object or array takes of the memory, where a byte of the rest takes 4: up to 270 bytes for one of its own keys. */
+const containerBytes = 64
+
+/** What editors and shells of Windows put before a text. It is invisible: that byte 0 is wrong would say nothing. */
+const byteOrderMark = Buffer.from('\ufeff')
+
+export interface Room {
+  /** Objects and arrays in one body. */
+  containersMax: number
+  /** Told what a body counts for before it is parsed; throws where there is no room for so much. */
+  reserve: (bytes: number) => void
+}
+
+/**
+ * Parses a JSON body without holding up other requests: a long array (the body, or a member of it) is parsed in slices.
+ * Refuses, with `malformed-body`, what JSON.parse lets through and a database or a second reader would see differently:
+ * invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32; and more than 10,000 keys in
+ * an object or 500,000 values in a row. More than `containersMax` objects and arrays are `payload-too-large`. A number that
+ * a double cannot hold as it was written becomes infinite, which no schema accepts.
+ */
+export async function parseJson(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
+  if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
+  if (body.subarray(0, 3).equals(byteOrderMark))
+    throw malformed('The body begins with a byte order mark, which JSON has not: send it without.')
+  const scanner = new JsonScanner(body, sliceBytes, containersMax)
+  while (scanner.advance(sliceBytes)) await nextTurn()
+  const { slices, members, containers, fault } = scanner
+  if (fault) throw new Problem(fault.type, fault.detail)
+  reserve(Math.max(body.length, containers * containerBytes))
+  if (slices.length === 0) return parseWhole(body.toString('utf8'), members, lineAndColumn)
+  const around = () => parseAround(body, slices, members)
+  const rows: unknown[] = []
+  for (const slice of slices) {
+    for (const row of parseSlice(body, slice, rows.length, around)) rows.push(row)
+    await nextTurn()
+  }
+  const { value, key } = around()
+  return key === undefined ? rows : { ...(value as object), [key]: rows }
+}
+
+/** `placeOf` words the place of a fault from its index in the text. */
+function parseWhole(
+  text: string,
+  members: number,
+  placeOf: (index: number, text: string) => string,
+): unknown {
+  rejectValues(text)
+  const value = parseText(text)
+  if (value === undefined)
+    throw malformed(`The body is not valid JSON at ${placeOf(findFault(text), text)}.`)
+  if (countSound(value, text) === members) return value
+  throw repeatedKey(findRepeatedKey(text), rowsPointer(value))
+}
+
+/** The members of the value that the text is. */
+function countSound(value: unknown, text: string): number {
+  const members = countMembers(value, text.includes('\\'))
+  if (members instanceof ValueFault) throw malformed(members.reason)
+  return members
+}
+
+function lineAndColumn(index: number, text: string): string {
+  const before = text.slice(0, index)
+  let line = 1
+  for (let end = before.indexOf('\n'); end >= 0; end = before.indexOf('\n', end + 1)) line++
+  return `position ${index} (line ${line} column ${index - before.lastIndexOf('\n')})`
+}
+
+/** Rows of one slice. It ends at a comma or the bracket, so it has no rows only where a comma stands alone. */
+function parseSlice(
+  body: Buffer,
+  { start, end, members }: Slice,
+  firstRow: number,
+  around: () => Around,
+): unknown[] {
+  const text = `[${body.toString('utf8', start, end)}]`
+  rejectValues(text)
+  const rows = parseText(text) as unknown[] | undefined
+  if (rows === undefined || rows.length === 0) {
+    const fault = Math.min(findFault(text), text.length - 1)
+    const position = start + Buffer.byteLength(text.slice(1, fault))
+    throw malformed(`The body is not valid JSON at byte ${position}.`)
+  }
+  if (countSound(rows, text) === members) return rows
+  const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(findRepeatedKey(text)) ?? []
+  const { value, key } = around()
+  const array = key === undefined ? '' : `/${pointerSegment(key)}`
+  throw repeatedKey(`${array}/${Number(row) + firstRow}${rest}`, rowsPointer(value))
+}
+
+/** What stands around the array that was sliced, which has one item here. */
+interface Around {
+  value: unknown
+  /** Of the array; undefined: it is the body itself. */
+  key: string | undefined
+}
+
+function parseAround(body: Buffer, slices: Slice[], members: number): Around {
+  const end = slices.at(-1)?.end ?? 0
+  const item = randomUUID()
+  const before = `${body.toString('utf8', 0, slices[0]?.start)}"${item}"`
+  const place = (index: number, text: string) => {
+    const isBehind = index >= before.length
+    const bytes = Buffer.byteLength(text.slice(isBehind ? before.length : 0, index))
+    return `byte ${isBehind ? end + bytes : bytes}`
+  }
+  const value = parseWhole(`${before}${body.toString('utf8', end)}`, members, place)
+  if (Array.isArray(value)) return { value, key: undefined }
+  const isArray = ([, of]: [string, unknown]) => Array.isArray(of) && of[0] === item
+  return { value, key: Object.entries(value as object).find(isArray)?.[0] }
+}
+
+function repeatedKey(pointer: string, rowsAt: string | undefined): Problem {
+  const error = { pointer, code: 'not_allowed', message: 'this key is given twice' } as const
+  return new Problem('malformed-body', `An object has the same key twice, at ${pointer}.`, {
+    errors: [locate(error, rowsAt)],
+  })
+}

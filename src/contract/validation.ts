@@ -1,0 +1,150 @@
+import type { ErrorObject } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { isDate, isDecimal, isMoney, isTimestamp } from '../lib/formats.ts'
+import { type Operation, readContract } from './document.ts'
+import { type FindFaults, inSlices } from './incremental-validation.ts'
+import type { RequestError } from './problem.ts'
+import { type ErrorCode, pointerSegment } from './row-errors.ts'
+import { uniqueItems } from './unique-items.ts'
+
+/** Nothing is coerced. */
+const ajv = createAjv().addSchema(readContract(), 'contract')
+
+/**
+ * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
+ * resolved, which loses the defaults beside them. Every media type that the operation takes has the same schema.
+ */
+export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
+  const pointer = [
+    'paths',
+    path,
+    method.toLowerCase(),
+    'requestBody',
+    'content',
+    mediaType,
+    'schema',
+  ]
+  const segments = pointer.map((key) => encodeURIComponent(pointerSegment(key)))
+  return inSlices(ajv.compile({ $ref: `contract#/${segments.join('/')}` }))
+}
+
+/** Reads the whole numbers among parameters, then tells what is wrong with them; true: nothing. */
+export type CheckParameters = (
+  parameters: Record<string, unknown>,
+) => true | { error: ErrorObject[] }
+
+/** The check of path, query or header parameters; header names arrive in lower case. */
+export function compileParameters(schema: ParameterSchema, httpPart?: string): CheckParameters {
+  const properties = Object.entries(schema.properties ?? {}).map(
+    ([name, value]) => [httpPart === 'headers' ? name.toLowerCase() : name, value] as const,
+  )
+  const validate = ajv.compile({ ...schema, properties: Object.fromEntries(properties) })
+  const integers = properties.filter(([, { type }]) => type === 'integer').map(([name]) => name)
+  return (parameters) => {
+    for (const name of integers) readInteger(parameters, name)
+    if (validate(parameters)) return true
+    const isTwice = ({ instancePath }: ErrorObject) =>
+      Array.isArray(parameters[instancePath.slice(1)])
+    const faults = validate.errors ?? []
+    return {
+      error: faults.map((fault) =>
+        isTwice(fault) ? { ...fault, message: 'is given more than once' } : fault,
+      ),
+    }
+  }
+}
+
+export interface ParameterSchema {
+  properties?: Record<string, { type?: unknown }>
+}
+
+const digits = /^-?\d+$/
+
+/** Only digits are a whole number: what else JavaScript takes for one (`0x10`, `1e3`, a blank) stays text. */
+function readInteger(parameters: Record<string, unknown>, name: string): void {
+  const text = parameters[name]
+  if (typeof text === 'string' && digits.test(text)) parameters[name] = Number(text)
+}
+
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({
+    coerceTypes: false,
+    allErrors: true,
+    removeAdditional: false,
+    useDefaults: true,
+    strict: false,
+    // The contract is linted; to check its schemas here, too, took a tenth of every start.
+    validateSchema: false,
+    // JSON Schema counts code points; so does the contract, and so does Postgres.
+    unicodeRegExp: true,
+  })
+  ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
+  addFormats.default(ajv, ['date-time'])
+  ajv.addFormat('date', isDate)
+  ajv.addFormat('timestamp', isTimestamp)
+  ajv.addFormat('money', { type: 'number', validate: isMoney })
+  ajv.addFormat('decimal', isDecimal)
+  ajv.addFormat('money-text', (text: string) => isDecimal(text) && !/^-.*[1-9]/.test(text))
+  return ajv
+}
+
+const codes: Record<string, ErrorCode> = {
+  required: 'required',
+  additionalProperties: 'unknown_key',
+  type: 'type',
+  format: 'format',
+  pattern: 'format',
+  minimum: 'range',
+  maximum: 'range',
+  minLength: 'length',
+  maxLength: 'length',
+  minItems: 'length',
+  maxItems: 'length',
+  minProperties: 'length',
+  uniqueItems: 'not_allowed',
+  enum: 'not_allowed',
+  const: 'not_allowed',
+}
+
+const formatMessages: Record<string, string> = {
+  date: 'must be a real calendar day, yyyy-mm-dd',
+  timestamp: 'must be a day (yyyy-mm-dd) or an ISO 8601 day and time',
+  money: 'must have at most 15 significant digits and 6 decimals',
+  decimal: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',
+  'money-text':
+    'must be a decimal number of at least 0 in a string, at most 15 significant digits and 6 decimals',
+}
+
+/** An Ajv error in the body as the contract words it. */
+export function bodyError(error: ErrorObject): RequestError {
+  const { missingProperty, additionalProperty } = error.params
+  const key = missingProperty ?? additionalProperty ?? error.propertyName
+  const pointer =
+    key === undefined ? error.instancePath : `${error.instancePath}/${pointerSegment(key)}`
+  return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }
+}
+
+/** An Ajv error in a path, query or header parameter. */
+export function parameterError(
+  error: ErrorObject,
+  place: 'path' | 'query' | 'header',
+): RequestError {
+  const { pointer, ...rest } = bodyError(error)
+  return { pointer: `/${place}${pointer}`, ...rest }
+}
+
+function message(error: ErrorObject): string {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return 'is not a known key'
+    case 'format':
+      return formatMessages[error.params.format] ?? `must be a ${error.params.format}`
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`
+    default:
+      return error.message ?? 'is not allowed'
+  }
+}

@@ -1,0 +1,200 @@
+import type { RowSchema } from '../contract/document.ts'
+import type { FeedColumn } from '../contract/feed.ts'
+import { keysMax } from '../contract/json-scanner.ts'
+import { ValueFault } from '../contract/json-value.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { type ErrorCode, invalidRequest, pointerSegment } from '../contract/row-errors.ts'
+import { cellReader, type ReadCell } from './csv-cell.ts'
+import { separatorHint, separatorLineFault } from './csv-separator.ts'
+import { unescapeFormula } from './csv-text.ts'
+import { errorPlace } from './row-with-error.ts'
+import { errorColumn, type RowShape } from './rows.ts'
+
+/** A column of a CSV file: where its value goes in the row, and how its cells are read. */
+interface Column {
+  /** One key, or the keys of an object and of what is in it: `prices.retail`. */
+  path: readonly string[]
+  read: ReadCell
+  /** What an empty cell means; undefined: the key is left out. */
+  empty: '' | undefined
+}
+
+/** Makes the row of its fields, or finds the fault of one that a JSON body could not have. */
+export type ReadFields = (fields: readonly string[]) => object | ValueFault
+
+/**
+ * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
+ * missing.
+ */
+export function readHeader(header: readonly string[], shape: RowShape, line: number): ReadFields {
+  const [first = ''] = header
+  const noHeader = separatorLineFault(header)
+  if (noHeader) rejectFaults([columnFault(first, 'unknown_key', noHeader)], line)
+  const names = header.slice(0, headedColumns(header)).map(unescapeFormula)
+  const find = columnFinder(shape)
+  const columns = names.map(find)
+  const isUnknown = names.some((name, index) => !columns[index] && !shape.ignored.has(name))
+  const hint = isUnknown ? separatorHint(header.join(','), (name) => find(name) !== undefined) : ''
+  const faults = [...headerFaults(names, columns, shape, hint), ...missingColumns(names, shape)]
+  rejectFaults(faults, line)
+  // An object of a JSON body has no more keys either.
+  if (names.length > keysMax)
+    throw new Problem('malformed-file', `A file has at most ${keysMax} columns.`)
+  return (fields) => findStray(fields, header, names.length) ?? readFields(fields, columns)
+}
+
+/** How many columns are before those behind the last that has a heading; the errors of a refused file may stand there, too. */
+function headedColumns(header: readonly string[]): number {
+  return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
+}
+
+/** The fault of a row that has a value behind the columns that have a heading. */
+function findStray(
+  fields: readonly string[],
+  header: readonly string[],
+  headed: number,
+): ValueFault | undefined {
+  const place = errorPlace(fields, header)
+  for (let index = headed; index < fields.length; index++) {
+    if (fields[index] === '' || index === place) continue
+    return new ValueFault(`column ${index + 1} has a value and no heading`)
+  }
+  return undefined
+}
+
+/** Cells that are missing at the end of a row are empty. */
+function readFields(
+  fields: readonly string[],
+  columns: readonly (Column | undefined)[],
+): object | ValueFault {
+  const row: Record<string, unknown> = {}
+  for (const [index, column] of columns.entries()) {
+    const cell = fields[index] ?? ''
+    if (column === undefined || (cell === '' && column.empty === undefined)) continue
+    const value = cell === '' ? column.empty : column.read(unescapeFormula(cell))
+    const fault = value instanceof ValueFault ? value : put(row, column.path, value)
+    if (fault) return new ValueFault(`${column.path.join('.')}: ${fault.reason}`)
+  }
+  return row
+}
+
+/** Throws `invalid-request` for the text of a header that cannot be read and has other separators than commas. */
+export function rejectSeparators(text: string, shape: RowShape, line: number): void {
+  const find = columnFinder(shape)
+  const hint = separatorHint(text, (name) => find(name) !== undefined)
+  const fault = columnFault(text.slice(0, 255), 'unknown_key', `is not a known column${hint}`)
+  if (hint !== '') rejectFaults([fault], line)
+}
+
+function columnFinder({ columns, ignored, schema }: RowShape) {
+  const own = new Map(columns.map((column) => [column.name, column]))
+  return (name: string) => (ignored.has(name) ? undefined : findColumn(name, schema, own))
+}
+
+const saidTwice = new ValueFault('another column of the row says it, too')
+
+/** It is a fault where another column has said it already: the price of all days, say, beside that of one. */
+function put(
+  row: Record<string, unknown>,
+  path: readonly string[],
+  value: unknown,
+): ValueFault | undefined {
+  let place = row
+  for (const [depth, key] of path.entries()) {
+    const isLast = depth === path.length - 1
+    // Every object has keys that it was not given, and `constructor` is one of them for all.
+    const isTaken = Object.hasOwn(place, key)
+    if (isTaken && (isLast || !isObject(place[key]))) return saidTwice
+    if (!isTaken) place[key] = isLast ? value : {}
+    place = place[key] as Record<string, unknown>
+  }
+  return undefined
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function findColumn(
+  name: string,
+  schema: RowSchema,
+  own: ReadonlyMap<string, FeedColumn>,
+): Column | undefined {
+  const fixed = Object.hasOwn(schema.properties ?? {}, name) && schema.properties?.[name]
+  if (fixed && name !== 'extensions') {
+    const empty = isEmptyAllowed(fixed) && isRequired(schema, name) ? '' : undefined
+    return { path: [name], read: cellReader(fixed), empty }
+  }
+  const column = own.get(name)
+  if (column) return { path: [name], read: cellReader({ type: column.type }), empty: undefined }
+  return findInner(name, schema)
+}
+
+/** Any text may be empty; one that has a form (a number, a day, one of some words) is left out when it is. */
+function isEmptyAllowed({ type, minLength, format, pattern, enum: words }: RowSchema): boolean {
+  return type === 'string' && !(minLength || format || pattern || words)
+}
+
+/** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for a price of a day. */
+function findInner(name: string, schema: RowSchema): Column | undefined {
+  const [, key = '', inner = ''] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
+  const values = innerValues(key, schema)
+  if (!values) return undefined
+  const [, outer, day] = /^(.+)\.(\d{4}-\d{2}-\d{2})$/s.exec(inner) ?? []
+  if ([inner, outer].includes('__proto__')) return undefined
+  const days = values.additionalProperties
+  if (outer !== undefined && day !== undefined && typeof days === 'object')
+    return { path: [key, outer, day], read: cellReader(days), empty: undefined }
+  return { path: [key, inner], read: cellReader(values), empty: undefined }
+}
+
+/** What the values of an object are that has columns of its own: no other name has others behind a dot. */
+function innerValues(key: string, { properties }: RowSchema): RowSchema | undefined {
+  const values = properties?.[key]?.additionalProperties
+  return key !== 'extensions' && typeof values === 'object' ? values : undefined
+}
+
+function isRequired({ required = [] }: RowSchema, name: string): boolean {
+  return required.includes(name)
+}
+
+function headerFaults(
+  names: string[],
+  columns: (Column | undefined)[],
+  { ignored }: RowShape,
+  hint: string,
+): HeaderFault[] {
+  const seen = new Set<string>()
+  return names.flatMap((name, index): HeaderFault[] => {
+    if (name === '')
+      return [columnFault(name, 'unknown_key', `column ${index + 1} has no heading${hint}`)]
+    if (seen.has(name))
+      return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
+    seen.add(name)
+    if (columns[index] || ignored.has(name)) return []
+    return [columnFault(name, 'unknown_key', `is not a known column${hint}`)]
+  })
+}
+
+function missingColumns(names: string[], { schema, columns }: RowShape): HeaderFault[] {
+  const required = [
+    ...(schema.required ?? []),
+    ...columns.filter((column) => column.isRequired).map(({ name }) => name),
+  ]
+  const hasInner = (key: string) =>
+    innerValues(key, schema) && names.some((name) => name.startsWith(`${key}.`))
+  const given = new Set(names)
+  return required
+    .filter((key) => !given.has(key) && !hasInner(key))
+    .map((key) => columnFault(key, 'required', 'the column is missing'))
+}
+
+type HeaderFault = Omit<RequestError, 'line'>
+
+function columnFault(name: string, code: ErrorCode, message: string): HeaderFault {
+  return { pointer: `#/columns/${pointerSegment(name)}`, field: name, code, message }
+}
+
+function rejectFaults(faults: HeaderFault[], line: number): void {
+  if (faults.length > 0) throw invalidRequest(faults.map((fault) => ({ ...fault, line })))
+}

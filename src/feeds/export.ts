@@ -1,0 +1,75 @@
+import { sql } from 'kysely'
+import type { Export, OpenExport } from '../contract/export.ts'
+import type { OperationId, Stream } from '../contract/operation.ts'
+import { sendPieces } from '../contract/send-pieces.ts'
+import type { Database, Trx } from '../database/pool.ts'
+import { readInAccount } from '../database/tenant-transaction.ts'
+import { mapInTurns } from '../lib/in-turns.ts'
+import { rowWriter } from './file-text.ts'
+
+/** Read in about 10 ms. */
+const rowsAtOnce = 2000
+
+/** A client may pause, as long as the session of its transaction may do nothing. */
+const stalledMs = 120_000
+
+/** One read that is answered as a file. */
+export interface ExportCall {
+  db: Database
+  export: Export<OperationId>
+  account: number
+  // biome-ignore lint/suspicious/noExplicitAny: of any operation, validated.
+  params: any
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  query: any
+  mediaType: string
+  inTurn: (work: () => Promise<void>) => Promise<void>
+}
+
+/**
+ * Answers everything that matches, as of one moment, as fast as the client takes it; the account's turn lasts as long.
+ * What is wrong with the request is thrown before the answer begins.
+ */
+export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    inTurn(() => sendRows(call, resolve)).catch(reject)
+  })
+}
+
+/** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
+function sendRows(
+  { db, mediaType, ...call }: Omit<ExportCall, 'inTurn'>,
+  answer: (stream: Stream) => void,
+): Promise<void> {
+  return readInAccount(db, call.account, async (trx) => {
+    const opened = await call.export(trx, call)
+    await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
+    await sendPieces({
+      ...{ contentType: `${mediaType}; charset=utf-8`, stalledMs, answer },
+      write: (sent) => textOf(trx, opened, mediaType, sent),
+    })
+  })
+}
+
+async function* textOf(
+  trx: Trx,
+  { columns, valueColumn, rowsOf }: OpenExport,
+  mediaType: string,
+  sent: (rows: number) => void,
+): AsyncGenerator<string> {
+  const { header, line } = rowWriter(mediaType, columns, valueColumn)
+  yield header
+  for (;;) {
+    const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
+    if (stored.length === 0) break
+    let count = 0
+    // One may be the days of a month, or a hundred price dimensions.
+    const texts = await mapInTurns(stored, (one) => {
+      const rows = rowsOf(one)
+      count += rows.length
+      return rows.map(line).join('')
+    })
+    yield texts.join('')
+    sent(count)
+  }
+}

@@ -1,0 +1,93 @@
+import { type Operation, operations } from '../contract/document.ts'
+import type { FindFaults } from '../contract/incremental-validation.ts'
+import type { Context, Schemas } from '../contract/operation.ts'
+import { Problem, problemTypes } from '../contract/problem.ts'
+import { compileBody } from '../contract/validation.ts'
+import type { Database } from '../database/pool.ts'
+import { onceInAccount } from '../database/tenant-transaction.ts'
+import { type Attempt, inAttempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
+import { endLoaded, endUndone } from '../jobs/end-job.ts'
+import { readFile } from '../jobs/file-pieces.ts'
+import { JobRefused, type RunJob } from '../jobs/run-job.ts'
+import { operationFeed } from './operation-feed.ts'
+import { runFeed } from './run-feed.ts'
+
+/** Where files are loaded: transactions of `db` may take as long as the largest file. */
+interface Loading {
+  db: Database
+  context: Context
+  /** Where somebody counts the rows of files that were loaded. */
+  onLoaded?: ((loaded: { operation: string; rows: number }) => void) | undefined
+}
+
+/**
+ * Loads a stored file as its request would have done, in one transaction; a refused one ends the job as failed, with
+ * what is wrong. An attempt that takes over begins at the beginning: the earlier one has written nothing.
+ */
+export function fileLoader(loading: Loading): RunJob {
+  return async (attempt, job) => {
+    try {
+      await loadFile(attempt, job, loading)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      await endRefused(attempt, error)
+      throw new JobRefused(error.type)
+    }
+  }
+}
+
+/** The job is locked at the end only: until then it can be watched, cancelled and taken over. */
+async function loadFile(
+  attempt: Attempt,
+  job: JobRow,
+  { db, context, onLoaded }: Loading,
+): Promise<void> {
+  const { account } = attempt
+  const operation = findOperation(job)
+  const progress = { rows: 0 }
+  await onceInAccount(db, account, async (trx) => {
+    const result = await runFeed(trx, {
+      ...{ ...operationFeed(operation), account, context, progress, rejected: undefined },
+      findFaults: findFaultsOf(operation),
+      query: queryOf(job),
+      mediaType: job.media_type ?? '',
+      bytes: readFile(attempt, job, () => progress.rows),
+      rejectGone: () => attempt.signal.throwIfAborted(),
+      job: job.id,
+    })
+    await endLoaded(trx, await lockCurrent(trx, attempt), result as Schemas['FeedResult'])
+  })
+  onLoaded?.({ operation: operation.id, rows: progress.rows })
+}
+
+/** The list is named by its id: by now its name may be that of another. */
+function queryOf({ query, price_list_id }: JobRow): object {
+  return price_list_id === null ? ((query as object) ?? {}) : { price_list_id }
+}
+
+/** What sending the same file again would not change. */
+function isRefusal(error: unknown): error is Problem {
+  return error instanceof Problem && problemTypes[error.type].status < 500
+}
+
+function endRefused(attempt: Attempt, { type, message, options }: Problem): Promise<void> {
+  const rows = options.errors ?? []
+  const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
+  const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
+  const errorCount = options.errorCount ?? options.errors?.length
+  return inAttempt(attempt, (trx, job) => endUndone(trx, job, 'failed', errors, errorCount))
+}
+
+function findOperation({ operation: id }: JobRow): Operation {
+  const operation = operations.find((one) => one.id === id)
+  if (!operation) throw new Error(`the contract has no operation ${id}`)
+  return operation
+}
+
+const compiled = new Map<string, FindFaults>()
+
+function findFaultsOf(operation: Operation): FindFaults {
+  const findFaults = compiled.get(operation.id) ?? compileBody(operation)
+  compiled.set(operation.id, findFaults)
+  return findFaults
+}

@@ -1,0 +1,48 @@
+import { parseShort, ValueFault } from '../contract/json-value.ts'
+import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
+import type { TextBlock } from './text-blocks.ts'
+
+/** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
+export function readNdjson(blocks: AsyncIterable<TextBlock>, { ignored }: RowShape): FileRows {
+  return { header: [], batches: inBatches(blocks, ignored) }
+}
+
+async function* inBatches(
+  blocks: AsyncIterable<TextBlock>,
+  ignored: ReadonlySet<string>,
+): AsyncGenerator<FileRow[]> {
+  const batch = new RowBatch()
+  for await (const block of blocks) {
+    for (const { bytes, line } of linesOf(block))
+      if (batch.add(readLine(bytes, line, ignored))) yield batch.take()
+  }
+  if (batch.rows.length > 0) yield batch.take()
+}
+
+/** The lines that are not empty. CR and LF are never inside a JSON text but between its tokens. */
+function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer; line: number }> {
+  let start = 0
+  let line = first
+  for (let index = 0; index <= bytes.length; index++) {
+    const byte = bytes[index]
+    if (byte !== 0x0a && byte !== 0x0d && byte !== undefined) continue
+    if (index > start) yield { bytes: bytes.subarray(start, index), line }
+    start = index + 1
+    if (byte === 0x0a || bytes[index + 1] !== 0x0a) line++
+  }
+}
+
+const notJson = new ValueFault('is not valid JSON')
+
+/** The rules of a JSON body, for one line. */
+function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
+  const source = bytes.toString('utf8')
+  const value = parseShort(source)
+  return { value: value === undefined ? notJson : withoutIgnored(value, ignored), line, source }
+}
+
+function withoutIgnored(value: unknown, ignored: ReadonlySet<string>): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  for (const key of ignored) if (Object.hasOwn(value, key)) delete (value as never)[key]
+  return value
+}

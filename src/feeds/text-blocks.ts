@@ -1,0 +1,124 @@
+import { isUtf8 } from 'node:buffer'
+import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
+import { malformedFile } from './malformed-file.ts'
+
+/** Far more than most rows can have; a file without line ends is not gathered whole. */
+export const lineBytesMax = 1024 * 1024
+
+/** Of a line that ends later it is certain that it is too long: a byte order mark may stand before it, a CR behind it. */
+const keptBytesMax = lineBytesMax + 4
+
+const lineEnd = /\r\n|\r|\n/
+/** With something in it: before it may be empty rows of a spreadsheet. */
+const firstLine = /^(?:,*[\r\n])*[^\r\n]+(?:\r\n|\r|\n)/
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** Some whole lines of a file. */
+export interface TextBlock {
+  bytes: Buffer
+  /** Of the first line, from 1. */
+  line: number
+}
+
+/**
+ * Cuts bytes into blocks of whole lines, without a byte order mark; the first line with something in it ends a block, so
+ * that it can be judged before the others. Refuses, with `malformed-file` and the line, what is no text, invalid UTF-8, NUL
+ * and a line over 1 MB, however the bytes arrive.
+ */
+export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
+  let line = 1
+  let isFirst = true
+  for await (const whole of wholeLines(chunks)) {
+    if (isFirst) rejectNoText(whole)
+    for (const bytes of isFirst ? firstLineAndRest(whole) : [whole]) {
+      rejectLongLine(bytes, line)
+      rejectUnreadable(bytes, line)
+      yield { bytes, line }
+      line += countLines(bytes)
+    }
+    isFirst = false
+  }
+}
+
+/** Two parts, of which either may be empty. */
+function firstLineAndRest(whole: Buffer): Buffer[] {
+  const hasMark = whole.subarray(0, 3).equals(byteOrderMark)
+  const bytes = hasMark ? whole.subarray(3) : whole
+  const [{ length } = ''] = firstLine.exec(bytes.toString('latin1')) ?? []
+  return [bytes.subarray(0, length), bytes.subarray(length)]
+}
+
+/** A block ends after a line end; the CR of a CRLF stays with its LF. */
+async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let kept: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk])
+    const end = endOfLines(bytes)
+    if (end > 0) yield bytes.subarray(0, end)
+    kept = bytes.subarray(end)
+    // Those who count lines refuse it.
+    if (kept.length > keptBytesMax) break
+  }
+  if (kept.length > 0) yield kept
+}
+
+function endOfLines(bytes: Buffer): number {
+  const feed = bytes.lastIndexOf(newline)
+  const lone = bytes.subarray(0, -1).lastIndexOf(carriageReturn)
+  return Math.max(feed, lone) + 1
+}
+
+function rejectLongLine(bytes: Buffer, line: number): void {
+  if (bytes.length <= lineBytesMax) return
+  const index = linesOf(bytes).findIndex((text) => text.length > lineBytesMax)
+  if (index < 0) return
+  const detail = `Line ${line + index} is longer than ${lineBytesMax} bytes. Nothing was written.`
+  throw malformedFile(detail, line + index)
+}
+
+function rejectUnreadable(bytes: Buffer, line: number): void {
+  if (isReadable(bytes)) return
+  const lines = linesOf(bytes)
+  const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
+  const isNul = lines[index]?.includes('\0')
+  const detail = `Line ${line + index} ${isNul ? 'contains NUL' : 'is not valid UTF-8'}. Nothing was written.`
+  throw malformedFile(detail, line + index)
+}
+
+const exportIt = 'export the table as CSV UTF-8'
+
+/** What files that are no CSV and no NDJSON begin with, in hexadecimal digits, and what to do with them. */
+const otherFiles: [begin: string, name: string, advice: string][] = [
+  ['504b0304', 'a ZIP archive, such as .xlsx and .ods', exportIt],
+  ['d0cf11e0', 'a workbook of an older Excel (.xls)', exportIt],
+  ['1f8b', 'compressed with gzip', 'send the header "Content-Encoding: gzip" with it'],
+  ['255044462d', 'a PDF', exportIt],
+  // What spreadsheets save as "Unicode text" begins with one of these marks.
+  ['fffe', 'UTF-16', 'save it as UTF-8'],
+  ['feff', 'UTF-16', 'save it as UTF-8'],
+]
+
+/** NUL further behind is the fault of its line. */
+const binary = /^(?:[^\r\n]*|[\s\S]{0,15})\0/
+
+function rejectNoText(bytes: Buffer): void {
+  const begin = bytes.toString('hex', 0, 8)
+  const other = otherFiles.find(([digits]) => begin.startsWith(digits))
+  const [, name, advice] = other ?? ['', 'binary and no text', exportIt]
+  if (other || binary.test(bytes.toString('latin1', 0, 1024)))
+    throw malformedFile(`The file is ${name}: ${advice}. Nothing was written.`, 1)
+}
+
+function isReadable(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0)
+}
+
+function countLines(bytes: Buffer): number {
+  if (!bytes.includes(carriageReturn)) return countOf(bytes, newline)
+  return linesOf(bytes).length - 1
+}
+
+/** The lines, a character for each byte. */
+function linesOf(bytes: Buffer): string[] {
+  return bytes.toString('latin1').split(lineEnd)
+}

@@ -1,0 +1,88 @@
+import swagger from '@fastify/swagger'
+import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readContract } from '../contract/document.ts'
+import { overloaded } from '../contract/overloaded.ts'
+import { documentationPolicy } from './headers.ts'
+import { rejectOtherMethods } from './method-not-allowed.ts'
+
+/** Swagger UI at /docs, over the contract as it is written. */
+export async function registerDocumentation(app: FastifyInstance): Promise<void> {
+  const document = readContract()
+  // Swagger UI sends requests to it, seen from /docs/json: below a path prefix, too.
+  document.servers[0].url = '..'
+  await app.register(swagger, { mode: 'static', specification: { document } })
+  const urls = new Set<string>()
+  await app.register(async (docs) => {
+    docs.addHook('onRoute', (route) => {
+      route.config = { ...route.config, isOpen: true }
+      urls.add(route.url)
+    })
+    docs.addHook('onRequest', boundDocuments())
+    docs.addHook('preHandler', async ({ raw }) => {
+      // Swagger UI names its files by the end of the URL, and takes a query for part of the path.
+      raw.url = raw.url?.replace(/[?#].*$/s, '')
+    })
+    await docs.register(swaggerUi, swaggerOptions())
+  })
+  for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
+}
+
+function swaggerOptions(): FastifySwaggerUiOptions {
+  return {
+    routePrefix: '/docs',
+    // Its files are then named relative to /docs.
+    indexPrefix: '.',
+    staticCSP: documentationPolicy,
+    uiConfig: {
+      deepLinking: true,
+      persistAuthorization: true,
+      tryItOutEnabled: true,
+      showExtensions: true,
+    },
+    theme: {
+      title: 'Pricewell API',
+      css: [{ filename: 'additions.css', content: additionMarks() }],
+    },
+  }
+}
+
+/** Of one that its client does not read 0.15 MB are in memory, and anybody may ask for one. */
+const documentsMax = 200
+
+const conditions = ['range', 'if-range', 'if-match', 'if-unmodified-since']
+
+/** Refuses a document while too many are being sent. */
+function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  let sending = 0
+  return async ({ headers }, { raw }) => {
+    // A part of a document, or one on condition, is nothing that the contract knows: it is answered whole.
+    for (const name of conditions) delete headers[name]
+    if (raw.destroyed) return
+    if (sending >= documentsMax) throw overloaded('Too many documents are being sent.')
+    sending++
+    raw.once('close', () => sending--)
+  }
+}
+
+/** Marks the operations that are not of the core, also while they are folded. */
+function additionMarks(): string {
+  const marked = Object.values<Record<string, Documented>>(readContract().paths)
+    .flatMap((item) => Object.values(item))
+    .filter((operation) => operation['x-addition'])
+    .map(({ tags, operationId }) => `#operations-${tags[0]?.replaceAll(' ', '_')}-${operationId}`)
+  return `:is(${marked.join(', ')}) .opblock-summary-description::after {
+  content: "addition";
+  margin-inline-start: 10px;
+  padding: 1px 8px;
+  border: 1px solid currentcolor;
+  border-radius: 99px;
+  font-size: 11px;
+}`
+}
+
+interface Documented {
+  tags: string[]
+  operationId: string
+  'x-addition'?: boolean
+}

@@ -1,0 +1,70 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
+import { contractBelow } from '../contract/document.ts'
+import { Problem, unavailable } from '../contract/problem.ts'
+import type { Database } from '../database/pool.ts'
+import type { Metrics } from '../telemetry/telemetry.ts'
+import { pathPrefixOf } from './path-prefix.ts'
+
+/** Operations about the service itself, of no account: they answer with what the other handlers do not know. */
+export type ServiceOperation =
+  | 'readLiveness'
+  | 'readReadiness'
+  | 'readMetrics'
+  | 'readContractYaml'
+  | 'readContractJson'
+
+type ServiceHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+export type ServiceHandlers = Record<ServiceOperation, ServiceHandler>
+
+export interface ServiceState {
+  /** A pool of its own, so that a busy service is not taken for a dead one. */
+  db: Database
+  isStopping: () => boolean
+  metrics: Metrics | undefined
+  metricsToken: string | undefined
+}
+
+/** Handlers of the operations about the service. */
+export function serviceHandlers(state: ServiceState): ServiceHandlers {
+  return {
+    readLiveness: async () => ({ status: 'ok' }),
+    readReadiness: async () => {
+      if (state.isStopping()) throw unavailable('The service is shutting down.')
+      // A row of a table: a role without rights has connections, too.
+      await sql`select from accounts limit 1`.execute(state.db).catch((cause) => {
+        throw unavailable('The database does not answer.', 1, cause)
+      })
+      return { status: 'ok' }
+    },
+    readMetrics: (request, reply) => readMetrics(state, request, reply),
+    readContractYaml: async (request, reply) =>
+      reply.type('application/yaml; charset=utf-8').send(contractBelow(pathPrefixOf(request)).yaml),
+    readContractJson: async (request, reply) =>
+      reply.type('application/json; charset=utf-8').send(contractBelow(pathPrefixOf(request)).json),
+  }
+}
+
+/** Prometheus and what scrapes like it send a token as `Bearer`. */
+async function readMetrics(
+  { metrics, metricsToken }: ServiceState,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (!metrics || !metricsToken) throw new Problem('not-found', 'There is no such path.')
+  const token = /^bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
+  if (!isSame(token, metricsToken)) {
+    throw new Problem('unauthorized', 'Send the header "Authorization: Bearer <METRICS_TOKEN>".', {
+      headers: { 'www-authenticate': 'Bearer' },
+    })
+  }
+  return reply.type(metrics.contentType).send(await metrics.text())
+}
+
+/** Takes the same time wherever the texts differ. */
+function isSame(one: string, other: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(hash(one), hash(other))
+}

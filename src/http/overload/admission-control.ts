@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
+import { isFile, type Operation } from '../../contract/document.ts'
+import { overloaded } from '../../contract/overloaded.ts'
+import type { Problem } from '../../contract/problem.ts'
+import { isGzip } from '../preconditions.ts'
+import type { Turns } from './bulkheads.ts'
+import type { FairQueue } from './fair-queue.ts'
+import { LoopDelay } from './loop-delay.ts'
+import { BodiesInFlight, type HeldBody } from './memory-budget.ts'
+import { RequestRate } from './request-rate.ts'
+import { RefusalPace } from './throttle.ts'
+import { UnreadAnswers } from './unread-answers.ts'
+import { Arrivals } from './upload-deadlines.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    heldBody?: HeldBody
+  }
+}
+
+/** Decides which requests are taken up when there are more than can be done. */
+export interface Admission {
+  /** `overloaded` or `too-many-requests` for whoever would wait too long; asking changes nothing. */
+  refusal(operation: Operation, account: number): Problem | undefined
+  /** Of those whom `refusal` or `admit` refuses. */
+  pace: RefusalPace
+  /** Takes a request up; throws `overloaded` or `too-many-requests`, before the body is read. */
+  admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
+  /** What clients have not read yet. */
+  unread: UnreadAnswers
+  /** The turns of requests at the connections of its pool. */
+  queueOf(operation: Operation): FairQueue
+  /** Those, and the turns at the connections for what lasts as long as its client takes. */
+  turns: Turns
+}
+
+/** The admission of a server; it ends with it. */
+export function createAdmission(app: FastifyInstance, { load }: Config, turns: Turns): Admission {
+  const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
+  const rate = new RequestRate(load.accountRequestsPerSecond)
+  const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
+  const arrivals = new Arrivals(app.server)
+  const queueOf = ({ pool }: Operation) => turns[pool]
+  app.addHook('preParsing', countChunks)
+  app.addHook('onClose', async () => {
+    loopDelay.stop()
+    arrivals.stop()
+  })
+  const refusal: Admission['refusal'] = (operation, account) =>
+    loopDelay.isOver
+      ? overloaded('More requests come in than can be answered.')
+      : queueOf(operation).refusal(account)
+  const admit: Admission['admit'] = (operation, request, reply) => {
+    const account = request.caller?.account ?? 0
+    const refused = refusal(operation, account)
+    if (refused) throw refused
+    if (request.caller) rate.count(request.caller.account)
+    if (!operation.hasBody) return
+    // A file is not held: its rows go to the database as they arrive.
+    if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
+    // One over the limit is refused before it is read, and so takes no memory.
+    const length = bodyLength(request)
+    if (length === undefined || length > request.routeOptions.bodyLimit) return
+    const body = bodies.begin(account)
+    body.grow(length)
+    request.heldBody = body
+    reply.raw.once('close', () => body.release())
+    arrivals.watch(request.raw, body, length || undefined)
+  }
+  return { refusal, pace: new RefusalPace(), admit, unread: new UnreadAnswers(), queueOf, turns }
+}
+
+/** Bytes of the body, 0 if they are known only when it has arrived; undefined: it has none. */
+function bodyLength(request: FastifyRequest): number | undefined {
+  const { headers } = request
+  if (headers['transfer-encoding'] !== undefined) return 0
+  const length = Number(headers['content-length'] ?? 0) || undefined
+  return length !== undefined && isGzip(request) ? 0 : length
+}
+
+/**
+ * Counts as it arrives what is not counted yet: a chunked body, and one that was slow and has given its room to others.
+ * Not async: whoever reads the body must do so before its first chunk is given out.
+ */
+function countChunks<Payload extends NodeJS.EventEmitter>(
+  { heldBody }: FastifyRequest,
+  _reply: FastifyReply,
+  payload: Payload,
+  done: (error: null, payload: Payload) => void,
+): void {
+  let bytes = 0
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length
+    try {
+      if (heldBody && heldBody.bytes < bytes) heldBody.grow(bytes)
+    } catch (error) {
+      payload.off('data', count).emit('error', error)
+    }
+  }
+  if (heldBody) payload.on('data', count)
+  done(null, payload)
+}
