@@ -1,8 +1,8 @@
+import { streamConnections } from './config.ts'
 import { readStatementMs } from './contract/read-cost.ts'
 import { CopyingClient } from './database/copy.ts'
 import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
-import { streamConnections } from './limits.ts'
 
 /** The connections of a process, by what they are for. */
 export type Pools = Record<

@@ -1,10 +1,9 @@
 import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
 import { createAccount, EmailTaken, hasAccounts } from './accounts/create-account.ts'
-import { closeOnce, type Ending } from './close-once.ts'
 import { type Config, readConfig } from './config.ts'
 import { whenAvailable } from './database/when-available.ts'
 import { type Service, startService } from './service.ts'
-import { closeMaxMs } from './shutdown.ts'
+import { closeMaxMs, closeOnce, type Ending } from './shutdown.ts'
 import { CannotListen, startFault } from './startup-errors.ts'
 
 /** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */

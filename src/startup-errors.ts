@@ -1,6 +1,5 @@
 import { ConfigError } from './config.ts'
-import { CannotStart } from './database/cannot-start.ts'
-import { CannotConnect } from './database/errors.ts'
+import { CannotConnect, CannotStart } from './database/errors.ts'
 import { loggableError } from './database/loggable-error.ts'
 
 const noPostgres = 'no PostgreSQL answers there: start it, or correct DATABASE_URL'

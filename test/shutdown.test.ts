@@ -8,7 +8,7 @@ import t from 'tap'
 async function aProcess(closingMs: number, body = '') {
   const script = `
     import { setTimeout as sleep } from 'node:timers/promises'
-    import { closeOnce } from '${join(import.meta.dirname, '../src/close-once.ts')}'
+    import { closeOnce } from '${join(import.meta.dirname, '../src/shutdown.ts')}'
     closeOnce(10_000, async ({ signal, err }) => {
       console.log('closing by', signal ?? err.message)
       await sleep(${closingMs})

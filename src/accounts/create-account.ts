@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { isViolationOf } from '../database/constraint.ts'
 import { onOneConnection } from '../database/one-connection.ts'
+import { isViolationOf } from '../database/transient-errors.ts'
 import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {

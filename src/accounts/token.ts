@@ -1,4 +1,7 @@
+import { join } from 'node:path'
 import { SignJWT } from 'jose'
+import type { Config } from '../config.ts'
+import { keptSecret } from '../lib/secret-file.ts'
 
 export const issuer = 'pricewell'
 export const audience = 'pricewell'
@@ -20,4 +23,9 @@ export function signToken(
     .setIssuedAt()
     .setExpirationTime(lifetime)
     .sign(secret)
+}
+
+/** JWT_SECRET, or the one that the embedded database keeps in its data directory. */
+export function readJwtSecret(config: Config): string {
+  return config.jwtSecret || keptSecret(join(config.dataDir, 'jwt-secret'))
 }

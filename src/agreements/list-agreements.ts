@@ -2,8 +2,7 @@ import type { SelectQueryBuilder } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
-import { pageOf } from '../contract/page.ts'
-import { readPageOfLargeRows } from '../contract/read-page.ts'
+import { pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements in the order of their ids. */

@@ -4,7 +4,7 @@ import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import { upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { agreementKey } from './agreement-key.ts'
 
 /** An agreement of the payload with the hash of its key, which is computed once. */

@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { pageOf } from '../contract/page.ts'
-import { anyOf, readPageOfLargeRows } from '../contract/read-page.ts'
+import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns } from './columns.ts'
 

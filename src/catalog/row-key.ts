@@ -1,6 +1,6 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
 

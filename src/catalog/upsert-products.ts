@@ -4,12 +4,17 @@ import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedCounts } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { unavailable } from '../contract/problem.ts'
-import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
-import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
+import {
+  arrayLiteral,
+  columnsOf,
+  type InputColumn,
+  inputRows,
+  readNumbers,
+} from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { type StagedRows, upsertStaged } from '../database/staging-table.ts'
 import { analyzeLoaded } from '../database/statistics.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import {
   attributesByCode,

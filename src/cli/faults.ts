@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
-import { printable } from './printable.ts'
-import { paint } from './terminal.ts'
+import { paint, printable } from './terminal.ts'
 
 /** Wrong use of a command, or a file that cannot be read: what to do instead stands in the message. */
 export class UsageFault extends Error {}

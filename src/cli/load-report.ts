@@ -1,7 +1,6 @@
 import type { Problem, RowError } from '../client/index.ts'
-import { printable } from './printable.ts'
 import type { Loaded } from './send-file.ts'
-import { paint } from './terminal.ts'
+import { paint, printable } from './terminal.ts'
 
 /** Bad rows that people are shown; more of them are no help. */
 const shownMax = 20

@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
 import { addExport } from './commands/export.ts'
 import { addJobs } from './commands/jobs.ts'
@@ -8,7 +9,6 @@ import { addServe } from './commands/serve.ts'
 import { addWait } from './commands/wait.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram } from './program.ts'
-import { writeWholePieces } from './whole-output.ts'
 
 writeWholePieces()
 
@@ -31,4 +31,20 @@ try {
 
 function end(fault: unknown): void {
   process.exitCode = report(fault, asksForJson)
+}
+
+/**
+ * Has standard output, where it is a file, take each piece whole or fail: Node forgets what a full disk did not take of
+ * the last one.
+ */
+function writeWholePieces(): void {
+  if (!fstatSync(1).isFile()) return
+  process.stdout._write = (chunk: Buffer, _encoding, done) => {
+    try {
+      for (let at = 0; at < chunk.length; ) at += writeSync(1, chunk, at)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command } from '@commander-js/extra-typings'
 import { exitCodes } from './faults.ts'
-import { printable } from './printable.ts'
+import { printable } from './terminal.ts'
 
 const { version } = createRequire(import.meta.url)('pricewell/package.json')
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import { isJob, type Schemas } from '../client/index.ts'
+import { isJob, type Job, JobFailed, type JobInfo, Problem, type Schemas } from '../client/index.ts'
+import { endingWith } from './ending-with.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
-import { followLoad } from './follow-load.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
+import { printable } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
 /** A file on its way into the service. */
@@ -107,4 +108,43 @@ async function* counted(
     bytes += chunk.length
     onBytes(bytes)
   }
+}
+
+/**
+ * Follows the job that does what a file asks for. Throws a `Problem` with the bad lines where it refuses the file, and
+ * `JobFailed` where it ends otherwise without its work being done. A command that ends before tells where it goes on.
+ */
+async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded> {
+  const onProgress = ({ finished, total }: JobInfo['progress']) =>
+    load.onBytes((load.file.bytes * finished) / Math.max(total, 1))
+  const forgetEnd = endingWith(() => tellOnGoing(load, id))
+  try {
+    const { result = [], progress } = await openClient(load).waitForJob(id, { onProgress })
+    forgetEnd()
+    return 'rows' in result ? result : { rows: progress.total }
+  } catch (error) {
+    if (error instanceof JobFailed) forgetEnd()
+    throw (error instanceof JobFailed && refusal(error.job)) || error
+  }
+}
+
+function tellOnGoing({ file, json }: Load, id: number): void {
+  const message = `Job ${id} goes on with ${file.name}: \`pricewell wait ${id}\` follows it.`
+  console.error(json ? JSON.stringify({ message, job_id: id }) : printable(message))
+}
+
+/** What the file would have been answered at once; undefined: the job did not fail by the file. */
+function refusal({ errors, progress: { error: count } }: Job): Problem | undefined {
+  const rows = errors.flatMap(({ pointer, ...error }) =>
+    pointer === undefined ? [] : { ...error, pointer },
+  )
+  const [tooLarge] = errors.filter(({ code }) => code === 'payload-too-large')
+  if (rows.length === 0 && !tooLarge) return undefined
+  return new Problem({
+    ...{ type: tooLarge ? 'payload-too-large' : 'invalid-request', title: 'The file was refused' },
+    ...{ status: tooLarge ? 413 : 400, instance: '', error_count: count },
+    detail:
+      tooLarge?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
+    errors: rows as Problem['errors'],
+  })
 }

@@ -1,4 +1,4 @@
-import { printable } from './printable.ts'
+import { printable } from './terminal.ts'
 
 type Cell = string | number | boolean | null | undefined
 export type TableRow = Record<string, Cell>

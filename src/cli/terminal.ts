@@ -7,3 +7,8 @@ export function paint(colour: keyof typeof codes, text: string): string {
   const [begin, end] = codes[colour]
   return isColoured ? `\u001b[${begin}m${text}\u001b[${end}m` : text
 }
+
+/** The text without what would move the cursor or colour the terminal, which a name may hold. Lines stay. */
+export function printable(text: string): string {
+  return text.replace(/(?!\n)\p{Cc}/gu, '·')
+}

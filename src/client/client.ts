@@ -6,10 +6,8 @@ import createFetchClient, {
 } from 'openapi-fetch'
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
-import { isOfService, readProblem } from './problem.ts'
+import { isOfService, readProblem, Unreachable } from './problem.ts'
 import { type Patience, patiently, type Send } from './retry.ts'
-import { askedTokens, givenToken, type Tokens } from './tokens.ts'
-import { wholeAnswer } from './whole-answer.ts'
 
 export interface ClientOptions extends Patience {
   /** Where the service is, for example `http://127.0.0.1:3000`. */
@@ -137,4 +135,60 @@ function authorized(send: Send, tokens: Tokens): Send {
     await response.body?.cancel()
     return send(request, init)
   }
+}
+
+/** The same answer; reading its body throws `Unreachable` where the connection breaks before its end. */
+function wholeAnswer(response: Response): Response {
+  const { body, url } = response
+  if (body === null) return response
+  const reader = body.getReader()
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const { done, value } = await reader.read().catch((error) => {
+      throw brokenOff(error, url)
+    })
+    if (done) controller.close()
+    else controller.enqueue(value)
+  }
+  const cancel = (reason: unknown) => reader.cancel(reason)
+  const read = new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
+  return Object.defineProperty(new Response(read, response), 'url', { value: url })
+}
+
+/** An abort is the caller's own wish. */
+function brokenOff(error: unknown, url: string): unknown {
+  if (!(error instanceof TypeError)) return error
+  const service = URL.canParse(url) ? new URL(url).origin : 'The service'
+  return new Unreachable(`${service} broke off in the middle of its answer.`, { cause: error })
+}
+
+/** Where the token of a request comes from. */
+interface Tokens {
+  current(): Promise<string | undefined>
+  /** Another token than the one that was refused; undefined if there is none. */
+  renewed(refused: string | undefined): Promise<string | undefined>
+}
+
+/** Always this token, or none. */
+function givenToken(token: string | undefined): Tokens {
+  return { current: async () => token, renewed: async () => undefined }
+}
+
+/** Asks for a token when one is needed first, keeps it, and asks again, once for all callers, when it is refused. */
+function askedTokens(ask: () => string | Promise<string>): Tokens {
+  let kept: Promise<string> | undefined
+  const current = () => {
+    kept ??= Promise.resolve(ask()).catch((error: unknown) => {
+      kept = undefined
+      throw error
+    })
+    return kept
+  }
+  const renewed = async (refused: string | undefined) => {
+    const known = kept
+    // Another caller may have forgotten it meanwhile, and asked.
+    if (known && (await known) === refused && kept === known) kept = undefined
+    const token = await current()
+    return token === refused ? undefined : token
+  }
+  return { current, renewed }
 }

@@ -1,12 +1,17 @@
-import { canonicalText } from '../catalog/column-value.ts'
-import type { ColumnValue } from '../catalog/columns.ts'
+import { hash } from 'node:crypto'
+import {
+  canonicalText,
+  findTypeFault,
+  findValueFault,
+  wholeNumber,
+} from '../catalog/column-value.ts'
+import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { type ErrorCode, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { utcTimestamp } from '../lib/formats.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
-import { castText } from './cast-text.ts'
-import { competitorHash } from './competitor-hash.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
+import { readExactNumber } from '../lib/decimal.ts'
+import { isDate, utcTimestamp } from '../lib/formats.ts'
 import type { CompetitorSchema, SchemaColumn } from './queries.ts'
 
 const fixedKeys = new Set([
@@ -100,4 +105,48 @@ function rejectUnknownKeys(
     if (!knownKeys.has(key))
       errors.add(position, pointerSegment(key), 'unknown_key', 'is not a known key')
   }
+}
+
+/** The hash that names an entry: `values` are those of the schema's columns in its order, cast to their types. */
+function competitorHash(
+  values: readonly ColumnValue[],
+  competitorName: string,
+  departureDate: string | null,
+): string {
+  return hash('sha256', JSON.stringify([...values, competitorName, departureDate]), 'hex')
+}
+
+/** How a text stands for a value of a type; undefined: it does not. One value may have several texts ("1.5", "1.50"). */
+const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
+  string: (text) => text,
+  integer: (text) => readNumber('integer', text),
+  number: (text) => readNumber('number', text),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  date: (text) => (isDate(text) ? text : undefined),
+}
+
+/** As the catalog reads the cells of its columns. */
+function readNumber(type: 'integer' | 'number', text: string): number | undefined {
+  const value = readExactNumber(text)
+  return findTypeFault(type, value) ? undefined : value
+}
+
+const messages: Record<ColumnType, string> = {
+  string: '',
+  integer: `must be ${wholeNumber} in a string, written as in JSON`,
+  number:
+    'must be a number in a string, written as in JSON, at most 15 significant digits and 6 decimals',
+  boolean: 'must be "true" or "false"',
+  date: 'must be a real calendar day, yyyy-mm-dd',
+}
+
+/** The value that a text of the payload stands for in a column, or what is wrong with it. */
+function castText(
+  column: SchemaColumn,
+  text: unknown,
+): { value: ColumnValue } | { code: ErrorCode; message: string } {
+  if (typeof text !== 'string') return { code: 'type', message: 'must be a string' }
+  const value = readers[column.type](text)
+  if (value === undefined) return { code: 'format', message: messages[column.type] }
+  return findValueFault(column, value) ?? { value }
 }

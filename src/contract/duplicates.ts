@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { mapInTurns, sortInTurns } from '../lib/in-turns.ts'
+import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
 import type { RowErrors } from './row-errors.ts'
 
 /** A row of the payload and where it stands there. */

@@ -1,8 +1,8 @@
 import type { PgBoss } from 'pg-boss'
 import type { components, operations } from '../../generated/openapi.d.ts'
+import type { Limits } from '../config.ts'
 import type { OpenBeside } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
-import type { Limits } from '../limits.ts'
 import type { RowErrors } from './row-errors.ts'
 
 export type Schemas = components['schemas']

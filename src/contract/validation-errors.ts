@@ -1,6 +1,5 @@
-import type { FindFaults } from './incremental-validation.ts'
+import { type FindFaults, rowOf, rowsOf } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
-import { rowOf, rowsOf } from './row-count.ts'
 import { invalidRequest, RowErrors, unescapePointer } from './row-errors.ts'
 import { bodyError } from './validation.ts'
 

@@ -1,4 +1,4 @@
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, FuncKeywordDefinition, SchemaValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { isDate, isDecimal, isMoney, isTimestamp } from '../lib/formats.ts'
@@ -6,7 +6,32 @@ import { type Operation, readContract } from './document.ts'
 import { type FindFaults, inSlices } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
 import { type ErrorCode, pointerSegment } from './row-errors.ts'
-import { uniqueItems } from './unique-items.ts'
+
+/**
+ * `uniqueItems` for items that are no objects, in linear time. Ajv's own keeps those that it has seen as keys of an
+ * object, where it never finds `__proto__` again.
+ */
+const uniqueItems: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  errors: true,
+  compile: (mustDiffer: boolean) => (mustDiffer ? rejectRepeated : () => true),
+}
+
+const rejectRepeated: SchemaValidateFunction = (items: unknown[]) => {
+  const places = new Map<unknown, number>()
+  for (const [i, item] of items.entries()) {
+    const j = places.get(item)
+    if (j !== undefined) {
+      const message = `must NOT have duplicate items (items ## ${i} and ${j} are identical)`
+      rejectRepeated.errors = [{ keyword: 'uniqueItems', params: { i, j }, message }]
+      return false
+    }
+    places.set(item, i)
+  }
+  return true
+}
 
 /** Nothing is coerced. */
 const ajv = createAjv().addSchema(readContract(), 'contract')

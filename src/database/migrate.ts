@@ -3,10 +3,9 @@ import path from 'node:path'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { CannotStart } from './cannot-start.ts'
-import { watchConnection } from './connection-setup.ts'
+import { connectionTimeoutMillis, watchConnection } from './connection-setup.ts'
+import { CannotStart } from './errors.ts'
 import { ensureApplicationRole, ensureOwner } from './owner.ts'
-import { connectionTimeoutMillis } from './session-settings.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
 

@@ -1,9 +1,9 @@
 import { type ControlledTransaction, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import { nextTurn } from '../lib/cooperative.ts'
+import { SnapshotFailed } from './errors.ts'
 import { type Database, hasSpareConnections, type Trx } from './pool.ts'
 import { exportSnapshot } from './reading-client.ts'
-import { SnapshotFailed } from './snapshot-failed.ts'
 import { setAccount } from './tenant-transaction.ts'
 
 /** Opens a transaction of the account that sees what `trx` sees at that moment; undefined where few connections have nothing to do. */

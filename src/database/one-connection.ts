@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { connectionTimeoutMillis } from './session-settings.ts'
+import { connectionTimeoutMillis } from './connection-setup.ts'
 
 /** Runs `work` on a connection of its own. One that breaks meanwhile fails its statements, and not the process. */
 export async function onOneConnection<T>(

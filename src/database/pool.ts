@@ -1,11 +1,15 @@
 import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
-import { guardConnection, readyInTime } from './connection-setup.ts'
+import {
+  guardConnection,
+  leavingReadOnly,
+  noteReadOnly,
+  readyInTime,
+  withSessionSettings,
+} from './connection-setup.ts'
 import { CannotConnect } from './errors.ts'
-import { leavingReadOnly, noteReadOnly } from './read-only-server.ts'
-import { withSessionSettings } from './session-settings.ts'
-import { rejectTriggersOff } from './triggers-off.ts'
+import { rejectTriggersOff } from './preflight.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { NotBegun } from './not-begun.ts'
+import { NotBegun } from './errors.ts'
 import { isOutdatedPlan } from './transient-errors.ts'
 
 /** Answers one row: `id`, the snapshot of a transaction or a promise of it. */

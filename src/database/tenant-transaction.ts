@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { NotBegun } from './not-begun.ts'
-import { OutcomeUnknown } from './outcome-unknown.ts'
+import { NotBegun, OutcomeUnknown, SnapshotFailed } from './errors.ts'
 import type { Database, Trx } from './pool.ts'
-import { SnapshotFailed } from './snapshot-failed.ts'
 import { isConnectionLost, isOutdatedPlan } from './transient-errors.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */

@@ -1,8 +1,5 @@
-import { CannotConnect } from './errors.ts'
+import { CannotConnect, NotBegun, OutcomeUnknown, SnapshotFailed } from './errors.ts'
 import { isSqlState } from './loggable-error.ts'
-import { NotBegun } from './not-begun.ts'
-import { OutcomeUnknown } from './outcome-unknown.ts'
-import { SnapshotFailed } from './snapshot-failed.ts'
 
 /** Postgres classes and codes that pass by themselves: connection, resources, disk, shutdown, locks, timeouts, read-only. */
 const passingStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
@@ -74,4 +71,10 @@ export function isOutdatedPlan(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: string }
   return isSqlState(code) ? lostStates.test(code) : passesByItself(error)
+}
+
+/** Whether a statement failed because it violates this constraint. */
+export function isViolationOf(constraint: string, error: unknown): boolean {
+  const { code, constraint: violated } = error as { code?: string; constraint?: string }
+  return (code ?? '').startsWith('23') && violated === constraint
 }

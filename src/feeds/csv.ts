@@ -4,9 +4,8 @@ import { parse as parseAll } from 'csv-parse/sync'
 import { Problem } from '../contract/problem.ts'
 import { nextTurn } from '../lib/cooperative.ts'
 import { type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
-import { malformedFile } from './malformed-file.ts'
 import { errorPlace } from './row-with-error.ts'
-import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
+import { type FileRow, type FileRows, malformedFile, RowBatch, type RowShape } from './rows.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
 /** A record, and the line on which it begins. */

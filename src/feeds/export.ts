@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Export, OpenExport } from '../contract/export.ts'
-import type { OperationId, Stream } from '../contract/operation.ts'
+import { type JsonText, type OperationId, Stream } from '../contract/operation.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { readInAccount } from '../database/tenant-transaction.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
-import { rowWriter } from './file-text.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
+import { csvLine, escapeFormula } from './csv-cell.ts'
 
 /** Read in about 10 ms. */
 const rowsAtOnce = 2000
@@ -72,4 +72,95 @@ async function* textOf(
     yield texts.join('')
     sent(count)
   }
+}
+
+/** Writes the rows of a file; `header` is what stands before them. */
+export interface RowWriter {
+  header: string
+  line: (row: object) => string
+}
+
+/** A writer of CSV with these columns, `valueColumn` of any JSON value, or of NDJSON. */
+function rowWriter(mediaType: string, columns: readonly string[], valueColumn?: string): RowWriter {
+  if (mediaType !== 'text/csv') return { header: '', line: (row) => `${JSON.stringify(row)}\n` }
+  const cell = (row: object, name: string) =>
+    (name === valueColumn ? valueCellOf : cellOf)(ownValue(row, name))
+  return {
+    header: csvLine(columns.map(escapeFormula)),
+    line: (row) => csvLine(columns.map((name) => cell(row, name))),
+  }
+}
+
+/** A text stands as it is where it can be nothing else, as in `left`; `"12"`, `"true"` and `""` are written as JSON. */
+function valueCellOf(value: unknown): string {
+  const isPlain =
+    typeof value === 'string' && /^\p{L}/u.test(value) && !/^(true|false|null)\b/i.test(value)
+  return isPlain ? value : JSON.stringify(value)
+}
+
+/** A column may be called like what every object inherits, such as `toString`. */
+function ownValue(row: object, name: string): unknown {
+  return Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return escapeFormula(value)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+type Row = Record<string, unknown>
+
+/**
+ * An answer that is a JSON array of rows, as a file. The columns of CSV are the keys of its first row, then what other
+ * rows of the payload name besides.
+ */
+export function rowsAsFile(result: Rows, body: unknown, mediaType: string): Stream {
+  const payload = (body as { payload: Row[] }).payload
+  const open = (gone: AbortSignal) => writeRows(batchesOf(result, gone), payload, mediaType)
+  const heldBytes = result instanceof Stream ? result.heldBytes : Buffer.byteLength(result.text)
+  return new Stream(`${mediaType}; charset=utf-8`, open, undefined, heldBytes)
+}
+
+/** A JSON array. */
+type Rows = JsonText | Stream
+
+/** At least one, maybe empty. */
+type Batches = Iterable<Row[]> | AsyncIterable<Row[]>
+
+/** A stream is opened at once: it ends by itself when the client has gone, also one that has not begun to read. */
+function batchesOf(result: Rows, gone: AbortSignal): Batches {
+  return result instanceof Stream ? rowsIn(result.open(gone)) : [JSON.parse(result.text)]
+}
+
+/** A stream of an array has whole rows in each piece, behind a bracket or a comma. */
+async function* rowsIn(pieces: AsyncIterable<string>): AsyncGenerator<Row[]> {
+  let isEmpty = true
+  for await (const piece of pieces) {
+    const rows = piece.replace(/^[[,]/, '').replace(/\]$/, '')
+    if (rows === '') continue
+    isEmpty = false
+    yield JSON.parse(`[${rows}]`)
+  }
+  if (isEmpty) yield []
+}
+
+async function* writeRows(
+  batches: Batches,
+  payload: Row[],
+  mediaType: string,
+): AsyncGenerator<string> {
+  let line: ((row: object) => string) | undefined
+  for await (const rows of batches) {
+    if (!line) {
+      const writer = rowWriter(mediaType, columnsOf(rows[0], payload))
+      line = writer.line
+      yield writer.header
+    }
+    yield rows.map(line).join('')
+  }
+}
+
+function columnsOf(first: Row | undefined, payload: Row[]): string[] {
+  return [...new Set([...Object.keys(first ?? {}), ...payload.flatMap(Object.keys)])]
 }

@@ -1,6 +1,7 @@
 import { feedAgreements } from '../agreements/upsert-agreements.ts'
 import { feedProducts } from '../catalog/upsert-products.ts'
 import { feedCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
+import { hasPayload, type Operation, readRowSchema } from '../contract/document.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
 import type { OperationId } from '../contract/operation.ts'
 import { feedAddedProducts } from '../prices/feed-added-products.ts'
@@ -8,6 +9,7 @@ import { feedDynamicAttributes } from '../prices/feed-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feed-prices.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
 import { feedSales } from '../sales-history/upsert-sales.ts'
+import type { FeedRun } from './run-feed.ts'
 
 /** Those whose rows belong to the price list that the query names. */
 export const feedsOfLists: readonly OperationId[] = [
@@ -19,7 +21,7 @@ export const feedsOfLists: readonly OperationId[] = [
 type Feeds = { [Id in FeedOperation]: Feed<Id> }
 
 /** How each operation that takes files reads them; one that the contract has and is missing here is a type error. */
-export const feeds = {
+const feeds = {
   upsertProducts: feedProducts,
   addProducts: feedAddedProducts,
   updatePrices: feedPrices,
@@ -29,3 +31,12 @@ export const feeds = {
   upsertCompetitorPrices: feedCompetitorPrices,
   upsertAgreements: feedAgreements,
 } satisfies Feeds
+
+/** How an operation takes rows from a file. */
+export function operationFeed(operation: Operation): Pick<FeedRun, 'feed' | 'schema' | 'asBody'> {
+  // The list is named by the query; the contract wants a name beside the rows.
+  const asBody = (rows: unknown[]) =>
+    hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
+  const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
+  return { feed, schema: readRowSchema(operation), asBody }
+}

@@ -9,7 +9,7 @@ import { type Attempt, inAttempt, type JobRow, lockCurrent } from '../jobs/attem
 import { endLoaded, endUndone } from '../jobs/end-job.ts'
 import { readFile } from '../jobs/file-pieces.ts'
 import { JobRefused, type RunJob } from '../jobs/run-job.ts'
-import { operationFeed } from './operation-feed.ts'
+import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
 
 /** Where files are loaded: transactions of `db` may take as long as the largest file. */

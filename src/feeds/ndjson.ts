@@ -1,4 +1,4 @@
-import { parseShort, ValueFault } from '../contract/json-value.ts'
+import { parseShort, ValueFault } from '../contract/json.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
 import type { TextBlock } from './text-blocks.ts'
 

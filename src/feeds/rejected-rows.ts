@@ -8,7 +8,7 @@ import { unescapePointer } from '../contract/row-errors.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import { type StagedFault, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { Shares } from '../lib/shares.ts'
-import { csvLine } from './csv-text.ts'
+import { csvLine } from './csv-cell.ts'
 import { rowWithError, withoutError, wording } from './row-with-error.ts'
 import { errorColumn, type FileRow, type RowSource } from './rows.ts'
 

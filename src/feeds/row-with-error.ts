@@ -1,5 +1,4 @@
-import { csvLine, escapeFormula } from './csv-text.ts'
-import { keyOf, membersOf } from './json-members.ts'
+import { csvLine, escapeFormula } from './csv-cell.ts'
 import { errorColumn, type RowSource } from './rows.ts'
 
 /** A row as its file had it, with what is wrong with it. */
@@ -50,4 +49,29 @@ function asObject(source: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
+}
+
+const string = /"(?:[^"\\]+|\\.)*"/
+const token = new RegExp(`${string.source}|[{}[\\],]`, 'g')
+const key = new RegExp(`^\\s*(${string.source})`)
+
+/** The members of a JSON object, each as it is written. */
+function membersOf(object: string): string[] {
+  const members: string[] = []
+  let depth = 0
+  let start = 0
+  for (const { 0: text, index } of object.matchAll(token)) {
+    if (text === '{' || text === '[') depth++
+    else if (text === '}' || text === ']') depth--
+    const isBegun = text === '{' && depth === 1
+    const isEnded = depth === 0 || (text === ',' && depth === 1)
+    if (isEnded) members.push(object.slice(start, index))
+    if (isBegun || isEnded) start = index + 1
+  }
+  return members.filter((member) => member.trim() !== '')
+}
+
+/** The key of a member. */
+function keyOf(member: string): string {
+  return JSON.parse(key.exec(member)?.[1] ?? '""')
 }

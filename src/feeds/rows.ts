@@ -1,5 +1,6 @@
 import type { RowSchema } from '../contract/document.ts'
 import type { FeedColumn } from '../contract/feed.ts'
+import { Problem } from '../contract/problem.ts'
 
 /** A row as the file has it: the fields of a CSV record or the text of an NDJSON line. */
 export type RowSource = readonly string[] | string
@@ -63,4 +64,13 @@ function sizeOf(source: RowSource): number {
   let size = source.length
   for (const field of source) size += field.length
   return size
+}
+
+/** The file cannot be read on from the line. */
+export function malformedFile(detail: string, line?: number, cause?: unknown): Problem {
+  const error = { pointer: '', code: 'malformed_row', message: detail } as const
+  return new Problem('malformed-file', detail, {
+    ...(line !== undefined && { errors: [{ ...error, line }] }),
+    cause,
+  })
 }

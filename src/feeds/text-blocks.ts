@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
-import { malformedFile } from './malformed-file.ts'
+import { malformedFile } from './rows.ts'
 
 /** Far more than most rows can have; a file without line ends is not gathered whole. */
 export const lineBytesMax = 1024 * 1024

@@ -5,22 +5,23 @@ import type { Context } from '../contract/operation.ts'
 import { loggableError } from '../database/loggable-error.ts'
 import type { Pools } from '../pools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { createAuthenticate } from './authentication.ts'
-import { answerUnreadable, refuseExpectations, refuseTunnels } from './client-error.ts'
+import { createAuthenticate, KnownTokens } from './authentication.ts'
+import {
+  answerUnreadable,
+  closeQueuedAnswers,
+  refuseExpectations,
+  refuseTunnels,
+} from './client-error.ts'
 import { registerDocumentation } from './docs.ts'
 import { serviceHandlers } from './health.ts'
-import { KnownTokens } from './known-tokens.ts'
 import { Listeners } from './listeners.ts'
-import { logTo } from './log-output.ts'
-import { endAnsweredUploads } from './overload/answered-uploads.ts'
 import type { Turns } from './overload/bulkheads.ts'
 import { refuseEarly } from './overload/early-refusal.ts'
-import { refuseLateUploads } from './overload/late-uploads.ts'
+import { endAnsweredUploads, refuseLateUploads } from './overload/upload-deadlines.ts'
 import { registerPage } from './page.ts'
 import { prefixLocations } from './path-prefix.ts'
 import { replyProblem } from './problem-reply.ts'
-import { closeQueuedAnswers } from './queued-answers.ts'
-import { watchRequests } from './request-log.ts'
+import { logTo, watchRequests } from './request-log.ts'
 import { registerContract, routeBadPath } from './routes.ts'
 
 export interface AppServices extends Context {

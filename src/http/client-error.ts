@@ -1,9 +1,12 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { Problem, unavailable } from '../contract/problem.ts'
-import { bareAnswer } from './bare-answer.ts'
-import { endingCode } from './overload/late-uploads.ts'
+import { Problem, problemTypes, unavailable } from '../contract/problem.ts'
+import { protectiveHeaders } from './headers.ts'
+import { endingCode } from './overload/upload-deadlines.ts'
+import { problemBody } from './problem-reply.ts'
 
 interface ParserError {
   code?: string
@@ -92,4 +95,65 @@ function problemOf(cause: ParserError): Problem {
   return isRequestLine
     ? new Problem('uri-too-long', 'The request line is over 16 KB.', { cause })
     : new Problem('headers-too-large', 'The headers are over 16 KB.', { cause })
+}
+
+/** An answer but for the id of its request. */
+interface Template {
+  status: number
+  headers: Record<string, string | number>
+  beforeId: string
+  afterId: string
+}
+
+/** Of problems that are given again and again: making an answer anew takes a tenth of a refusal. */
+const templates = new WeakMap<Problem, Template>()
+
+/** A problem as the answer to a request that no route has: what Fastify would have done for it is done here. */
+export function bareAnswer(problem: Problem): {
+  id: string
+  status: number
+  headers: Record<string, string | number>
+  body: string
+} {
+  const id = randomUUID()
+  const { status, headers, beforeId, afterId } = templates.get(problem) ?? addTemplate(problem)
+  return { id, status, headers: { ...headers, 'x-request-id': id }, body: beforeId + id + afterId }
+}
+
+function addTemplate(problem: Problem): Template {
+  const id = randomUUID()
+  const body = JSON.stringify(problemBody(problem, id))
+  const [beforeId = '', afterId = ''] = body.split(id)
+  const headers = {
+    ...protectiveHeaders,
+    ...problem.options.headers,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+  }
+  const template = { status: problemTypes[problem.type].status, headers, beforeId, afterId }
+  templates.set(problem, template)
+  return template
+}
+
+/**
+ * Tells answers that wait for others on their connection that the client is gone, as the first one is told. Node does
+ * not before 24.21: what is counted until an answer's `close` would be counted for good.
+ */
+export function closeQueuedAnswers(server: Server): void {
+  const queues = new WeakMap<Socket, Set<ServerResponse>>()
+  const queueOf = (socket: Socket) => {
+    const found = queues.get(socket)
+    if (found) return found
+    const queue = new Set<ServerResponse>()
+    queues.set(socket, queue)
+    socket.once('close', () => {
+      for (const answer of queue) answer.destroy().emit('close')
+    })
+    return queue
+  }
+  server.prependListener('request', ({ socket }, answer: ServerResponse) => {
+    if (answer.socket) return
+    const queue = queueOf(socket).add(answer)
+    answer.once('close', () => queue.delete(answer))
+  })
 }

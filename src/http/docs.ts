@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readContract } from '../contract/document.ts'
-import { overloaded } from '../contract/overloaded.ts'
+import { overloaded } from '../contract/problem.ts'
 import { documentationPolicy } from './headers.ts'
 import { rejectOtherMethods } from './method-not-allowed.ts'
 

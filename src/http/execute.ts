@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
+import { countRows, type FindFaults } from '../contract/incremental-validation.ts'
 import {
   Answer,
   type Handler,
@@ -9,22 +9,21 @@ import {
   type OperationId,
   Stream,
 } from '../contract/operation.ts'
-import { countRows } from '../contract/row-count.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
+import { rowsAsFile } from '../feeds/export.ts'
 import { exports } from '../feeds/exports.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
-import { rowsAsFile } from '../feeds/rows-as-file.ts'
-import { chooseMediaType } from './accept.ts'
 import { giveFile, takeFile } from './file-routes.ts'
 import { hashBody, storing } from './idempotency.ts'
-import type { OperationServices } from './operations.ts'
 import type { Turns } from './overload/bulkheads.ts'
 import type { FairQueue } from './overload/fair-queue.ts'
-import type { UnreadAnswers } from './overload/unread-answers.ts'
+import type { UnreadAnswers } from './overload/memory-budget.ts'
+import { chooseMediaType } from './preconditions.ts'
+import type { OperationServices } from './routes.ts'
 import { sendStream } from './send-stream.ts'
 
 /** An operation and what does it. */

@@ -2,17 +2,33 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
 import type { Export } from '../contract/export.ts'
-import { type Answer, type InAccount, type OperationId, Stream } from '../contract/operation.ts'
-import { clientGone } from '../contract/overloaded.ts'
+import type { FindFaults } from '../contract/incremental-validation.ts'
+import {
+  Answer,
+  type Context,
+  type InAccount,
+  JsonText,
+  type OperationId,
+  type Schemas,
+  Stream,
+} from '../contract/operation.ts'
+import { clientGone, Problem } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
 import { exports } from '../feeds/exports.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { acceptFile, isFileJob, isForJob } from './accept-file.ts'
-import { answerFeed, type FeedCall, feedResultType } from './answer-feed.ts'
+import { feedsOfLists, operationFeed } from '../feeds/feeds.ts'
+import { RejectedRows } from '../feeds/rejected-rows.ts'
+import { runFeed } from '../feeds/run-feed.ts'
+import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
+import { storeFile } from '../jobs/file-pieces.ts'
+import { keepPriceList } from '../price-lists/queries.ts'
+import { findFeedList } from '../prices/staged-rows.ts'
 import type { Implementation } from './execute.ts'
 import { storing } from './idempotency.ts'
-import type { OperationServices } from './operations.ts'
+import { chooseMediaType } from './preconditions.ts'
+import type { OperationServices } from './routes.ts'
 import { sendStream } from './send-stream.ts'
 
 /**
@@ -100,4 +116,114 @@ export async function giveFile(
   })
   request.answered = stream
   return sendStream(stream, status, reply)
+}
+
+/** The media type of what is answered to a file that was loaded. */
+const feedResultType = 'application/vnd.pricewell.feed+json'
+
+/** A file for an operation, and where its transaction comes from. */
+interface FeedCall {
+  operation: Operation
+  findFaults: FindFaults
+  bytes: FeedBytes
+  account: number
+  query: object
+  accept: string | undefined
+  prefer: string | undefined
+  context: Context
+  inAccount: InAccount
+  /** Throws when the client has gone. */
+  rejectGone: () => void
+  /** Told how many rows are read and checked so far. */
+  progress: { rows: number }
+  /** Told why a refused file cannot come back with its errors: then their list is answered. */
+  onDiskFault: (cause: unknown) => void
+}
+
+/** Loads a file and answers what happened to its rows, as text; or the refused file, if that is what is accepted. */
+async function answerFeed(call: FeedCall): Promise<Answer<string> | Stream> {
+  const rejected = wantsFile(call) ? rejectedRows(call) : undefined
+  try {
+    const result = await load(call, rejected)
+    await rejected?.delete()
+    return result
+  } catch (error) {
+    if (rejected?.isWhole && error instanceof Problem && error.type === 'invalid-request')
+      return rejected.answer()
+    await rejected?.delete()
+    throw error
+  }
+}
+
+function rejectedRows({ bytes: { mediaType }, account, onDiskFault }: FeedCall): RejectedRows {
+  return new RejectedRows({ mediaType, account, onFault: onDiskFault })
+}
+
+async function load(
+  { operation, bytes, inAccount, query, ...call }: FeedCall,
+  rejected: RejectedRows | undefined,
+): Promise<Answer<string>> {
+  const { mediaType } = bytes
+  const result = await inAccount(async (trx) => {
+    const loaded = await runFeed(trx, {
+      ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes },
+    })
+    return loaded instanceof Answer ? loaded : withSkipped(loaded)
+  })
+  return asText(result)
+}
+
+function withSkipped(result: Schemas['FeedResult']): Answer<Schemas['FeedResult']> {
+  const { skipped } = result
+  return new Answer(result, skipped === undefined ? {} : { 'skipped-rows': String(skipped) })
+}
+
+/** A result, also one that was stored as text, with its headers. */
+function asText(result: unknown): Answer<string> {
+  const { body, headers } = result instanceof Answer ? result : new Answer<unknown>(result, {})
+  return new Answer(body instanceof JsonText ? body.text : JSON.stringify(body), headers)
+}
+
+/** Whether the client would rather have its file back than the list of errors. */
+function wantsFile({ accept, bytes }: FeedCall): boolean {
+  const types = ['application/problem+json', 'application/json', bytes.mediaType]
+  return chooseMediaType(accept, types) === bytes.mediaType
+}
+
+/** Whether a job is to load a file: the client would rather not wait, or it is so large that nobody should. */
+function isForJob(call: FeedCall): boolean {
+  const { bytes, context } = call
+  const isLarge = bytes.announced > context.limits.feedAtOnceBytesMax
+  return prefersJob(call) || (isLarge && !wantsFile(call))
+}
+
+/** RFC 7240. */
+function prefersJob({ prefer = '' }: FeedCall): boolean {
+  return prefer.split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
+}
+
+/** Whether an answer, as text, is a job that loads a file. */
+function isFileJob({ body, headers }: Answer<string>): boolean {
+  return headers.location !== undefined && JSON.parse(body).resource_type === 'file'
+}
+
+/** Stores a file for a job that will load it. Answers the job: it and the whole file are there then. */
+async function acceptFile(call: FeedCall): Promise<Answer<string>> {
+  return asText(await call.inAccount((trx) => storeForJob(trx, call)))
+}
+
+async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['JobInfo']>> {
+  const { operation, bytes, account, query, context } = call
+  const isOfList = feedsOfLists.includes(operation.id)
+  const list = isOfList ? await findFeedList(trx, account, query) : undefined
+  await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
+  const { id, lines } = await storeFile(trx, account, bytes)
+  // Not locked: another file of the list may be written for minutes, and this one was sent already.
+  if (list) await keepPriceList(trx, account, list)
+  const { body, headers } = await enqueueJob(trx, context.boss, {
+    ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
+    file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
+  })
+  const applied = prefersJob(call) && { 'preference-applied': 'respond-async' }
+  return new Answer(body, { ...headers, ...applied })
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isFile, wrongMediaType } from '../contract/document.ts'
-import { Problem } from '../contract/problem.ts'
-import { chooseMediaType } from './accept.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
+import { FeedBytes } from '../feeds/feed-bytes.ts'
 import type { Authenticate } from './authentication.ts'
 import { setHeaders } from './headers.ts'
-import { rejectWrongQuery } from './query.ts'
 
 /** What is known from the head of a request: refusals come before its body is read and before a connection is taken. */
 export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bodyMs: number) {
@@ -109,4 +109,103 @@ function rejectEncoding(request: FastifyRequest): void {
 /** Whether the body says that it is compressed. */
 export function isGzip({ headers }: FastifyRequest): boolean {
   return /^(x-)?gzip$/i.test(headers['content-encoding'] ?? '')
+}
+
+/** The query of a request target, as it came. The router takes `#` for its beginning, too. */
+function rawQuery(url: string): string {
+  const [, query = ''] = url.split(/[?#](.*)/s)
+  return query
+}
+
+/** Refuses a query that is unreadable or has parameters that its operation does not have. */
+function rejectWrongQuery(request: FastifyRequest): void {
+  rejectUnreadable(request)
+  rejectUnknown(request)
+}
+
+/** Refuses what no text of the service can be: invalid UTF-8, which the router takes as it is, and NUL. */
+function rejectUnreadable({ url }: FastifyRequest): void {
+  const query = rawQuery(url)
+  if (!query.includes('%')) return
+  const faults = query
+    .split('&')
+    .filter((parameter) => !isReadable(parameter))
+    .map((parameter): RequestError => {
+      const [name = ''] = parameter.split('=')
+      const message = 'must be UTF-8 without NUL, percent-encoded'
+      return { pointer: `/query/${pointerSegment(name)}`, code: 'format', message }
+    })
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+/** A misspelt filter must not answer everything, nor a guessed option act as if it were understood. */
+function rejectUnknown({ query, routeOptions }: FastifyRequest): void {
+  const { queryNames } = routeOptions.config.operation ?? {}
+  if (queryNames === undefined) return
+  const faults = Object.keys(query as object)
+    .filter((name) => !queryNames.includes(name))
+    .map((name): RequestError => {
+      const message = 'is not a query parameter of this operation'
+      return { pointer: `/query/${pointerSegment(name)}`, code: 'unknown_key', message }
+    })
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+/** Refuses a query that names another list than the JSON body, or by another key: it names the list of a file. */
+export function rejectOtherList({ query, body }: FastifyRequest): void {
+  if (typeof body !== 'object' || body === null || body instanceof FeedBytes) return
+  const { name, price_list_name = name, price_list_id } = body as Record<string, unknown>
+  const faults = Object.entries({ price_list_name, price_list_id }).flatMap(
+    ([key, named]): RequestError[] => {
+      const given = (query as Record<string, unknown>)[key]
+      // One that is given twice is told to be.
+      if (typeof given !== 'string' || given === String(named)) return []
+      const message = 'is for files: the JSON body names its list'
+      return [{ pointer: `/query/${key}`, code: 'conflicting_keys', message }]
+    },
+  )
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+function isReadable(parameter: string): boolean {
+  try {
+    return !decodeURIComponent(parameter).includes('\0')
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The media type that an Accept header likes best, of those that can be answered (the usual one first); undefined: none
+ * is accepted. Without the header it is the usual one.
+ */
+export function chooseMediaType(
+  accept: string | undefined,
+  answers: readonly string[],
+): string | undefined {
+  if (accept === undefined) return answers[0]
+  const ranges = accept.split(',').map(readRange)
+  const rated = answers.map((mediaType) => ({ mediaType, quality: qualityOf(mediaType, ranges) }))
+  const best = rated.reduce((best, one) => (one.quality > best.quality ? one : best))
+  return best.quality > 0 ? best.mediaType : undefined
+}
+
+interface Range {
+  type: string
+  quality: number
+}
+
+function readRange(range: string): Range {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  const [, quality = '1'] = parameters.map((one) => /^q=([\d.]+)$/.exec(one)).find(Boolean) ?? []
+  return { type, quality: Number(quality) }
+}
+
+/** The quality of the most precise range that covers the media type; 0: none does. */
+function qualityOf(mediaType: string, ranges: Range[]): number {
+  for (const type of [mediaType, `${mediaType.split('/')[0]}/*`, '*/*']) {
+    const range = ranges.find((one) => one.type === type)
+    if (range) return range.quality
+  }
+  return 0
 }

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { wrongMediaType } from '../contract/document.ts'
-import { clientGone } from '../contract/overloaded.ts'
 import {
+  clientGone,
   Problem,
   type ProblemType,
   problemTypes,
@@ -10,8 +10,8 @@ import {
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from '../contract/validation.ts'
+import { OutcomeUnknown } from '../database/errors.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
-import { OutcomeUnknown } from '../database/outcome-unknown.ts'
 import { isPassing } from '../database/transient-errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'

@@ -1,6 +1,7 @@
+import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { countRows } from '../contract/incremental-validation.ts'
 import type { ProblemType } from '../contract/problem.ts'
-import { countRows } from '../contract/row-count.ts'
 import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
 
 declare module 'fastify' {
@@ -99,5 +100,20 @@ function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   return {
     rowsWritten: isDone && !isRead ? (rowsBrought(request) ?? 0) : 0,
     rowsRead: isDone && isRead ? (request.answered?.rows ?? 0) : 0,
+  }
+}
+
+/** As many lines as a reader may be behind: it is stopped, or its disk is slow. */
+const waitingBytesMax = 4 * 1024 * 1024
+
+/**
+ * Writes lines of the log to `output`. Those for which its reader leaves no room are lost: kept, they would take all the
+ * memory there is.
+ */
+export function logTo(output: Writable): { write(line: string): void } {
+  return {
+    write: (line) => {
+      if (output.writableLength < waitingBytesMax) output.write(line)
+    },
   }
 }

@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import { fromKysely, type PgBoss } from 'pg-boss'
 import { Answer, type OperationId, type Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
 import { lockTurns } from './list-order.ts'
-import { rejectManyJobs } from './many-jobs.ts'
-import { findPlace } from './place.ts'
 import { fileQueue, listQueue, type Turn } from './queue.ts'
 
 export type JobKind = Schemas['JobKind']
@@ -78,4 +77,67 @@ function queueOf({ priceListId }: Turn): string {
 
 function keyOf({ account, priceListId }: Turn): string {
   return priceListId === null ? String(account) : `${account}:${priceListId}`
+}
+
+/**
+ * The place of a new turn in its queue, the least goes first: that of whoever is next, but one further than the last job
+ * of the account, if that has not ended or ended while somebody waited. So accounts take turns, however many jobs each of
+ * them has or sends one after the other, and none waits for ever (start-time fair queueing).
+ */
+async function findPlace(trx: Trx, queue: string, { account, priceListId }: Turn): Promise<number> {
+  const { rows } = await sql<{ place: number }>`
+    with waiting as (
+      select -max(priority) as place, min(created_on) as since from pgboss.job
+      where name = ${queue} and state < 'active' and not blocked),
+    under_way as (
+      select max(-priority) as place from pgboss.job
+      where name = ${queue} and state in ('active', 'retry', 'failed') and policy = 'key_strict_fifo'),
+    own as (
+      select place, status, finished_at from jobs
+      where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled'
+      order by id desc limit 1)
+    select greatest(
+      coalesce(waiting.place, under_way.place, 0),
+      (select place + 1 from own where status = 'progress' or finished_at > waiting.since)
+    ) as place
+    from waiting, under_way`.execute(trx)
+  return rows[0]?.place ?? 0
+}
+
+/** Of an account, files not among them. */
+const jobsMax = 1000
+/** Files are loaded at some 30,000 rows a second: a large one takes minutes. */
+const retrySeconds = 60
+
+/**
+ * Throws `too-many-requests` when as many jobs of the account as it may have have not ended. Of those that are accepted at
+ * the same time a few more may be.
+ */
+async function rejectManyJobs(trx: Trx, account: number): Promise<void> {
+  const count = await countUnfinished(trx, account, '<>')
+  if (count >= jobsMax)
+    throw tooMany(`${count} jobs of this account wait or are under way already.`)
+}
+
+/** `rejectManyJobs` for files that are stored for jobs, of which the account may have `filesMax`. */
+export async function rejectManyFiles(trx: Trx, account: number, filesMax: number): Promise<void> {
+  const count = await countUnfinished(trx, account, '=')
+  if (count >= filesMax) throw tooMany(`${count} files of this account wait to be loaded already.`)
+}
+
+/** Jobs that load files (`=`), or the others. */
+async function countUnfinished(trx: Trx, account: number, isFile: '=' | '<>'): Promise<number> {
+  const { count } = await trx
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', account)
+    .where('kind', isFile, 'load-file')
+    .where('status', '=', 'progress')
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function tooMany(detail: string): Problem {
+  const headers = { 'retry-after': String(retrySeconds) }
+  return new Problem('too-many-requests', detail, { headers })
 }

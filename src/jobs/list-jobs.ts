@@ -1,6 +1,5 @@
 import type { Handler } from '../contract/operation.ts'
-import { pageOf } from '../contract/page.ts'
-import { readPage } from '../contract/read-page.ts'
+import { pageOf, readPage } from '../contract/read-page.ts'
 import { jobSummary, listName, summaryColumns } from './job-info.ts'
 
 /** One page of jobs in the order they were accepted, or the newest first. */

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { PgBoss } from 'pg-boss'
+import { connectionTimeoutMillis, withSessionSettings } from '../database/connection-setup.ts'
 import { onOneConnection } from '../database/one-connection.ts'
-import { applicationRole } from '../database/pool.ts'
-import { connectionTimeoutMillis, withSessionSettings } from '../database/session-settings.ts'
+import { applicationRole, type Database } from '../database/pool.ts'
+import type { QueueState } from '../telemetry/telemetry.ts'
 
 /**
  * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
@@ -100,4 +102,11 @@ async function createQueues(url: string): Promise<void> {
   } finally {
     await boss.stop({ graceful: false })
   }
+}
+
+/** The jobs of all accounts that have not ended, by whether a try at them has begun. */
+export async function findQueueState(db: Database): Promise<QueueState[]> {
+  const { rows } = await sql<QueueState>`
+    select state, jobs, oldest_seconds as "oldestSeconds" from unfinished_jobs()`.execute(db)
+  return rows
 }

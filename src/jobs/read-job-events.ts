@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Answer, type Context, type Handler, type Schemas, Stream } from '../contract/operation.ts'
+import {
+  Answer,
+  type Context,
+  type Handler,
+  type InAccount,
+  type Schemas,
+  Stream,
+} from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { isPassing } from '../database/transient-errors.ts'
-import { findJob, jobInfo } from './job-info.ts'
-import { SharedLooks } from './shared-looks.ts'
-import { Watchers } from './watchers.ts'
+import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
 /** Those who watch jobs of an account look at them together, twice a second. */
@@ -94,4 +99,78 @@ function isForNow(error: unknown): boolean {
 
 function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** Of an account, in a process: each holds a connection, and is sent all that its job has done. */
+const watchersMax = 100
+const retrySeconds = 5
+
+/** Counts the streams of each account that are open. */
+class Watchers {
+  readonly #open = new Map<number, number>()
+
+  /** Throws `too-many-requests` when the account has as many as it may have. */
+  rejectMany(account: number): void {
+    if (this.#countOf(account) < watchersMax) return
+    const detail = `This account watches jobs by ${watchersMax} streams already.`
+    throw new Problem('too-many-requests', detail, {
+      headers: { 'retry-after': String(retrySeconds) },
+    })
+  }
+
+  /** Counts one until it is `gone`. */
+  add(account: number, gone: AbortSignal): void {
+    this.#open.set(account, this.#countOf(account) + 1)
+    gone.addEventListener('abort', () => this.#remove(account), { once: true })
+  }
+
+  #countOf(account: number): number {
+    return this.#open.get(account) ?? 0
+  }
+
+  #remove(account: number): void {
+    const left = this.#countOf(account) - 1
+    if (left > 0) this.#open.set(account, left)
+    else this.#open.delete(account)
+  }
+}
+
+/** A look that has not begun: others may still join it. */
+interface Look {
+  ids: Set<number>
+  jobs: Promise<Map<number, Schemas['Job']>>
+}
+
+/**
+ * Looks at jobs that many watch: whoever of an account wants to see one within `gatherMs` sees them by the same
+ * statement. By one each, two thousand streams would ask for all that the database can do.
+ */
+class SharedLooks {
+  readonly #gatherMs: number
+  readonly #next = new Map<number, Look>()
+
+  constructor(gatherMs: number) {
+    this.#gatherMs = gatherMs
+  }
+
+  /** The job as it is after `gatherMs` at most; throws `not-found`. */
+  async at(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
+    const look = this.#next.get(account) ?? this.#begin(account, inAccount)
+    look.ids.add(id)
+    return (await look.jobs).get(id) ?? jobNotFound()
+  }
+
+  #begin(account: number, inAccount: InAccount): Look {
+    const ids = new Set<number>()
+    const look = { ids, jobs: this.#run(account, ids, inAccount) }
+    this.#next.set(account, look)
+    return look
+  }
+
+  async #run(account: number, ids: Set<number>, inAccount: InAccount) {
+    await sleep(this.#gatherMs)
+    this.#next.delete(account)
+    const jobs = await inAccount((trx) => listJobsById(trx, account, [...ids]))
+    return new Map(jobs.map((job) => [job.id, job]))
+  }
 }

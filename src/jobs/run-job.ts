@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks'
+import { sql } from 'kysely'
+import type { JobWithMetadata } from 'pg-boss'
 import type { Schemas } from '../contract/operation.ts'
 import { sqlStateOf } from '../database/loggable-error.ts'
-import type { Trx } from '../database/pool.ts'
+import type { Database, Trx } from '../database/pool.ts'
 import { isPassing } from '../database/transient-errors.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
 import {
@@ -14,9 +16,8 @@ import {
 } from './attempt.ts'
 import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
-import { pauseAfter } from './pause.ts'
 import { countFault } from './progress.ts'
-import { findShortage } from './shortage.ts'
+import { retryDelaySeconds } from './queue.ts'
 
 /** The job has ended as failed, by what it was given and no fault of the service. */
 export class JobRefused extends Error {}
@@ -129,4 +130,42 @@ function givenUp(error: unknown): Schemas['JobError'] {
 
 function ignoreLost(error: unknown): undefined {
   if (!(error instanceof AttemptLost)) throw error
+}
+
+type Paused = Pick<JobWithMetadata, 'id' | 'name' | 'retryDelay'>
+
+/** How long a job that met a shortage leaves the database alone: twice as long after each try. */
+function pauseAfter(attempt: number, maxSeconds: number): number {
+  return Math.min(2 ** attempt, maxSeconds)
+}
+
+/** Has the queue wait so long before it hands the turn out again, once this try has failed. */
+export async function setPause(db: Database, { id, name }: Paused, seconds: number): Promise<void> {
+  const set = sql`update pgboss.job set retry_delay = ${seconds}`
+  await sql`${set} where name = ${name} and id = ${id}`.execute(db)
+}
+
+/** Forgets the pause before this try: the worker may die, and then the turn is to be taken up at once. */
+export async function endPause(db: Database, turn: Paused): Promise<void> {
+  if (turn.retryDelay > retryDelaySeconds) await setPause(db, turn, retryDelaySeconds)
+}
+
+const conflict = 'others change the same rows at the same time'
+
+/**
+ * What the database has not for a job, by SQLSTATE. It may have it later, or never: the job may be what fills the disk.
+ */
+const shortages: Record<string, string> = {
+  '53100': 'the disk of the database is full',
+  '53200': 'the database has too little memory for it',
+  '53400': 'it needs more than a limit of the database allows, such as temp_file_limit',
+  '57014': 'a statement of it takes longer than it may, or was cancelled',
+  '25P04': 'a transaction of it takes longer than the database allows',
+  '40001': conflict,
+  '40P01': conflict,
+}
+
+/** What a job has failed for, in words for its account, if it is something that the database may never have for it. */
+function findShortage(error: unknown): string | undefined {
+  return shortages[sqlStateOf(error) ?? '']
 }

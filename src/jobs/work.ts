@@ -1,11 +1,10 @@
+import { sql } from 'kysely'
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
-import { isHeld } from './claim.ts'
 import { findOldestJob } from './list-order.ts'
-import { endPause, setPause } from './pause.ts'
 import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
-import { type RunOptions, runJob, TurnFailed } from './run-job.ts'
+import { endPause, type RunOptions, runJob, setPause, TurnFailed } from './run-job.ts'
 
 /** A list whose turn it is, and the signal to stop. */
 export interface ListTurn {
@@ -99,4 +98,17 @@ async function failTurn(
   // A pause that cannot be noted is that of the queue: the disk may be full for this, too.
   if (pauseSeconds > 0) await setPause(db, turn, pauseSeconds).catch(() => undefined)
   throw error
+}
+
+/** Whether a turn is still with the worker that took it: of one that is silent for too long the queue takes it back. */
+export async function isHeld(
+  trx: Trx,
+  { id, name, retryCount }: Pick<JobWithMetadata, 'id' | 'name' | 'retryCount'>,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from pgboss.job
+    where name = ${name} and id = ${id} and state = 'active' and retry_count = ${retryCount}`.execute(
+    trx,
+  )
+  return rows.length > 0
 }

@@ -6,9 +6,8 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
-import { FormulaError } from './formula-tokens.ts'
-import { defaultMarginFormula, parseMarginFormula } from './margin-formula.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
+import { defaultMarginFormula, FormulaError, parseMarginFormula } from './margin-formula.ts'
 
 type Input = Schemas['PriceListInput']
 

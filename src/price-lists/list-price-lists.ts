@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
-import { pageOf } from '../contract/page.ts'
-import { readPageOfLargeRows } from '../contract/read-page.ts'
+import { pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublished } from './publication.ts'
 import type { PriceList } from './queries.ts'

@@ -1,6 +1,14 @@
 import type { Column } from '../catalog/columns.ts'
-import { type Fraction, fraction, roundHalfUp } from '../lib/decimal.ts'
-import { FormulaParser } from './formula-parser.ts'
+import {
+  add,
+  divide,
+  type Fraction,
+  fraction,
+  multiply,
+  negate,
+  roundHalfUp,
+  subtract,
+} from '../lib/decimal.ts'
 
 /**
  * The margin for a price and the costs of a row by ordinal; null on division by zero, when a cost is absent, when a
@@ -28,4 +36,180 @@ export function parseMarginFormula(formula: string, costs: readonly Column[]): M
 export function defaultMarginFormula(costs: readonly Column[]): string {
   const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
   return `= (Price - ${sum}) / Price * 100`
+}
+
+/** Reads a formula over the price and the account's cost columns. Throws FormulaError. */
+class FormulaParser {
+  /** Of the cost columns that the formula names. */
+  readonly ordinals = new Set<number>()
+  readonly #tokens: FormulaTokens
+  readonly #costs: readonly Column[]
+
+  constructor(formula: string, costs: readonly Column[]) {
+    this.#tokens = new FormulaTokens(formula)
+    this.#costs = costs
+  }
+
+  /** The whole formula. */
+  parse(): Term {
+    const root = this.#expression(0)
+    const rest = this.#tokens.peek()
+    if (rest.kind !== 'end') throw this.#tokens.fault(rest, 'expected an operator')
+    return root
+  }
+
+  /** As far as operators bind more tightly than `bindingMin`. */
+  #expression(bindingMin: number): Term {
+    let left = this.#operand()
+    for (;;) {
+      const { kind, text } = this.#tokens.peek()
+      const operator = kind === 'operator' ? operators.get(text) : undefined
+      if (!operator || operator.binding <= bindingMin) return left
+      this.#tokens.take()
+      left = combined(operator.apply, left, this.#expression(operator.binding))
+    }
+  }
+
+  #operand(): Term {
+    const token = this.#tokens.take()
+    const { kind, text } = token
+    if (kind === 'number') return constant(fraction(text.replace(/\.$/, '').replace(/^\./, '0.')))
+    if (kind === 'letter' && text === 'Price') return given(0)
+    if (kind === 'letter' || kind === 'name') return this.#cost(token)
+    if (text === '-') return negated(this.#expression(unaryBinding))
+    if (text === '(') return this.#group()
+    throw this.#tokens.fault(token, 'expected a number, Price, a cost column or "("')
+  }
+
+  /** Up to the closing parenthesis. */
+  #group(): Term {
+    const inner = this.#expression(0)
+    const closing = this.#tokens.take()
+    if (closing.kind === 'operator' && closing.text === ')') return inner
+    throw this.#tokens.fault(closing, 'expected ")"')
+  }
+
+  #cost(token: Token): Term {
+    const { kind, text } = token
+    const column = this.#costs.find(
+      ({ letter, name }) => text === (kind === 'letter' ? letter : name),
+    )
+    if (!column) {
+      const wanted = kind === 'name' ? 'a' : 'Price or the letter of a'
+      throw this.#tokens.fault(token, `"${text}" is not ${wanted} cost column`)
+    }
+    this.ordinals.add(column.ordinal)
+    return given(column.ordinal)
+  }
+}
+
+/** What a part of a formula makes of the price (place 0) and the costs (at their ordinals) of a row. */
+type Term = (values: readonly (Fraction | null)[]) => Fraction | null
+
+type Operator = (a: Fraction, b: Fraction) => Fraction | null
+
+/** How tightly each operator binds, and what it does. */
+const operators = new Map<string, { binding: number; apply: Operator }>([
+  ['+', { binding: 1, apply: add }],
+  ['-', { binding: 1, apply: subtract }],
+  ['*', { binding: 2, apply: multiply }],
+  ['/', { binding: 2, apply: divide }],
+])
+
+/** Unary minus binds more tightly than any operator. */
+const unaryBinding = 3
+
+/** The same for every row. */
+function constant(value: Fraction): Term {
+  return () => value
+}
+
+/** The price or a cost; null when the row does not have it. */
+function given(place: number): Term {
+  return (values) => values[place] ?? null
+}
+
+/** Unary minus. */
+function negated(operand: Term): Term {
+  return (values) => {
+    const value = operand(values)
+    return value && negate(value)
+  }
+}
+
+/** An operator between two terms; null when either is, or when the result is too long. */
+function combined(operator: Operator, left: Term, right: Term): Term {
+  return (values) => {
+    const a = left(values)
+    const b = a && right(values)
+    const value = a && b && operator(a, b)
+    return value && isHandy(value) ? value : null
+  }
+}
+
+/** Digits grow with each factor, and work with their square: `=B*B*B...` over large prices took 50 ms a row. */
+const partMax = 10n ** 1000n
+
+function isHandy({ n, d }: Fraction): boolean {
+  return n < partMax && n > -partMax && d < partMax
+}
+
+/** A fault in a formula; the message says what and at which character (from 1). */
+export class FormulaError extends Error {}
+
+interface Token {
+  kind: 'number' | 'letter' | 'name' | 'operator' | 'end'
+  text: string
+  /** Counts UTF-16 code units, from 0. */
+  at: number
+}
+
+/** The tokens of a formula, to be taken one by one; the last is its end. Throws FormulaError for what is no token. */
+class FormulaTokens {
+  readonly #formula: string
+  readonly #tokens: Token[]
+  #next = 0
+
+  constructor(formula: string) {
+    this.#formula = formula
+    this.#tokens = tokenize(formula)
+  }
+
+  peek(): Token {
+    return this.#tokens[this.#next] as Token
+  }
+
+  take(): Token {
+    return this.#tokens[this.#next++] as Token
+  }
+
+  /** What is wrong at a token. */
+  fault({ kind, text, at }: Token, message: string): FormulaError {
+    if (kind === 'end') return new FormulaError(`${message} at the end`)
+    return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
+  }
+}
+
+/** A number, a letter, a name, an operator, or anything that is no token; white space before it. */
+const tokenPattern =
+  /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|"((?:[^"]|"")*)"|([-+*/()])|(\S))/gu
+
+function tokenize(formula: string): Token[] {
+  if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
+  const tokens: Token[] = []
+  for (const match of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
+    const [matched, number, letter, name, operator, other] = match
+    const at = 1 + match.index + matched.length - matched.trimStart().length
+    if (number !== undefined) tokens.push({ kind: 'number', text: number, at })
+    else if (letter !== undefined) tokens.push({ kind: 'letter', text: letter, at })
+    else if (name !== undefined) tokens.push({ kind: 'name', text: name.replaceAll('""', '"'), at })
+    else if (operator !== undefined) tokens.push({ kind: 'operator', text: operator, at })
+    else throw new FormulaError(`unexpected "${other}" ${characterAt(formula, at)}`)
+  }
+  return [...tokens, { kind: 'end', text: '', at: formula.length }]
+}
+
+/** Characters are code points, counted from 1. */
+function characterAt(formula: string, at: number): string {
+  return `at character ${[...formula.slice(0, at)].length + 1}`
 }

@@ -1,5 +1,5 @@
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { withoutAbsent } from '../contract/page.ts'
+import { withoutAbsent } from '../contract/read-page.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /** One price list. */

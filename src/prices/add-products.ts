@@ -4,8 +4,7 @@ import { compileFilters, filterSql, type ProductFilters } from '../catalog/produ
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
-import { readNumbers } from '../database/array-literal.ts'
-import { inputRows } from '../database/input-rows.ts'
+import { inputRows, readNumbers } from '../database/input-rows.ts'
 import { type OpenBeside, onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
@@ -13,8 +12,7 @@ import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
 import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { positionedKeyColumns } from './key-input.ts'
-import { readListName } from './payload.ts'
+import { positionedKeyColumns, readListName } from './payload.ts'
 
 /** Up to this many products are handled at once; more become a background job. */
 export const atOnceMax = 100

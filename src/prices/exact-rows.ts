@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { extensionKey } from '../catalog/row-key.ts'
-import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
+import { arrayLiteral, readNumbers } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { monthPlace } from '../price-lists/calendar.ts'
 import { isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import type { Pricing } from './known-pricings.ts'
 import type { MatchingRow } from './matching-rows.ts'
-import { rejectChanged, type Versions, versionColumns } from './pricing-changes.ts'
+import { type Pricing, rejectChanged, type Versions, versionColumns } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** A wanted row that names its code and every extension. */

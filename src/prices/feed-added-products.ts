@@ -12,7 +12,7 @@ import { addDraftRows, analyzeRows } from '../price-lists/draft-rows.ts'
 import { publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../price-lists/queries.ts'
 import { atOnceMax, faultMessages, faultOf, fixedKeys, type ProductFault } from './add-products.ts'
-import { keyColumns } from './key-input.ts'
+import { keyColumns } from './payload.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** What exports have beside the row: a file of prices names the products too. */

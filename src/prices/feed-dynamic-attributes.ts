@@ -12,14 +12,14 @@ import {
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { namesMax } from './attribute-names.ts'
 import {
   type Attribute,
   attributeOf,
   fixedKeys,
+  namesMax,
   rejectFaultyAttribute,
 } from './dynamic-attributes.ts'
-import { keyColumns } from './key-input.ts'
+import { keyColumns } from './payload.ts'
 import {
   exportedKeys,
   extensionColumns,

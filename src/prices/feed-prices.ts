@@ -7,8 +7,7 @@ import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInChunk } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'
-import { keyColumns } from './key-input.ts'
-import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+import { dimensionIndex, keyColumns, rejectFaultyAddress } from './payload.ts'
 import {
   exportedKeys,
   extensionColumns,

@@ -2,13 +2,10 @@ import type { Handler, JsonText, Stream } from '../contract/operation.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { today } from '../price-lists/calendar.ts'
-import type { Pricing } from './known-pricings.ts'
 import { LargeRead, sendLargeRead } from './large-read.ts'
-import { knownPricings, loadPricing, pricingKey } from './pricing.ts'
-import { PricingChanged } from './pricing-changes.ts'
+import { knownPricings, loadPricing, type Pricing, PricingChanged, pricingKey } from './pricing.ts'
 import { type Read, readPrices } from './read-prices.ts'
-import { promotionNames, rejectUnknownPromotions } from './row-promotions.ts'
-import { readWantedRows } from './wanted-rows.ts'
+import { promotionNames, readWantedRows, rejectUnknownPromotions } from './wanted-rows.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (

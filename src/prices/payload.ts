@@ -1,5 +1,7 @@
+import { extensionKey, type KeyedRow } from '../catalog/row-key.ts'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
+import type { InputColumn } from '../database/input-rows.ts'
 import { isInCalendar, lastCalendarDay } from '../price-lists/calendar.ts'
 import type { ListName, PriceList } from '../price-lists/queries.ts'
 
@@ -102,3 +104,17 @@ export function dimensionIndex(list: PriceList, row: PriceAddress): number {
     ? 1
     : list.price_dimensions.indexOf(row.price_dimension) + 1
 }
+
+type Key = Pick<KeyedRow<unknown>, 'code' | 'extensions'>
+
+/** The columns of an input that say which product each row means. */
+export const keyColumns: InputColumn<Key>[] = [
+  { name: 'code', type: 'text', value: ({ code }) => code },
+  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
+]
+
+/** With the place of each row in its payload. */
+export const positionedKeyColumns: InputColumn<Key & { position: number }>[] = [
+  { name: 'position', type: 'integer', value: ({ position }) => position },
+  ...keyColumns,
+]

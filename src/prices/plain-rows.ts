@@ -2,11 +2,10 @@ import { onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../lib/cooperative.ts'
 import { findExactRows, isExact } from './exact-rows.ts'
-import type { Pricing } from './known-pricings.ts'
-import { lookForChanges } from './pricing-changes.ts'
+import { type HeldRows, rejectTooLarge, type WrittenRows } from './price-rows.ts'
+import { lookForChanges, type Pricing } from './pricing.ts'
 import type { Read } from './read-prices.ts'
 import { readWantedRows } from './wanted-rows.ts'
-import { type HeldRows, rejectTooLarge, type WrittenRows } from './written-rows.ts'
 
 /**
  * Rows that one statement looks up: while Postgres does, the next are made ready and the last are written. The first are

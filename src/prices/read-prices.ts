@@ -6,14 +6,18 @@ import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../lib/cooperative.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
 import { boundMatchingRows, fewerRows } from './count-rows.ts'
-import type { Pricing } from './known-pricings.ts'
 import { LargeRead } from './large-read.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import { readPlainRows } from './plain-rows.ts'
-import { priceRowWriter, type WritePriceRow } from './price-rows.ts'
-import { lookForChanges } from './pricing-changes.ts'
+import {
+  HeldRows,
+  priceRowWriter,
+  rejectTooLarge,
+  type WritePriceRow,
+  type WrittenRows,
+} from './price-rows.ts'
+import { lookForChanges, type Pricing } from './pricing.ts'
 import { readWantedRows } from './wanted-rows.ts'
-import { HeldRows, rejectTooLarge, type WrittenRows } from './written-rows.ts'
 
 /** A read of prices; rows that are faulty by the pricing go to `errors`. */
 export interface Read {

@@ -6,25 +6,24 @@ import type { Handler } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
-import { mapInTurns, sortInTurns } from '../lib/in-turns.ts'
+import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
 import {
   lockPriceList,
   type PriceList,
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { rejectTooManyNames } from './attribute-names.ts'
 import {
   type Attribute,
   type AttributesByRow,
   attributeOf,
   fixedKeys,
   rejectFaultyAttribute,
+  rejectTooManyNames,
   removedColumn,
 } from './dynamic-attributes.ts'
-import { rejectMissing } from './missing-rows.ts'
 import { findNamedList } from './payload.ts'
-import { findPublishedRows, type RowIds } from './write-prices.ts'
+import { findPublishedRows, type RowIds, rejectMissing } from './write-prices.ts'
 
 /** Sets and removes dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({

@@ -2,13 +2,12 @@ import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
 import { groupByRow, inPayloadOrder, rowsOf } from './cells.ts'
-import { rejectMissing } from './missing-rows.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { setDays } from './write-days.ts'
-import { findPublishedRows, setPrices } from './write-prices.ts'
+import { findPublishedRows, rejectMissing, setPrices } from './write-prices.ts'
 
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 

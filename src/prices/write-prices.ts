@@ -1,11 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
-import { readNumbers } from '../database/array-literal.ts'
-import { columnsOf, type InputColumn, inputRows, isCopied } from '../database/input-rows.ts'
+import { type KeyedRow, rowKey } from '../catalog/row-key.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
+import {
+  columnsOf,
+  type InputColumn,
+  inputRows,
+  isCopied,
+  readNumbers,
+} from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
 import type { PriceList } from '../price-lists/queries.ts'
 import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
-import { keyColumns, positionedKeyColumns } from './key-input.ts'
+import { keyColumns, positionedKeyColumns } from './payload.ts'
 
 /** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
@@ -101,3 +108,21 @@ function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
 }
 
 const priceName = (index: number) => `price_${index}`
+
+/**
+ * Names the rows of a payload that are not in the published list, each as often as it is there. `ids` are those that
+ * were found for `rows`, which have each row once.
+ */
+export function rejectMissing(
+  payload: readonly KeyedRow<unknown>[],
+  rows: readonly Pick<KeyedRow<unknown>, 'code' | 'extensions'>[],
+  ids: RowIds,
+  errors: RowErrors,
+): void {
+  if (!ids.includes(null)) return
+  const missing = new Set(rows.flatMap((row, index) => (ids[index] === null ? rowKey(row) : [])))
+  for (const row of payload) {
+    if (missing.has(rowKey(row)))
+      errors.add(row.position, 'code', 'row_not_in_list', 'this row is not in the published list')
+  }
+}

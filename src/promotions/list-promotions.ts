@@ -1,7 +1,6 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { readPageOfLargeRows } from '../contract/read-page.ts'
+import { pageOf, readPageOfLargeRows, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { isValidOn } from './queries.ts'
 

@@ -1,6 +1,6 @@
 import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, type FilterCondition } from '../catalog/product-filters.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 

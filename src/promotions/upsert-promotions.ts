@@ -6,11 +6,10 @@ import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns } from '../lib/in-turns.ts'
+import { mapInTurns } from '../lib/cooperative.ts'
 import { findNames } from './queries.ts'
 
 type Input = Schemas['PromotionInput']

@@ -2,8 +2,7 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import type { DB } from '../../generated/database.d.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { pageOf, withoutAbsent } from '../contract/page.ts'
-import { anyOf, readPage } from '../contract/read-page.ts'
+import { anyOf, pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
 /** One page of sales in the order of their ids. */

@@ -2,8 +2,8 @@ import net from 'node:net'
 import { sql } from 'kysely'
 import pg from 'pg'
 import t from 'tap'
+import { isAtWork } from '../../src/database/connection-setup.ts'
 import { openDatabase, type PoolOptions } from '../../src/database/pool.ts'
-import { isAtWork } from '../../src/database/silence.ts'
 import { cloneDatabase } from '../helpers/database.ts'
 
 const options: PoolOptions = {

@@ -1,7 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { CannotConnect } from '../../src/database/errors.ts'
-import { OutcomeUnknown } from '../../src/database/outcome-unknown.ts'
+import { CannotConnect, OutcomeUnknown } from '../../src/database/errors.ts'
 import { isConnectionLost, isPassing, passesByItself } from '../../src/database/transient-errors.ts'
 
 const failure = (fields: object, message = 'failed') => Object.assign(new Error(message), fields)

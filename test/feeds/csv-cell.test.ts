@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { cellReader } from '../../src/feeds/csv-cell.ts'
-import { escapeFormula, unescapeFormula } from '../../src/feeds/csv-text.ts'
+import { cellReader, escapeFormula, unescapeFormula } from '../../src/feeds/csv-cell.ts'
 
 t.test(
   'what a spreadsheet would run stands behind an apostrophe, numbers as they are',

@@ -1,6 +1,6 @@
 import pg from 'pg'
+import { withSessionSettings } from '../../src/database/connection-setup.ts'
 import { applicationRole } from '../../src/database/pool.ts'
-import { withSessionSettings } from '../../src/database/session-settings.ts'
 
 /** A statement as it went to Postgres. */
 export interface Statement {

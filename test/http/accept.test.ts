@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chooseMediaType } from '../../src/http/accept.ts'
+import { chooseMediaType } from '../../src/http/preconditions.ts'
 
 t.test('the media type that the header likes best is answered, else the usual one', async (t) => {
   const answers = ['application/json', 'text/csv', 'application/x-ndjson']

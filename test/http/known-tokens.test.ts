@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KnownTokens } from '../../src/http/known-tokens.ts'
+import { KnownTokens } from '../../src/http/authentication.ts'
 
 t.test('no more than 1,000 tokens are kept, however many come', async (t) => {
   const known = new KnownTokens()

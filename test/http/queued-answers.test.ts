@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import t from 'tap'
-import { closeQueuedAnswers } from '../../src/http/queued-answers.ts'
+import { closeQueuedAnswers } from '../../src/http/client-error.ts'
 
 t.test('an answer that waits behind another is closed with its connection', async (t) => {
   const server = createServer()

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Column } from '../../src/catalog/columns.ts'
-import { FormulaError } from '../../src/price-lists/formula-tokens.ts'
-import { parseMarginFormula } from '../../src/price-lists/margin-formula.ts'
+import { FormulaError, parseMarginFormula } from '../../src/price-lists/margin-formula.ts'
 
 const cost = (letter: string, name: string, ordinal: number): Column => ({
   ...{ letter, name, ordinal },

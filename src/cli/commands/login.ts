@@ -1,7 +1,8 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import { createClient } from '../../client/index.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
-import { openPrompt } from '../prompt.ts'
 import { loginFile, saveLogin } from '../saved-login.ts'
 import { serviceUrl } from '../session.ts'
 
@@ -58,4 +59,42 @@ async function readCredentials(given: {
   } finally {
     prompt.close()
   }
+}
+
+/** Asks on standard error and reads lines of standard input, also where that is no terminal. */
+export interface Prompt {
+  /** The answer; empty where the input has ended. */
+  ask(question: string): Promise<string>
+  /** As `ask`; what is typed is not shown. */
+  askSecret(question: string): Promise<string>
+  close(): void
+}
+
+/** Begins to read standard input; `close` lets the process end. */
+function openPrompt(): Prompt {
+  let isSecret = false
+  const output = new Writable({
+    write: (chunk, _encoding, done) => {
+      if (!isSecret) process.stderr.write(chunk)
+      done()
+    },
+  })
+  const terminal = process.stdin.isTTY === true
+  const lines = createInterface({ input: process.stdin, output, terminal })
+  lines.on('SIGINT', () => process.exit(130))
+  // An iterator keeps the lines that come before they are asked for.
+  const answers = lines[Symbol.asyncIterator]()
+  const ask = async (question: string) => {
+    if (terminal) process.stderr.write(question)
+    const { value } = await answers.next()
+    return value ?? ''
+  }
+  const askSecret = async (question: string) => {
+    isSecret = true
+    const answer = await ask(question)
+    isSecret = false
+    if (terminal) process.stderr.write('\n')
+    return answer
+  }
+  return { ask, askSecret, close: () => lines.close() }
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
-import { readCast } from '../extensions.ts'
+import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../table.ts'
@@ -93,4 +93,27 @@ function pair(text: string, earlier: Record<string, string> = {}): Record<string
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('It is a name and a value, like country=France.')
   return { ...earlier, [name]: value }
+}
+
+/** Turns the text of an extension into the value that a body takes: an integer is a number there. */
+export type Cast = (name: string, text: string) => unknown
+
+/** Casts by the catalog of the account. What is no value of the column's type is left for the service to refuse. */
+async function readCast({ GET }: PricewellClient): Promise<Cast> {
+  const { extensions } = (await GET('/api/v1/product_catalog/schema/')).data
+  return (name, text) => {
+    const column = extensions.find((extension) => extension.name === name)
+    if (!column) {
+      const names = extensions.map((extension) => extension.name).join(', ') || 'none'
+      throw new UsageFault(`There is no extension "${name}"; there are: ${names}.`)
+    }
+    return castTo(column.type, text)
+  }
+}
+
+function castTo(type: Schemas['ColumnType'], text: string): unknown {
+  const isNumeric = type === 'integer' || type === 'number'
+  if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
+  if (type === 'boolean' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
+  return text
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
-import { CannotStart } from '../cannot-start.ts'
+import { CannotStart } from '../errors.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /** Root's place for what the Postgres user must be able to reach when the checkout is closed to it. */

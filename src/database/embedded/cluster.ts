@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CannotStart } from '../cannot-start.ts'
+import { CannotStart } from '../errors.ts'
 import { systemDir } from './binaries.ts'
 import { readPassword } from './password.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path'
 import pg from 'pg'
 import { keptSecret } from '../../lib/secret-file.ts'
-import { CannotStart } from '../cannot-start.ts'
+import { CannotStart } from '../errors.ts'
 import { onOneConnection } from '../one-connection.ts'
 import type { SystemUser } from './system-user.ts'
 

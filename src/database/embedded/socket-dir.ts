@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { CannotStart } from '../cannot-start.ts'
+import { CannotStart } from '../errors.ts'
 import { systemDir } from './binaries.ts'
 import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CannotStart } from '../cannot-start.ts'
+import { CannotStart } from '../errors.ts'
 
 /** The operating system user that Postgres runs as. */
 export interface SystemUser {

@@ -1,16 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
-import { overloaded } from '../../contract/overloaded.ts'
-import type { Problem } from '../../contract/problem.ts'
+import { overloaded, Problem, unavailable } from '../../contract/problem.ts'
 import { isGzip } from '../preconditions.ts'
 import type { Turns } from './bulkheads.ts'
 import type { FairQueue } from './fair-queue.ts'
-import { LoopDelay } from './loop-delay.ts'
-import { BodiesInFlight, type HeldBody } from './memory-budget.ts'
-import { RequestRate } from './request-rate.ts'
+import { BodiesInFlight, type HeldBody, UnreadAnswers } from './memory-budget.ts'
 import { RefusalPace } from './throttle.ts'
-import { UnreadAnswers } from './unread-answers.ts'
 import { Arrivals } from './upload-deadlines.ts'
 
 declare module 'fastify' {
@@ -100,4 +96,83 @@ function countChunks<Payload extends NodeJS.EventEmitter>(
   }
   if (heldBody) payload.on('data', count)
   done(null, payload)
+}
+
+const intervalMs = 20
+/** A single long pause (garbage collection, a machine that slept) is none that lasts. */
+const looksMin = 3
+
+/** Whether the event loop is late, again and again: then there is more work than one processor does. */
+class LoopDelay {
+  readonly #delayMaxMs: number
+  readonly #timer: NodeJS.Timeout
+  #due = performance.now() + intervalMs
+  #late = 0
+
+  /** 0: it is never late. */
+  constructor(delayMaxMs: number) {
+    this.#delayMaxMs = delayMaxMs || Number.POSITIVE_INFINITY
+    this.#timer = setInterval(() => this.#look(), intervalMs).unref()
+  }
+
+  /** The delay was over the limit at each of the last looks. No look, no delay: a block is seen when it ends. */
+  get isOver(): boolean {
+    return this.#late >= looksMin
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    this.#late = now - this.#due > this.#delayMaxMs ? this.#late + 1 : 0
+    this.#due = now + intervalMs
+  }
+}
+
+/** Throws `unavailable` once the server closes: requests still come on connections that have not ended. */
+export function rejectWhileClosing(app: FastifyInstance): () => void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  return () => {
+    if (isClosing) throw unavailable('The service is shutting down.')
+  }
+}
+
+/** After a pause an account may send what it has not sent in this time. */
+const burstSeconds = 10
+/** When so many accounts are known, those that have been quiet are forgotten. */
+const accountsMax = 10_000
+
+/** A token bucket for each account, kept as the time at which it is full again. */
+class RequestRate {
+  readonly #secondsEach: number
+  readonly #fullAt = new Map<number, number>()
+
+  /** 0: as many as they like. */
+  constructor(requestsPerSecond: number) {
+    this.#secondsEach = requestsPerSecond === 0 ? 0 : 1 / requestsPerSecond
+  }
+
+  /** Counts a request of the account; throws `too-many-requests` while its bucket is empty. */
+  count(account: number, now = performance.now() / 1000): void {
+    if (this.#secondsEach === 0) return
+    const fullAt = Math.max(this.#fullAt.get(account) ?? 0, now) + this.#secondsEach
+    const tooEarly = fullAt - now - burstSeconds
+    if (tooEarly > 1e-9) throw tooFast(1 / this.#secondsEach, Math.ceil(tooEarly))
+    if (this.#fullAt.size >= accountsMax) this.#forgetQuiet(now)
+    this.#fullAt.set(account, fullAt)
+  }
+
+  #forgetQuiet(now: number): void {
+    for (const [account, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(account)
+  }
+}
+
+function tooFast(requestsPerSecond: number, seconds: number): Problem {
+  const detail = `An account may send ${requestsPerSecond} requests a second; try again in ${seconds} s.`
+  return new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
 }

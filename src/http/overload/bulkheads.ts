@@ -1,5 +1,5 @@
+import { type LoadLimits, streamConnections } from '../../config.ts'
 import { type PoolUse, poolUse } from '../../database/pool.ts'
-import { type LoadLimits, streamConnections } from '../../limits.ts'
 import type { Pools } from '../../pools.ts'
 import { FairQueue } from './fair-queue.ts'
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { HeldBody } from './memory-budget.ts'
 
 const paces = {
@@ -78,4 +79,46 @@ function endRequest(server: Server, request: IncomingMessage): void {
   const timedOut = Object.assign(new Error('body too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   server.emit('clientError', timedOut, request.socket)
   setTimeout(() => request.destroy(), 500).unref()
+}
+
+/** A body is still arriving and the process ends. */
+export const endingCode = 'ERR_PROCESS_ENDING'
+
+/** Answers `unavailable` to the requests that are still arriving at `ending`. */
+export function refuseLateUploads(app: FastifyInstance, ending: AbortSignal): void {
+  const open = new Set<FastifyReply>()
+  app.addHook('onRequest', async (_request, reply) => {
+    open.add(reply)
+    reply.raw.once('close', () => open.delete(reply))
+  })
+  ending.addEventListener('abort', () => {
+    for (const { request, raw } of open) {
+      if (request.raw.complete || raw.headersSent) continue
+      const error = Object.assign(new Error('the process ends'), { code: endingCode })
+      app.server.emit('clientError', error, request.raw.socket)
+    }
+  })
+}
+
+/** Who was refused has this long to read why, where the process ends meanwhile. */
+const readMs = 500
+
+/** Once the server closes, waits for nobody who has an answer and has not sent the whole body: it would be thrown away. */
+export function endAnsweredUploads(app: FastifyInstance): void {
+  const answered = new Set<IncomingMessage>()
+  let isClosing = false
+  const endSoon = (request: IncomingMessage) =>
+    void setTimeout(() => {
+      if (!request.complete) request.destroy()
+    }, readMs).unref()
+  app.addHook('onResponse', async ({ raw }) => {
+    if (raw.complete || raw.destroyed) return
+    if (isClosing) return endSoon(raw)
+    answered.add(raw)
+    for (const event of ['end', 'close']) raw.once(event, () => answered.delete(raw))
+  })
+  app.addHook('preClose', async () => {
+    isClosing = true
+    for (const request of answered) endSoon(request)
+  })
 }

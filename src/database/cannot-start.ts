@@ -1,2 +1,0 @@
-/** Something outside is not as the service needs it; the message says what to do. */
-export class CannotStart extends Error {}
