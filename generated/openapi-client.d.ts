@@ -1870,8 +1870,8 @@ export interface components {
          *     - `uri-too-long` 414: the request line is over 16 KB
          *     - `unsupported-media-type` 415: the body is of a media type that is not taken
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
-         *     - `too-many-requests` 429: too many failed logins, or more requests of the account than it may send or may have
-         *       waiting; others are not affected
+         *     - `too-many-requests` 429: too many failed logins, or too many requests of the account wait already; others are not
+         *       affected
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
          *     - `outcome-unknown` 503: it may have been written or not; send it again only where that does nothing twice, as with

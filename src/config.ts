@@ -165,8 +165,6 @@ export interface LoadLimits {
   readonly accountWaitingMax: number
   /** How long a write waits for other writes of its account, or a file for other files. */
   readonly accountWaitMs: number
-  /** 0: as many as it likes. */
-  readonly accountRequestsPerSecond: number
   /** Reads, writes and files of all accounts that may wait, so many of each. */
   readonly waitingMax: number
   /** 0: however late the event loop is. */
@@ -219,7 +217,6 @@ function readLoadLimits(integer: Integer): LoadLimits {
     accountWritesMax: integer('ACCOUNT_WRITES', 2, 1, 1000),
     accountWaitingMax: integer('ACCOUNT_WAITING', 200, 1, 100_000),
     accountWaitMs: integer('ACCOUNT_WAIT_SECONDS', 30, 1, 600) * 1000,
-    accountRequestsPerSecond: integer('ACCOUNT_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
     waitingMax: integer('WAITING', 500, 1, 100_000),
     eventLoopDelayMaxMs: integer('EVENT_LOOP_DELAY_MS', 500, 0, 60_000),
     socketsMax: integer('SOCKETS', 5000, 1, 1_000_000),

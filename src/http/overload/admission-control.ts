@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
-import { overloaded, Problem, unavailable } from '../../contract/problem.ts'
+import { overloaded, type Problem, unavailable } from '../../contract/problem.ts'
 import { isGzip } from '../preconditions.ts'
 import type { Turns } from './bulkheads.ts'
 import type { FairQueue } from './fair-queue.ts'
@@ -34,7 +34,6 @@ export interface Admission {
 /** The admission of a server; it ends with it. */
 export function createAdmission(app: FastifyInstance, { load }: Config, turns: Turns): Admission {
   const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
-  const rate = new RequestRate(load.accountRequestsPerSecond)
   const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
   const arrivals = new Arrivals(app.server)
   const queueOf = ({ pool }: Operation) => turns[pool]
@@ -51,7 +50,6 @@ export function createAdmission(app: FastifyInstance, { load }: Config, turns: T
     const account = request.caller?.account ?? 0
     const refused = refusal(operation, account)
     if (refused) throw refused
-    if (request.caller) rate.count(request.caller.account)
     if (!operation.hasBody) return
     // A file is not held: its rows go to the database as they arrive.
     if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
@@ -140,39 +138,4 @@ export function rejectWhileClosing(app: FastifyInstance): () => void {
   return () => {
     if (isClosing) throw unavailable('The service is shutting down.')
   }
-}
-
-/** After a pause an account may send what it has not sent in this time. */
-const burstSeconds = 10
-/** When so many accounts are known, those that have been quiet are forgotten. */
-const accountsMax = 10_000
-
-/** A token bucket for each account, kept as the time at which it is full again. */
-class RequestRate {
-  readonly #secondsEach: number
-  readonly #fullAt = new Map<number, number>()
-
-  /** 0: as many as they like. */
-  constructor(requestsPerSecond: number) {
-    this.#secondsEach = requestsPerSecond === 0 ? 0 : 1 / requestsPerSecond
-  }
-
-  /** Counts a request of the account; throws `too-many-requests` while its bucket is empty. */
-  count(account: number, now = performance.now() / 1000): void {
-    if (this.#secondsEach === 0) return
-    const fullAt = Math.max(this.#fullAt.get(account) ?? 0, now) + this.#secondsEach
-    const tooEarly = fullAt - now - burstSeconds
-    if (tooEarly > 1e-9) throw tooFast(1 / this.#secondsEach, Math.ceil(tooEarly))
-    if (this.#fullAt.size >= accountsMax) this.#forgetQuiet(now)
-    this.#fullAt.set(account, fullAt)
-  }
-
-  #forgetQuiet(now: number): void {
-    for (const [account, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(account)
-  }
-}
-
-function tooFast(requestsPerSecond: number, seconds: number): Problem {
-  const detail = `An account may send ${requestsPerSecond} requests a second; try again in ${seconds} s.`
-  return new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
 }

@@ -312,44 +312,6 @@ t.test('bodies that are on their way or worked on', async (t) => {
   })
 })
 
-t.test('an account that sends more than it may is refused for some seconds', async (t) => {
-  const service = await startTestService(t, { ACCOUNT_REQUESTS_PER_SECOND: '1' })
-  const account = await service.newAccount(t)
-  const other = await service.newAccount(t)
-  const statuses: number[] = []
-  for (let request = 0; request < 10; request++)
-    statuses.push((await account.send('POST', path, sale('A'))).status)
-  t.strictSame(new Set(statuses), new Set([201]), 'what it could have sent in ten seconds')
-  let refused = await account.send('POST', path, sale('B'))
-  while (refused.status === 201) refused = await account.send('POST', path, sale('A'))
-  expectRefused(t, refused, 429, 'too-many-requests')
-  t.equal(refused.headers['retry-after'], '1')
-  t.equal((await other.get(sales)).status, 200, 'others are not')
-  t.equal((await account.get('/health/live')).status, 200)
-})
-
-t.test(
-  'a request that is refused while others wait does not count as one that it sent',
-  async (t) => {
-    const service = await startTestService(t, {
-      ...{ ACCOUNT_WRITES: '1', ACCOUNT_WAITING: '1', ACCOUNT_REQUESTS_PER_SECOND: '1' },
-    })
-    const held = await holdableSales(t, service.url)
-    const account = await service.newAccount(t)
-    await held.hold()
-    const first = account.send('POST', path, sale('A'))
-    await held.untilHeld()
-    const second = account.send('POST', path, sale('B'))
-    await everythingNow()
-    // Many more than it could have saved up, however long all of this takes.
-    for (let request = 0; request < 100; request++)
-      expectRefused(t, await account.send('POST', path, sale('C')), 429, 'too-many-requests')
-    await held.release()
-    t.strictSame([(await first).status, (await second).status], [201, 201])
-    t.equal((await account.send('POST', path, sale('C'))).status, 201)
-  },
-)
-
 t.test('while the event loop is late', async (t) => {
   const service = await startTestService(t, { EVENT_LOOP_DELAY_MS: '1' })
   const account = await service.newAccount(t)
