@@ -5,8 +5,7 @@ import { readJwtSecret } from './accounts/token.ts'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { migrate } from './database/migrate.ts'
-import { onOneConnection } from './database/one-connection.ts'
-import { rejectLostSettings, rejectTriggersOff } from './database/preflight.ts'
+import { rejectLostSettings } from './database/preflight.ts'
 import { type DatabaseServer, openDatabaseServer } from './database/server.ts'
 import { whenAvailable } from './database/when-available.ts'
 import { fileLoader } from './feeds/file-job.ts'
@@ -58,7 +57,6 @@ export async function startService(config: Config, unwanted?: AbortSignal): Prom
 
 async function install(url: string): Promise<void> {
   await rejectLostSettings(url)
-  await onOneConnection(url, rejectTriggersOff)
   await migrate(url)
   await installQueue(url)
 }

@@ -59,14 +59,6 @@ t.test('a database that takes no more connections is told so', async (t) => {
   await refused(t, onDatabase(url.toString()), /too many connections.*take more connections/)
 })
 
-t.test('a user whose sessions have no triggers and foreign keys is told so', async (t) => {
-  const database = await cloneDatabase()
-  t.teardown(database.drop)
-  const set = `alter database ${database.name} set session_replication_role = replica`
-  await query(database.serverUrl, set)
-  await refused(t, onDatabase(database.url), /session_replication_role = replica.*reset it/)
-})
-
 t.test('a database that lacks memory or disk is told so', (t) => {
   const faults: [code: string, message: string, told: RegExp][] = [
     ['53100', 'could not extend file', /make room on the disk/],

@@ -9,7 +9,6 @@ import {
   withSessionSettings,
 } from './connection-setup.ts'
 import { CannotConnect } from './errors.ts'
-import { rejectTriggersOff } from './preflight.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -90,7 +89,6 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     onConnect: (client) =>
       readyInTime(client, options.acquireTimeoutMs, async () => {
         await guardConnection(client, url, options.statementTimeoutMs)
-        await rejectTriggersOff(client)
         await noteReadOnly(client)
       }),
   })

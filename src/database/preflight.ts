@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
 import { sessionSettings, withSessionSettings } from './connection-setup.ts'
 import { CannotStart } from './errors.ts'
 import { onOneConnection } from './one-connection.ts'
@@ -24,19 +23,4 @@ function lost(names: string): CannotStart {
   return new CannotStart(
     `the settings of connections do not reach the database (${names}): let DATABASE_URL lead to PostgreSQL itself and not to a pooler like PgBouncer`,
   )
-}
-
-/**
- * Throws where sessions are as those of a replica, whose triggers and foreign keys do nothing: prices of promotions that
- * have changed would be answered, and rows of lists that have gone would stay. Only a superuser may set it, for a
- * session too.
- */
-export async function rejectTriggersOff(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query(
-    `select current_setting('session_replication_role') = 'replica' as is_so`,
-  )
-  if (rows[0].is_so)
-    throw new CannotStart(
-      'triggers and foreign keys are off (session_replication_role = replica): reset it for the server, the database and the user of DATABASE_URL',
-    )
 }

@@ -70,11 +70,6 @@ const cases: Record<string, { url: string; refuse: string[]; allow: string[] }> 
     refuse: ['revoke all on all tables in schema public from pricewell_app'],
     allow: ['grant select, insert, update, delete on all tables in schema public to pricewell_app'],
   },
-  'a user whose sessions have no triggers and foreign keys': {
-    url: server,
-    refuse: [`alter role ${name} set session_replication_role = replica`],
-    allow: [`alter role ${name} reset session_replication_role`],
-  },
   'a role that may not use the schema': {
     url: asSuperuser,
     refuse: ['revoke usage on schema public from public, pricewell_app'],
