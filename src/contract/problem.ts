@@ -93,7 +93,7 @@ export function overloaded(detail: string, seconds = 1): Problem {
   return refusalOf('overloaded', detail, seconds)
 }
 
-/** For work that was not begun when the client went; nobody reads it. */
+/** For work that had not begun when the client left. No client reads it. */
 export function clientGone(): Problem {
   return overloaded('The client is gone.')
 }

@@ -212,7 +212,7 @@ function hintOf(separator: string): string {
     : `; columns are separated by commas, not by ${name}`
 }
 
-/** It makes more known columns of the header than commas do, or, where nobody knows one, more columns. */
+/** Whether it splits the header into more known columns than commas do or, if none is known, into more columns. */
 function isSeparator(one: string, header: string, isKnown: (name: string) => boolean): boolean {
   const known = (separator: string) => header.split(separator).map(unquoted).filter(isKnown).length
   const columns = (separator: string) => header.replaceAll(/"[^"]*"/g, '').split(separator).length
