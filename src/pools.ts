@@ -21,9 +21,14 @@ export function openPools(
 ): Pools {
   const open = (name: string, options: Partial<PoolOptions>) =>
     openDatabase(url, {
-      ...{ name, ...listeners, connectionsMax, client: CopyingClient },
+      name,
+      ...listeners,
+      connectionsMax,
+      client: CopyingClient,
       // Requests have their turn before they come here: this is the time in which a connection must open.
-      ...{ acquireTimeoutMs: 1500, lockTimeoutMs: lockTurnMs, statementTimeoutMs: 30_000 },
+      acquireTimeoutMs: 1500,
+      lockTimeoutMs: lockTurnMs,
+      statementTimeoutMs: 30_000,
       ...options,
     })
   return {
@@ -35,7 +40,9 @@ export function openPools(
     sending: open('sending', { connectionsMax: streamConnections, statementTimeoutMs: 600_000 }),
     // Ten million rows come and go at the pace of a client, which may pause.
     files: open('files', {
-      ...{ connectionsMax: streamConnections, acquireTimeoutMs: 2500, idleTimeoutMs: 120_000 },
+      connectionsMax: streamConnections,
+      acquireTimeoutMs: 2500,
+      idleTimeoutMs: 120_000,
       statementTimeoutMs: 3_600_000,
     }),
     ...openJobPools(open),

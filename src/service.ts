@@ -115,7 +115,12 @@ function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
 async function openApp(parts: Parts): Promise<FastifyInstance> {
   const { config, pools, turns, telemetry, failures, stopping, ending } = parts
   const app = await buildApp({
-    ...{ ...contextOf(parts), config, pools, turns, telemetry, ending: ending.signal },
+    ...contextOf(parts),
+    config,
+    pools,
+    turns,
+    telemetry,
+    ending: ending.signal,
     isStopping: () => stopping.signal.aborted,
   })
   failures.on('failure', (err) => app.log.error({ err }, 'database connection failed'))
@@ -133,12 +138,18 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
   const log: WorkOptions['log'] = (fields, message) =>
     app.log['err' in fields ? 'error' : 'info'](fields, message)
   await startWorkers({
-    ...{ db: pools.jobs, boss, signal: stopping.signal, pauseMaxSeconds: 60 },
-    ...{ undo: undoDraft, tidy: tidyList },
+    db: pools.jobs,
+    boss,
+    signal: stopping.signal,
+    pauseMaxSeconds: 60,
+    undo: undoDraft,
+    tidy: tidyList,
     runners: {
-      ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      'add-products': runAddProducts,
+      'sync-with-catalog': runSync,
       'load-file': fileLoader({
-        ...{ db: pools.loads, context: contextOf(parts) },
+        db: pools.loads,
+        context: contextOf(parts),
         onLoaded: metrics?.loaded,
       }),
     },

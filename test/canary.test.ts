@@ -113,8 +113,11 @@ t.test('files that jobs load', async (t) => {
   const good = `${canary},${canary},${canary},1,${price}`
   t.match(await shop.finished(await load(good)), { status: 'done' })
   const refused = [
-    ...[`${good},${canary}`, `${canary},${canary},${canary},${canary},1`],
-    ...[`${canary},A,,1,1`, `${canary},B,,1,1`, `"${canary}`],
+    `${good},${canary}`,
+    `${canary},${canary},${canary},${canary},1`,
+    `${canary},A,,1,1`,
+    `${canary},B,,1,1`,
+    `"${canary}`,
   ]
   for (const row of [refused, refused.slice(0, -1), refused.slice(2, 4)])
     t.match(await shop.finished(await load(...row)), { status: 'failed' })

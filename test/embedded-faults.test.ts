@@ -19,7 +19,11 @@ import {
 
 const salesPath = '/api/v1/sales_history/bulk_create_or_update'
 const sales = Array.from({ length: 200 }, (_, index) => ({
-  ...{ transaction_id: `T${index}`, code: 'C', extension: '', quantity: '1', revenue: '1' },
+  transaction_id: `T${index}`,
+  code: 'C',
+  extension: '',
+  quantity: '1',
+  revenue: '1',
 }))
 
 t.test('PostgreSQL is started again when it is killed, and nothing is lost', async (t) => {

@@ -17,15 +17,20 @@ const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 /** The last one is there to be deleted. */
 export const demoLists: Schemas['PriceListInput'][] = [
   {
-    ...{ ...year, name: retail, description: 'Shop prices' },
+    ...year,
+    name: retail,
+    description: 'Shop prices',
     price_dimensions: ['retail', 'wholesale'],
     margin_formula: '= (Price - (D + "freight")) / Price * 100',
     product_filters: { country: mainCountries },
   },
   { ...year, name: everything },
   {
-    ...{ name: rental, description: 'Cakestands for a day', is_calendar: true },
-    ...{ valid_from: `${thisYear()}-01-01`, valid_to: `${thisYear()}-12-31` },
+    name: rental,
+    description: 'Cakestands for a day',
+    is_calendar: true,
+    valid_from: `${thisYear()}-01-01`,
+    valid_to: `${thisYear()}-12-31`,
     margin_formula: '= (Price - "freight") / Price * 100',
     product_filters: { code: ['22423'] },
   },
@@ -56,22 +61,38 @@ export function demoPromotions(): Schemas['PromotionInput'][] {
   })
   return [
     {
-      ...{ name: 'Black Friday', kind: 'percentage', value: 20 },
-      ...{ valid_from: '2026-11-27', valid_to: '2026-11-30', price_lists: [retail] },
-      ...{ product_filters: { country: ['United Kingdom'] }, price_dimensions: ['retail'] },
+      name: 'Black Friday',
+      kind: 'percentage',
+      value: 20,
+      valid_from: '2026-11-27',
+      valid_to: '2026-11-30',
+      price_lists: [retail],
+      product_filters: { country: ['United Kingdom'] },
+      price_dimensions: ['retail'],
     },
     {
-      ...{ name: 'One pound off', kind: 'amount', value: 1 },
-      ...{ valid_from: '2026-11-01', valid_to: '2026-11-30', price_lists: [retail] },
+      name: 'One pound off',
+      kind: 'amount',
+      value: 1,
+      valid_from: '2026-11-01',
+      valid_to: '2026-11-30',
+      price_lists: [retail],
       product_filters: { code: ['22423'] },
     },
     {
-      ...{ name: 'Last season', kind: 'percentage', value: 50 },
-      ...{ valid_from: '2025-06-01', valid_to: '2025-08-31' },
+      name: 'Last season',
+      kind: 'percentage',
+      value: 50,
+      valid_from: '2025-06-01',
+      valid_to: '2025-08-31',
     },
     {
-      ...{ name: 'Fortnight of light', kind: 'percentage', value: 15, ...days(-4, 10) },
-      ...{ price_lists: [retail], price_dimensions: ['retail'] },
+      name: 'Fortnight of light',
+      kind: 'percentage',
+      value: 15,
+      ...days(-4, 10),
+      price_lists: [retail],
+      price_dimensions: ['retail'],
     },
   ]
 }
@@ -86,7 +107,9 @@ export function demoCompetitorPrices({ prices }: Shop): Schemas['CompetitorPrice
         .map((name) => ({ name, chance: chanceOf(`${code} ${country} ${name}`) }))
         .filter(({ chance }) => chance < 0.7)
         .map(({ name, chance }) => ({
-          ...{ code, country, competitor_name: name },
+          code,
+          country,
+          competitor_name: name,
           competitor_price: cents(retail * (0.82 + chance / 2)),
         })),
     )
@@ -95,12 +118,16 @@ export function demoCompetitorPrices({ prices }: Shop): Schemas['CompetitorPrice
 /** The agreement of the contract's examples is the second one. */
 export const demoAgreements: Schemas['AgreementInput'][] = [
   {
-    ...{ name: 'Summer rental', client_code: '13047', price_list_code: rental },
-    ...{ price_line: { product_code: 'TENT-4' } },
+    name: 'Summer rental',
+    client_code: '13047',
+    price_list_code: rental,
+    price_line: { product_code: 'TENT-4' },
     prices: { price: { '2026-07-01': 45, '2026-07-02': 39.5 } },
   },
   {
-    ...{ name: 'Frame contract 2026', client_code: '17850', price_list_code: retail },
+    name: 'Frame contract 2026',
+    client_code: '17850',
+    price_list_code: retail,
     price_line: { product_code: '85123A', attribute_1: 'Home', attribute_2: 3 },
     prices: { retail: 2.35, wholesale: 1.9 },
   },

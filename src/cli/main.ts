@@ -18,10 +18,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 const program = createProgram()
-for (const add of [
-  ...[addLogin, addLoad, addExport, addPrices],
-  ...[addJobs, addWait, addAccount, addServe],
-])
+for (const add of [addLogin, addLoad, addExport, addPrices, addJobs, addWait, addAccount, addServe])
   add(program)
 try {
   await program.parseAsync()

@@ -141,8 +141,11 @@ function refusal({ errors, progress: { error: count } }: Job): Problem | undefin
   const [tooLarge] = errors.filter(({ code }) => code === 'payload-too-large')
   if (rows.length === 0 && !tooLarge) return undefined
   return new Problem({
-    ...{ type: tooLarge ? 'payload-too-large' : 'invalid-request', title: 'The file was refused' },
-    ...{ status: tooLarge ? 413 : 400, instance: '', error_count: count },
+    type: tooLarge ? 'payload-too-large' : 'invalid-request',
+    title: 'The file was refused',
+    status: tooLarge ? 413 : 400,
+    instance: '',
+    error_count: count,
     detail:
       tooLarge?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
     errors: rows as Problem['errors'],

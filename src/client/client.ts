@@ -65,7 +65,10 @@ export function createClient(options: ClientOptions): PricewellClient {
   }
   const { GET, POST, PATCH, DELETE } = calls
   return {
-    ...{ GET, POST, PATCH, DELETE },
+    GET,
+    POST,
+    PATCH,
+    DELETE,
     waitForJob: (id, waitOptions = {}) => waitForJob(openEvents, id, waitOptions),
   }
 }

@@ -48,7 +48,9 @@ export async function readEntryRows(
     const entry: EntryRow = {
       hash: competitorHash(values, competitor_name, departure_date),
       dimensions: values.map(canonicalText),
-      ...{ competitor_name, departure_date, competitor_price },
+      competitor_name,
+      departure_date,
+      competitor_price,
       latest_update: latest_update === undefined ? null : utcTimestamp(latest_update),
     }
     return { row: entry, position }

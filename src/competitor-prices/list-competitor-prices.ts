@@ -35,8 +35,13 @@ export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
   const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
   return {
     columns: [
-      ...['id', 'hash', ...columns.map(({ name }) => name), 'competitor_name', 'departure_date'],
-      ...['competitor_price', 'latest_update'],
+      'id',
+      'hash',
+      ...columns.map(({ name }) => name),
+      'competitor_name',
+      'departure_date',
+      'competitor_price',
+      'latest_update',
     ],
     query: filtered(trx, account, query).select(selected).orderBy('id'),
     rowsOf: (entry: StoredEntry) => [entryOf(entry, columns)],
@@ -78,7 +83,8 @@ function entryOf(
   columns: SchemaColumn[],
 ): Schemas['CompetitorPrice'] {
   return withoutAbsent({
-    ...{ id, hash },
+    id,
+    hash,
     ...Object.fromEntries(
       columns.map(({ name, type }, index) => [name, shownText(type, dimensions[index] as string)]),
     ),

@@ -204,7 +204,8 @@ const entryColumns: InputColumn<EntryRow>[] = [
 
 function dimensionColumn(_: unknown, index: number): InputColumn<EntryRow> {
   return {
-    ...{ name: `dimension_${index}`, type: 'text' },
+    name: `dimension_${index}`,
+    type: 'text',
     value: ({ dimensions }) => dimensions[index] ?? null,
   }
 }

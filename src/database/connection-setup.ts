@@ -119,8 +119,10 @@ const bytesPassed = ({ bytesRead, bytesWritten }: Socket) => bytesRead + bytesWr
  */
 export async function isAtWork(url: string, processId: number): Promise<boolean | undefined> {
   const client = new pg.Client({
-    ...{ connectionString: url, application_name: 'pricewell silence' },
-    ...{ connectionTimeoutMillis: answerMs, query_timeout: answerMs },
+    connectionString: url,
+    application_name: 'pricewell silence',
+    connectionTimeoutMillis: answerMs,
+    query_timeout: answerMs,
   })
   client.on('error', () => undefined)
   try {

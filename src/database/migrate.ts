@@ -15,7 +15,9 @@ const pausedMs = 60_000
 /** Brings the database of `url` (its user owns the tables) to the newest migration. Safe to run from several processes. */
 export async function migrate(url: string): Promise<void> {
   const pool = new pg.Pool({
-    ...{ connectionString: url, max: 2, connectionTimeoutMillis },
+    connectionString: url,
+    max: 2,
+    connectionTimeoutMillis,
     idle_in_transaction_session_timeout: pausedMs,
     onConnect: watchConnection,
   })

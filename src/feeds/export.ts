@@ -45,7 +45,9 @@ function sendRows(
     const opened = await call.export(trx, call)
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
     await sendPieces({
-      ...{ contentType: `${mediaType}; charset=utf-8`, stalledMs, answer },
+      contentType: `${mediaType}; charset=utf-8`,
+      stalledMs,
+      answer,
       write: (sent) => textOf(trx, opened, mediaType, sent),
     })
   })

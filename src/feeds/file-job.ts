@@ -47,7 +47,11 @@ async function loadFile(
   const progress = { rows: 0 }
   await onceInAccount(db, account, async (trx) => {
     const result = await runFeed(trx, {
-      ...{ ...operationFeed(operation), account, context, progress, rejected: undefined },
+      ...operationFeed(operation),
+      account,
+      context,
+      progress,
+      rejected: undefined,
       findFaults: findFaultsOf(operation),
       query: queryOf(job),
       mediaType: job.media_type ?? '',

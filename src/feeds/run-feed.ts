@@ -140,7 +140,8 @@ async function findLateFaults(
   repeated: Contradiction[] | undefined,
 ): Promise<StagedFaults> {
   const contradictions = stagedFaults(repeated ?? [], ({ line, firstLine }) => ({
-    ...{ field: '', code: 'duplicate_row' },
+    field: '',
+    code: 'duplicate_row',
     message: `lines ${firstLine} and ${line} have the same key and differ`,
   }))
   if (!findFaults) return contradictions

@@ -75,7 +75,11 @@ async function runHandler(
   const handle = () =>
     handler(
       {
-        ...{ account, body, params, query, errors },
+        account,
+        body,
+        params,
+        query,
+        errors,
         ifMatch: request.headers['if-match'],
         inAccount: storing(inTurn, operation, request, bodyHash),
         inAccountSending: sendingInTurn,

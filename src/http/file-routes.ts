@@ -74,7 +74,11 @@ function feedCall(
   const bound: InAccount = (work) =>
     turns.files.run(account, reply.raw, () => onceInAccount(pools.files, account, work))
   return {
-    ...{ operation, findFaults, bytes, account, context },
+    operation,
+    findFaults,
+    bytes,
+    account,
+    context,
     query: request.query as object,
     accept: request.headers.accept,
     prefer: request.headers.prefer?.toString(),
@@ -110,7 +114,11 @@ export async function giveFile(
   const { params, query } = request
   const account = request.caller?.account ?? 0
   const stream = await answerExport({
-    ...{ db, params, query, mediaType, account },
+    db,
+    params,
+    query,
+    mediaType,
+    account,
     inTurn: (work) => turns.files.run(account, reply.raw, work),
     export: exports[id as keyof typeof exports] as Export<OperationId>,
   })
@@ -166,7 +174,12 @@ async function load(
   const { mediaType } = bytes
   const result = await inAccount(async (trx) => {
     const loaded = await runFeed(trx, {
-      ...{ ...call, ...operationFeed(operation), query, rejected, mediaType, bytes },
+      ...call,
+      ...operationFeed(operation),
+      query,
+      rejected,
+      mediaType,
+      bytes,
     })
     return loaded instanceof Answer ? loaded : withSkipped(loaded)
   })
@@ -221,7 +234,10 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   // Not locked: another file of the list may be written for minutes, and this one was sent already.
   if (list) await keepPriceList(trx, account, list)
   const { body, headers } = await enqueueJob(trx, context.boss, {
-    ...{ account, priceListId: list?.id ?? null, kind: 'load-file', total: lines },
+    account,
+    priceListId: list?.id ?? null,
+    kind: 'load-file',
+    total: lines,
     file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
   })
   const applied = prefersJob(call) && { 'preference-applied': 'respond-async' }

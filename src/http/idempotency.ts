@@ -103,7 +103,10 @@ async function storeAnswer(
   body: string,
 ): Promise<void> {
   const answer = {
-    ...{ path, body, body_hash: await bodyHash(), headers: JSON.stringify(headers) },
+    path,
+    body,
+    body_hash: await bodyHash(),
+    headers: JSON.stringify(headers),
     // A file may have taken an hour of the 24 to arrive.
     created_at: sql<Date>`clock_timestamp()`,
   }

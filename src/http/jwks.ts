@@ -19,7 +19,8 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
   let failedAt = Number.NEGATIVE_INFINITY
   let refreshAt = 0
   const remote = createRemoteJWKSet(url, {
-    ...{ timeoutDuration: fetchTimeoutMs, cacheMaxAge: Number.POSITIVE_INFINITY },
+    timeoutDuration: fetchTimeoutMs,
+    cacheMaxAge: Number.POSITIVE_INFINITY,
     [customFetch]: (address, options) =>
       performance.now() - failedAt < pauseMs
         ? Promise.reject(new TypeError('the last fetch failed a moment ago'))

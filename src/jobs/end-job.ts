@@ -46,8 +46,13 @@ export async function endUndone(
   await trx
     .updateTable('jobs')
     .set({
-      ...{ status, errors: JSON.stringify(errors), finished_at: sql`clock_timestamp()` },
-      ...{ result: null, row_ids: null, product_ids: null, error: errorCount },
+      status,
+      errors: JSON.stringify(errors),
+      finished_at: sql`clock_timestamp()`,
+      result: null,
+      row_ids: null,
+      product_ids: null,
+      error: errorCount,
     })
     .where('account_id', '=', job.account_id)
     .where('id', '=', job.id)

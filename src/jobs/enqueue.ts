@@ -65,7 +65,9 @@ export async function enqueueJob(
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
   await boss.send(queueOf(turn), turn, {
-    ...{ singletonKey: keyOf(turn), priority: -place, retentionSeconds },
+    singletonKey: keyOf(turn),
+    priority: -place,
+    retentionSeconds,
     db: fromKysely(trx),
   })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })

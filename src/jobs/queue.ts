@@ -82,8 +82,11 @@ export async function installQueue(url: string): Promise<void> {
 
 async function createQueues(url: string): Promise<void> {
   const boss = new PgBoss({
-    ...{ connectionString: url, connectionTimeoutMillis, max: 2 },
-    ...{ supervise: false, schedule: false },
+    connectionString: url,
+    connectionTimeoutMillis,
+    max: 2,
+    supervise: false,
+    schedule: false,
   })
   boss.on('error', () => undefined)
   try {

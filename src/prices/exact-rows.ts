@@ -64,7 +64,8 @@ interface InputColumn {
 
 const rowColumns: InputColumn[] = [
   {
-    ...{ name: sql`extension_key`, type: sql`text` },
+    name: sql`extension_key`,
+    type: sql`text`,
     value: ({ extensions }) => extensionKey(extensions),
   },
   { name: sql`dimension`, type: sql`integer`, value: ({ dimension }) => dimension },

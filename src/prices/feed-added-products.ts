@@ -30,7 +30,9 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   const list = await findFeedList(trx, account, query)
   const columns = await findColumns(trx, account)
   return {
-    ...{ columns: extensionColumns(columns.extensions), ignored, input: keyColumns },
+    columns: extensionColumns(columns.extensions),
+    ignored,
+    input: keyColumns,
     ids: rowIds(list, columns),
     key: ['code', 'extension_key'],
     read: async (rows: readonly Schemas['AddProductsRow'][], errors) => {

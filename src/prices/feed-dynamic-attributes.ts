@@ -38,7 +38,9 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
-    ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: attributeColumns },
+    columns: extensionColumns(extensions),
+    ignored: exportedKeys,
+    input: attributeColumns,
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'name'],
     read: async (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {

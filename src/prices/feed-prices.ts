@@ -24,7 +24,9 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, jo
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
-    ...{ columns: extensionColumns(extensions), ignored: exportedKeys, input: cellColumns },
+    columns: extensionColumns(extensions),
+    ignored: exportedKeys,
+    input: cellColumns,
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],
     read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {

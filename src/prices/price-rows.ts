@@ -89,7 +89,8 @@ export function openKeys(
     .map(({ name, type }, place) => ({ name, type, place }))
     .filter(({ name }) => !Object.hasOwn(row, name))
     .map(({ name, type, place }, index) => ({
-      ...{ type, place },
+      type,
+      place,
       prefix: `${index === 0 && head === '{' ? '' : ','}${JSON.stringify(name)}:`,
     }))
   return { head, lacking }

@@ -41,7 +41,9 @@ export async function loadPricing(trx: Trx, account: number, body: DatedInput): 
   ])
   rejectUnpublished(list)
   return {
-    ...{ settingsVersion, list, columns },
+    settingsVersion,
+    list,
+    columns,
     promotions: await compilePromotions(promotions, columns),
   }
 }

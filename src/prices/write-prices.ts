@@ -101,7 +101,8 @@ function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
     { name: 'position', type: 'integer', value: (row) => row },
     ...columnsOf(keyColumns, (row: number) => rows[row] as Cell),
     ...list.price_dimensions.map((dimension, index) => ({
-      ...{ name: priceName(index), type: 'numeric' },
+      name: priceName(index),
+      type: 'numeric',
       value: (row: number) => priceOf(byRow, row, dimension),
     })),
   ]

@@ -27,9 +27,20 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
 /** All sales that the filters leave, in the order of their ids. */
 export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({
   columns: [
-    ...['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'],
-    ...['quantity', 'revenue', 'active_price', 'client_code', 'agreement_code'],
-    ...['departure_date', 'transaction_date', 'currency'],
+    'id',
+    'transaction_id',
+    'price_list_name',
+    'price_dimension',
+    'code',
+    'extension',
+    'quantity',
+    'revenue',
+    'active_price',
+    'client_code',
+    'agreement_code',
+    'departure_date',
+    'transaction_date',
+    'currency',
   ],
   query: filter(trx.selectFrom('sales').where('account_id', '=', account), query)
     .select(selected)

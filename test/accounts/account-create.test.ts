@@ -23,7 +23,9 @@ async function count(table: 'accounts' | 'users'): Promise<number> {
 
 async function logIn(user: { email: string; password: string }) {
   return send(t, service, {
-    ...{ method: 'POST', path: '/login/', headers: { 'content-type': 'application/json' } },
+    method: 'POST',
+    path: '/login/',
+    headers: { 'content-type': 'application/json' },
     payload: JSON.stringify({ email: user.email, password: user.password }),
   })
 }

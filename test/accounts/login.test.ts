@@ -39,7 +39,9 @@ t.test('an e-mail and its password are answered with a token that works', async 
   t.equal((await send(t, service, { method: 'GET', path, headers })).status, 200, 'it reads')
   const sale = { transaction_id: 'T', code: 'C', extension: '', quantity: '1', revenue: '1' }
   const written = await send(t, service, {
-    ...{ method: 'POST', path: '/api/v1/sales_history/bulk_create_or_update', headers },
+    method: 'POST',
+    path: '/api/v1/sales_history/bulk_create_or_update',
+    headers,
     payload: JSON.stringify([sale]),
   })
   t.equal(written.status, 201, 'it writes')

@@ -168,7 +168,9 @@ t.test('a key that another agreement has is a conflict, and nothing changes', as
   t.equal((await patch({ client_code: 'C3', price_line: line })).status, 200)
   await loadAgreement(account, {
     ...start,
-    ...{ client_code: 'C3', price_line: { a: 'x', b: 1 }, prices: { new: 1 } },
+    client_code: 'C3',
+    price_line: { a: 'x', b: 1 },
+    prices: { new: 1 },
   })
   t.equal((await read()).body.prices.new, 1, 'the upsert finds the agreement under its new key')
   t.equal((await account.get(`${listPath}${id}`)).body.client_code, 'C3')

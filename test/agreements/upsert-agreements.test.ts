@@ -55,8 +55,15 @@ t.test('the order of the keys in price_line does not matter', async (t) => {
 t.test('each field of the key tells agreements apart, and so do the types of values', async (t) => {
   const account = await service.newAccount(t)
   const lines = [
-    ...[{ a: 1 }, { a: '1' }, { a: true }, { a: 'true' }, { b: 1 }, { a: 1, b: 1 }],
-    ...[{ a: 'x,b' }, { a: 'x', b: 'y' }, { 'a","b': 1 }],
+    { a: 1 },
+    { a: '1' },
+    { a: true },
+    { a: 'true' },
+    { b: 1 },
+    { a: 1, b: 1 },
+    { a: 'x,b' },
+    { a: 'x', b: 'y' },
+    { 'a","b': 1 },
   ]
   const agreements = [
     ...lines.map((price_line) => anAgreement({ price_line })),
@@ -215,11 +222,26 @@ t.test('a merge patch is no bulk body', async (t) => {
 t.test('hostile texts and key names are read back as they were written', async (t) => {
   const account = await service.newAccount(t)
   const texts = [
-    ...['constructor', 'toString', 'hasOwnProperty', "'; drop table agreements; --", '{NULL}', '0'],
-    ...['"\\', 'a/b~c', ' padded ', '\u0001\n', '\u2028', '😀'.repeat(255), 'ключ', 'length', ' '],
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    "'; drop table agreements; --",
+    '{NULL}',
+    '0',
+    '"\\',
+    'a/b~c',
+    ' padded ',
+    '\u0001\n',
+    '\u2028',
+    '😀'.repeat(255),
+    'ключ',
+    'length',
+    ' ',
   ]
   const agreement = anAgreement({
-    ...{ name: texts[3], client_code: texts[6], price_list_code: texts[11] },
+    name: texts[3],
+    client_code: texts[6],
+    price_list_code: texts[11],
     price_line: Object.fromEntries(texts.map((text, index) => [text, texts.at(-1 - index)])),
     prices: Object.fromEntries(texts.map((text, index) => [text, index / 8])),
   })

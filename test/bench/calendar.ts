@@ -183,8 +183,10 @@ function monthCells(rows: number, month: number): Cell[] {
 function randomCells(rows: number): Cell[] {
   const all = rows * dimensions.length * daysOfYear
   return someIndexes(cellsOfRound, all).map((place) => ({
-    ...{ day: place % daysOfYear, index: Math.floor(place / daysOfYear / dimensions.length) },
-    ...{ dimension: (Math.floor(place / daysOfYear) % dimensions.length) + 1, price: somePrice() },
+    day: place % daysOfYear,
+    index: Math.floor(place / daysOfYear / dimensions.length),
+    dimension: (Math.floor(place / daysOfYear) % dimensions.length) + 1,
+    price: somePrice(),
   }))
 }
 
@@ -194,8 +196,11 @@ function bodiesOf(list: BenchList, cells: Cell[], withPrice = true): string[] {
     const payload = cells
       .slice(from, from + cellsOfCall)
       .map(({ index, dimension, day, price }) => ({
-        ...{ code: codeOf(index), country: 'UK', price_dimension: dimensions[dimension - 1] },
-        ...{ date: dayText(day), ...(withPrice && { price }) },
+        code: codeOf(index),
+        country: 'UK',
+        price_dimension: dimensions[dimension - 1],
+        date: dayText(day),
+        ...(withPrice && { price }),
       }))
     bodies.push(JSON.stringify({ price_list_name: list.name, payload }))
   }

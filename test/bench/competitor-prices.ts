@@ -11,13 +11,18 @@ const columns =
 /** Entries under a schema of code and country, against COPY of bytes that were made beforehand. */
 export const competitorMeasures = (present: number): Measure[] => [
   {
-    ...{ name: `upsert 10000 new competitor prices, ${present} there`, unit: 'share' },
-    ...{ floor: 0.4, aim: 0.55 },
+    name: `upsert 10000 new competitor prices, ${present} there`,
+    unit: 'share',
+    floor: 0.4,
+    aim: 0.55,
     prepare: (service) => fill(service, present),
     ours: (service) => {
       const entries = Array.from({ length: 10_000 }, () => ({
-        ...{ code: randomKey(), country: 'UK', competitor_name: 'Rival Ltd' },
-        ...{ competitor_price: 2.55, latest_update: '2026-01-01T08:26:00Z' },
+        code: randomKey(),
+        country: 'UK',
+        competitor_name: 'Rival Ltd',
+        competitor_price: 2.55,
+        latest_update: '2026-01-01T08:26:00Z',
       }))
       const body = JSON.stringify(entries)
       return timed(() => service.post(path, body))

@@ -13,7 +13,10 @@ const isInHalf = 'i % 100 < 50'
 function wildcardMeasure(rows: number): Measure {
   let list: BenchList
   return {
-    ...{ name: `wildcard read of ${rows} rows`, unit: 'times', floor: 1.6, aim: 1.2 },
+    name: `wildcard read of ${rows} rows`,
+    unit: 'times',
+    floor: 1.6,
+    aim: 1.2,
     prepare: async (service) => {
       await fillCatalog(service, rows)
       list = await fillList(service, 'Wildcards', { rows, price_dimensions: ['web', 'shop'] })
@@ -51,14 +54,18 @@ function syncMeasure(catalog: number): Measure {
     await sql.query('vacuum analyze price_list_rows')
   }
   return {
-    ...{ name: `sync of ${catalog} products with ${step} rows, 1 % change`, unit: 'times' },
-    ...{ floor: 1.3, aim: 1.1 },
+    name: `sync of ${catalog} products with ${step} rows, 1 % change`,
+    unit: 'times',
+    floor: 1.3,
+    aim: 1.1,
     prepare: async (service) => {
       await fillCatalog(service, catalog)
       for (const name of ['Synchronised', 'Synchronised bare'])
         lists.push(
           await fillList(service, name, {
-            ...{ rows: catalog, where: isInHalf, product_filters: { family: half } },
+            rows: catalog,
+            where: isInHalf,
+            product_filters: { family: half },
           }),
         )
     },
@@ -112,7 +119,10 @@ function publishMeasure(rows: number): Measure {
   let db: Database
   const hundredth = `price_list_id = $1 and substr(code, 2)::integer % 100 = 0`
   return {
-    ...{ name: `publish 1 % of ${rows} rows`, unit: 'times', floor: 0.03, aim: 0.02 },
+    name: `publish 1 % of ${rows} rows`,
+    unit: 'times',
+    floor: 0.03,
+    aim: 0.02,
     prepare: async (service) => {
       await fillCatalog(service, rows)
       list = await fillList(service, 'Published', { rows })
@@ -152,8 +162,12 @@ function publishMeasure(rows: number): Measure {
 
 function openJobs({ databaseUrl }: BenchService): Database {
   return openDatabase(databaseUrl, {
-    ...{ name: 'bench', connectionsMax: 1, client: CopyingClient, acquireTimeoutMs: 2500 },
-    ...{ lockTimeoutMs: 60_000, statementTimeoutMs: 300_000 },
+    name: 'bench',
+    connectionsMax: 1,
+    client: CopyingClient,
+    acquireTimeoutMs: 2500,
+    lockTimeoutMs: 60_000,
+    statementTimeoutMs: 300_000,
     // The bench ends by stopping Postgres under this connection.
     onError: () => undefined,
   })
@@ -165,7 +179,10 @@ function addMeasure(rows: number, catalog: number): Measure {
     return list
   }
   return {
-    ...{ name: `add ${rows} products by job`, unit: 'times', floor: 1.5, aim: 1.2 },
+    name: `add ${rows} products by job`,
+    unit: 'times',
+    floor: 1.5,
+    aim: 1.2,
     prepare: (service) => fillCatalog(service, catalog),
     ours: async (service, round) => {
       const { name } = await aList(service, `Added ${round}`)

@@ -9,7 +9,10 @@ import { salePath, salesOf } from './sales.ts'
  */
 function blockMeasure(rows: number, floor: number, aim: number): Measure {
   return {
-    ...{ name: `longest event-loop block of a body of ${rows} rows`, unit: 'ms', floor, aim },
+    name: `longest event-loop block of a body of ${rows} rows`,
+    unit: 'ms',
+    floor,
+    aim,
     prepare: async () => undefined,
     ours: async (service) => {
       const probe = service.connect()
@@ -30,8 +33,10 @@ function blockMeasure(rows: number, floor: number, aim: number): Measure {
 /** The most memory that a fresh server takes for one body beyond what it has at rest, in sizes of the body. */
 function memoryMeasure(rows: number): Measure {
   return {
-    ...{ name: `server RSS growth over a body of ${rows} rows, in body sizes`, unit: 'times' },
-    ...{ floor: 6, aim: 3 },
+    name: `server RSS growth over a body of ${rows} rows, in body sizes`,
+    unit: 'times',
+    floor: 6,
+    aim: 3,
     prepare: async () => undefined,
     ours: async (service) => {
       await service.restart()

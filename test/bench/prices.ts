@@ -22,7 +22,10 @@ function updateMeasure(rows: number): Measure {
   const codes = () => someIndexes(10_000, rows).map(codeOf)
   const price = () => Math.round(Math.random() * 1e6) / 100
   return {
-    ...{ name: 'bulk_update_prices of 10000 rows', unit: 'times', floor: 1.4, aim: 1.15 },
+    name: 'bulk_update_prices of 10000 rows',
+    unit: 'times',
+    floor: 1.4,
+    aim: 1.15,
     shortRounds,
     prepare: async (service) => void (await threeDimensions(service, rows)),
     ours: (service) => {
@@ -58,7 +61,10 @@ function updateMeasure(rows: number): Measure {
 function readMeasure(rows: number, keys: number, floor: number, aim: number): Measure {
   const repeats = { 1: 200, 1000: 20 }[keys] ?? 5
   return {
-    ...{ name: `get_prices of ${keys} keys`, unit: 'times', floor, aim },
+    name: `get_prices of ${keys} keys`,
+    unit: 'times',
+    floor,
+    aim,
     shortRounds,
     prepare: async (service) => void (await threeDimensions(service, rows)),
     ours: (service) => {

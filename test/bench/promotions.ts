@@ -14,7 +14,10 @@ export const promotionMeasures = (products: number): Measure[] => {
   }
   return [
     {
-      ...{ name: `${count} promotions x 1000 rows`, unit: 'times', floor: 5, aim: 2 },
+      name: `${count} promotions x 1000 rows`,
+      unit: 'times',
+      floor: 5,
+      aim: 2,
       prepare: async (service) => {
         await fillCatalog(service, products)
         await fillList(service, 'Promoted', { rows: products })
@@ -30,8 +33,12 @@ export const promotionMeasures = (products: number): Measure[] => {
 /** Each for a family and a country: every row has ten of its own and 990 others. */
 async function createPromotions(service: BenchService): Promise<void> {
   const promotions = Array.from({ length: count }, (_, index) => ({
-    ...{ name: `Promotion ${index}`, kind: 'percentage', value: (index % 50) + 1 },
-    ...{ valid_from: '2026-01-01', valid_to: '2026-12-31', price_lists: ['Promoted'] },
+    name: `Promotion ${index}`,
+    kind: 'percentage',
+    value: (index % 50) + 1,
+    valid_from: '2026-01-01',
+    valid_to: '2026-12-31',
+    price_lists: ['Promoted'],
     product_filters: { family: [`F${index % 100}`], country: ['UK'] },
   }))
   await service.call('POST', '/api/v1/promotions/bulk_create_or_update/', promotions)

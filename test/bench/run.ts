@@ -58,8 +58,12 @@ else {
   const rows = results.map(({ name, ours, bare, figure, unit, floor, aim, verdict }) => [
     name,
     {
-      ...{ 'ours ms': round(ours), 'bare ms': round(bare), figure: shown(figure, unit) },
-      ...{ floor: shown(floor, unit), aim: shown(aim, unit), verdict },
+      'ours ms': round(ours),
+      'bare ms': round(bare),
+      figure: shown(figure, unit),
+      floor: shown(floor, unit),
+      aim: shown(aim, unit),
+      verdict,
     },
   ])
   console.table(Object.fromEntries(rows))

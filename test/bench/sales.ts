@@ -9,25 +9,19 @@ const columns =
 /** Random characters, two a byte. */
 export const randomKey = (bytes = 10) => randomBytes(bytes).toString('hex')
 const saleRow = () => ({
-  ...{
-    transaction_id: randomKey(),
-    price_list_name: 'Retail 2026',
-    price_dimension: 'retail',
-    code: randomKey().slice(0, 8),
-  },
-  ...{
-    extension: 'United Kingdom',
-    quantity: '6',
-    active_price: '2.55',
-    client_code: '17850',
-    agreement_code: 'A-1',
-  },
-  ...{
-    departure_date: '2026-01-01',
-    revenue: '15.30',
-    transaction_date: '2026-01-01T08:26:00Z',
-    currency: 'GBP',
-  },
+  transaction_id: randomKey(),
+  price_list_name: 'Retail 2026',
+  price_dimension: 'retail',
+  code: randomKey().slice(0, 8),
+  extension: 'United Kingdom',
+  quantity: '6',
+  active_price: '2.55',
+  client_code: '17850',
+  agreement_code: 'A-1',
+  departure_date: '2026-01-01',
+  revenue: '15.30',
+  transaction_date: '2026-01-01T08:26:00Z',
+  currency: 'GBP',
 })
 export const salePath = '/api/v1/sales_history/bulk_create_or_update'
 export const salesOf = (rows: number) => Array.from({ length: rows }, saleRow)
@@ -60,7 +54,10 @@ async function fill(service: BenchService, rows: number): Promise<void> {
 
 function upsertMeasure(rows: number, floor: number, aim: number, present: number): Measure {
   return {
-    ...{ name: `upsert ${rows} new sales, ${present} there`, unit: 'share', floor, aim },
+    name: `upsert ${rows} new sales, ${present} there`,
+    unit: 'share',
+    floor,
+    aim,
     prepare: (service) => fill(service, present),
     ours: async (service) => {
       const body = JSON.stringify(salesOf(rows))
@@ -74,12 +71,10 @@ function resendMeasure(present: number): Measure {
   // The first send is the bare side: made by ours, as only ours knows what to send again.
   let first = 0
   return {
-    ...{
-      name: 'unchanged re-send of 10000 sales, speed against the first send',
-      unit: 'share',
-      floor: 1.4,
-      aim: 2,
-    },
+    name: 'unchanged re-send of 10000 sales, speed against the first send',
+    unit: 'share',
+    floor: 1.4,
+    aim: 2,
     prepare: (service) => fill(service, present),
     ours: async (service) => {
       const body = JSON.stringify(salesOf(10_000))

@@ -77,7 +77,12 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
   }
   return {
     openBeside,
-    ...{ databaseUrl, sql, call, connect, finished, account: Number(rows[0].id) },
+    databaseUrl,
+    sql,
+    call,
+    connect,
+    finished,
+    account: Number(rows[0].id),
     post: (path, body) => client.send('POST', path, body),
     pid: () => server.child.pid ?? 0,
     restart: async () => {
@@ -99,7 +104,10 @@ async function startServer(
 ): Promise<{ child: ChildProcess; url: string }> {
   const env = {
     ...process.env,
-    ...{ DATABASE_URL: databaseUrl, JWT_SECRET: secret, PORT: '0', LOG_LEVEL: 'error' },
+    DATABASE_URL: databaseUrl,
+    JWT_SECRET: secret,
+    PORT: '0',
+    LOG_LEVEL: 'error',
   }
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
     env,

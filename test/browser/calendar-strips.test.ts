@@ -14,7 +14,8 @@ t.test('each strip shows the year of its own row, also after another row has gon
   const rows = countries.map((country) => ({ code: 'A1', country }))
   const shop = await aShopOf(t, service, columns, rows)
   const list = await aList(shop, {
-    ...{ name: 'Rental', is_calendar: true },
+    name: 'Rental',
+    is_calendar: true,
     price_dimensions: ['day'],
   })
   await sync(shop, 'Rental')

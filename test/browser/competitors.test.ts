@@ -15,7 +15,9 @@ async function aShopWithCompetitors(t: Test, count: number): Promise<TestAccount
   const path = '/api/v1/competitor_prices'
   await shop.post(`${path}/schema/create_schema/`, { attributes_config: ['code'] })
   const entries = Array.from({ length: count }, (_, index) => ({
-    ...{ code: 'A1', competitor_name: `Shop ${index + 1}`, competitor_price: count - index },
+    code: 'A1',
+    competitor_name: `Shop ${index + 1}`,
+    competitor_price: count - index,
   }))
   for (const part of [entries.slice(0, -1), entries.slice(-1)])
     await shop.post(`${path}/bulk_create_or_update/`, part)

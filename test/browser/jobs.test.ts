@@ -23,7 +23,9 @@ t.test('a job is seen waiting, then done, without a reload', async (t) => {
   await page.getByRole('status').getByText(`Job ${job.id}: 0 %`).waitFor({ state: 'attached' })
   const worker = await startService(
     readConfig({
-      ...{ DATABASE_URL: service.url, JWT_SECRET: jwtSecret, ROLE: 'worker' },
+      DATABASE_URL: service.url,
+      JWT_SECRET: jwtSecret,
+      ROLE: 'worker',
       LOG_LEVEL: 'error',
     }),
   )

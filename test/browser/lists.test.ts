@@ -9,7 +9,9 @@ const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)
 const shop = await aShop(t, service, { codes: someCodes(30), countries: ['UK', 'FR'] })
 const list = await aList(shop, {
-  ...{ name: 'Retail', description: 'Shop prices', product_filters: { country: ['UK', 'FR'] } },
+  name: 'Retail',
+  description: 'Shop prices',
+  product_filters: { country: ['UK', 'FR'] },
   price_dimensions: ['retail', 'wholesale'],
 })
 await aList(shop, { name: 'Winter' })

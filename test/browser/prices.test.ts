@@ -37,8 +37,13 @@ await setPrices(shop, 'Rental', [
 ])
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [
   {
-    ...{ name: 'Spring', kind: 'percentage', value: 25, price_dimensions: ['retail'] },
-    ...{ valid_from: '2026-03-01', valid_to: '2026-03-31', price_lists: ['Retail'] },
+    name: 'Spring',
+    kind: 'percentage',
+    value: 25,
+    price_dimensions: ['retail'],
+    valid_from: '2026-03-01',
+    valid_to: '2026-03-31',
+    price_lists: ['Retail'],
   },
 ])
 const competitorPath = '/api/v1/competitor_prices'

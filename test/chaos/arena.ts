@@ -60,8 +60,16 @@ export async function openArena(
   const token = (account: number) => signToken(secret, { id: 1, account })
   const outages = recordOutages()
   return {
-    ...{ cluster, databaseUrl: url, random, outages, faults, patience },
-    ...{ start, token, teardown, close },
+    cluster,
+    databaseUrl: url,
+    random,
+    outages,
+    faults,
+    patience,
+    start,
+    token,
+    teardown,
+    close,
   }
 }
 

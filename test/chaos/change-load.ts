@@ -10,9 +10,11 @@ const pauseMs = 100
 const endsWithinMs = 120_000
 /** All of them change together. */
 export const promotions = Array.from({ length: 200 }, (_, index) => ({
-  ...{ name: `Promotion ${index}`, kind: 'amount' },
+  name: `Promotion ${index}`,
+  kind: 'amount',
   // Their days are over: prices are read without them.
-  ...{ valid_from: '2020-01-01', valid_to: '2020-12-31' },
+  valid_from: '2020-01-01',
+  valid_to: '2020-12-31',
 }))
 
 /** Lists whose first job is cancelled somewhere on its way; a smaller one follows and is done. */

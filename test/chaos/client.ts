@@ -82,7 +82,8 @@ function exchange(
         const isJson = response.headers['content-type']?.includes('json')
         const { statusCode = 0 } = response
         resolve({
-          ...{ status: statusCode, headers: response.headers },
+          status: statusCode,
+          headers: response.headers,
           body: isJson ? JSON.parse(text) : text,
         })
       } catch (error) {

@@ -38,8 +38,13 @@ export interface Cluster {
 
 /** fsync guards against a crash of the operating system, which does not happen here. */
 const settings = [
-  ...['listen_addresses=', 'fsync=off', 'max_connections=300', 'shared_buffers=128MB'],
-  ...['timezone=UTC', 'jit=off', 'log_min_messages=warning'],
+  'listen_addresses=',
+  'fsync=off',
+  'max_connections=300',
+  'shared_buffers=128MB',
+  'timezone=UTC',
+  'jit=off',
+  'log_min_messages=warning',
 ]
 
 /** Makes a data directory, under `parent`; the server, which may have settings of its own, is not started. */
@@ -65,7 +70,9 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
     const args = ['-D', data, ...flags.flatMap((flag) => ['-c', flag])]
     server = spawn(join(native, 'bin', 'postgres'), args, {
       ...user,
-      ...{ cwd: data, env: {}, stdio: ['ignore', log, log] },
+      cwd: data,
+      env: {},
+      stdio: ['ignore', log, log],
     })
     closeSync(log)
   }
@@ -81,7 +88,11 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
     await exited
   }
   return {
-    ...{ url, socketPath: join(socketDir, '.s.PGSQL.5432'), isRunning, ready, stop },
+    url,
+    socketPath: join(socketDir, '.s.PGSQL.5432'),
+    isRunning,
+    ready,
+    stop,
     log: () => readFileSync(logPath, 'utf8'),
     spawn: spawnServer,
     start: () => {

@@ -37,8 +37,15 @@ export async function startLoad(
   /** More of the same says nothing. */
   const isLost = () => arena.faults.length > 100
   const loops = [
-    ...[writeSales, writeProducts, writePrices, readPrices, runJobs, loadFiles],
-    ...[cancelJobs, deleteLists, writePromotions],
+    writeSales,
+    writeProducts,
+    writePrices,
+    readPrices,
+    runJobs,
+    loadFiles,
+    cancelJobs,
+    deleteLists,
+    writePromotions,
   ]
   const running = tenants.flatMap((tenant) =>
     loops.map((loop) =>

@@ -9,8 +9,11 @@ export const valueIn = (column: string): string =>
 export function aSale(name: string, index: number) {
   const id = `${name}-${index}`
   return {
-    ...{ transaction_id: id, code: name, extension: '' },
-    ...{ quantity: '1', revenue: `${digitsOf(id)}.5` },
+    transaction_id: id,
+    code: name,
+    extension: '',
+    quantity: '1',
+    revenue: `${digitsOf(id)}.5`,
   }
 }
 

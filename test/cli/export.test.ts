@@ -41,8 +41,11 @@ await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
 ])
 await shop.post('/api/v1/agreement/bulk_create_or_update', [
   {
-    ...{ name: 'N', client_code: 'C', price_list_code: 'L' },
-    ...{ price_line: { product_code: 'A' }, prices: { price: 2 } },
+    name: 'N',
+    client_code: 'C',
+    price_list_code: 'L',
+    price_line: { product_code: 'A' },
+    prices: { price: 2 },
   },
 ])
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [

@@ -67,7 +67,9 @@ t.test('a job that is not there, and one that failed, are 1', async (t) => {
   const missing = await run('wait', '999999')
   t.strictSame(missing, { code: 1, stdout: '', stderr: 'There is no such job.\n' })
   const failed = {
-    ...{ id: 7, status: 'failed', progress: { total: 2, finished: 1, error: 1 } },
+    id: 7,
+    status: 'failed',
+    progress: { total: 2, finished: 1, error: 1 },
     errors: [{ code: 'internal-error', message: 'The job could not be done.' }],
   }
   const body = `event: end\ndata: ${JSON.stringify(failed)}\n\n`

@@ -22,7 +22,11 @@ const service = await startTestService(t)
 const PRICEWELL_URL = await service.app.listen({ port: 0 })
 const header = 'transaction_id,code,extension,quantity,revenue\n'
 const sale = (id: string) => ({
-  ...{ transaction_id: id, code: 'A', extension: 'UK', quantity: '1', revenue: '2.50' },
+  transaction_id: id,
+  code: 'A',
+  extension: 'UK',
+  quantity: '1',
+  revenue: '2.50',
 })
 const csv = (...ids: string[]) => header + ids.map((id) => `${id},A,UK,1,2.50\n`).join('')
 
@@ -194,9 +198,14 @@ t.test('prices and dynamic attributes go into a list', async (t) => {
 
 t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
   const { run } = userOf(t, await service.newAccount(t), {
-    ...{ 'a.csv': csv('A1'), 'b.csv': csv('B1'), 'a.txt': 'x', 'no.json': '{', 'one.json': '{}' },
-    ...{ 'some.json': '[]', 'latin.json': Buffer.from('["\xe9"]', 'latin1') },
-    ...{ 'cut.json.gz': gzipSync('[]').subarray(0, 15) },
+    'a.csv': csv('A1'),
+    'b.csv': csv('B1'),
+    'a.txt': 'x',
+    'no.json': '{',
+    'one.json': '{}',
+    'some.json': '[]',
+    'latin.json': Buffer.from('["\xe9"]', 'latin1'),
+    'cut.json.gz': gzipSync('[]').subarray(0, 15),
   })
   const kinds =
     'products, sales, competitor-prices, agreements, promotions, rows, prices, dynamic-attributes'
@@ -318,7 +327,8 @@ t.test('a file that cannot be read again, or is another then, is 2 and is named'
 t.test('a load that still runs is waited for, and is no refusal', async (t) => {
   const type = 'idempotency-key-in-use'
   const running = (seconds: number) => ({
-    ...{ status: 409, headers: { 'retry-after': String(seconds) } },
+    status: 409,
+    headers: { 'retry-after': String(seconds) },
     body: { type, title: 'Title', status: 409, detail: 'It is running.', instance: 'i' },
   })
   const { run } = userOf(t, await service.newAccount(t), { 'a.csv': csv('A1') })
@@ -342,7 +352,9 @@ t.test('a file says how long it is, as it travels', async (t) => {
   const zipped = gzipSync(csv('A1'))
   const rows = [{ ...sale('C1'), extension: 'é' }]
   const files = {
-    ...{ 'a.csv': csv('A1', 'A2'), 'b.csv.gz': zipped, 'none.csv': '' },
+    'a.csv': csv('A1', 'A2'),
+    'b.csv.gz': zipped,
+    'none.csv': '',
     'c.json': JSON.stringify(rows),
   }
   const body = { rows: 1, created: 1, updated: 0 }
@@ -352,7 +364,9 @@ t.test('a file says how long it is, as it travels', async (t) => {
   t.strictSame(
     requests.map(({ headers }) => headers['content-length']),
     [
-      ...[csv('A1', 'A2').length, zipped.length, 0],
+      csv('A1', 'A2').length,
+      zipped.length,
+      0,
       Buffer.byteLength(`${JSON.stringify(rows[0])}\n`),
     ].map(String),
   )

@@ -73,7 +73,14 @@ t.test('the help tells the exit codes, and each command shows an example', async
   t.match(stdout, /Exit codes:\n {2}0 {2}done\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}70 /)
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
   t.strictSame(commands.filter((name) => name !== 'help').sort(), [
-    ...['account', 'export', 'jobs', 'load', 'login', 'prices', 'serve', 'wait'],
+    'account',
+    'export',
+    'jobs',
+    'load',
+    'login',
+    'prices',
+    'serve',
+    'wait',
   ])
   for (const name of [...commands.filter((name) => name !== 'help'), 'account create']) {
     const help = await run(...name.split(' '), '--help')

@@ -48,11 +48,12 @@ t.test('a refusal is thrown as a problem with its rows', async (t) => {
   const problem = await POST(salesPath, { body: [sale, bad] }).catch((error) => error)
   t.ok(problem instanceof Problem)
   t.match(problem, {
-    ...{ name: 'Problem', type: 'invalid-request', status: 400, errorCount: 1 },
-    ...{
-      title: 'The request does not match the contract',
-      detail: '1 error. Nothing was written.',
-    },
+    name: 'Problem',
+    type: 'invalid-request',
+    status: 400,
+    errorCount: 1,
+    title: 'The request does not match the contract',
+    detail: '1 error. Nothing was written.',
     errors: [{ pointer: '/1/quantity', row: 1, field: 'quantity', code: 'format' }],
     message: /^1 error\. Nothing was written\. \/1\/quantity: /,
   })

@@ -15,7 +15,8 @@ const problem = (status: number, headers: Record<string, string> = {}): StandInA
 }
 const again = { 'retry-after': '0' }
 const unknown: StandInAnswer = {
-  ...{ status: 503, headers: again },
+  status: 503,
+  headers: again,
   body: {
     type: 'outcome-unknown',
     title: 'Title',
@@ -27,9 +28,12 @@ const unknown: StandInAnswer = {
 
 t.test('a write is sent again, under one key, when a repetition can help', async (t) => {
   const cases: Record<string, StandInAnswer> = {
-    ...{ busy: problem(503, again), 'too many': problem(429, again) },
-    ...{ 'no Retry-After': problem(503), 'first one is running': problem(409, again) },
-    ...{ 'gateway has no answer': problem(502), 'connection breaks': 'destroy' },
+    busy: problem(503, again),
+    'too many': problem(429, again),
+    'no Retry-After': problem(503),
+    'first one is running': problem(409, again),
+    'gateway has no answer': problem(502),
+    'connection breaks': 'destroy',
     'the outcome is unknown': unknown,
     'a date': problem(503, { 'retry-after': new Date().toUTCString() }),
   }
@@ -148,7 +152,8 @@ t.test('an abort ends the waiting', async (t) => {
 t.test('an abort is heard also when memory was cleaned up meanwhile', async (t) => {
   const half = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: ': on\n\n' }
   const cases: Record<string, StandInAnswer> = {
-    ...{ waiting: problem(503, { 'retry-after': '20' }), 'no answer': 'silence' },
+    waiting: problem(503, { 'retry-after': '20' }),
+    'no answer': 'silence',
     'half an answer': { ...half, ends: 'never' },
   }
   for (const [name, answer] of Object.entries(cases)) {
@@ -171,7 +176,10 @@ t.test('an answer that is no problem document is told as it is', async (t) => {
   const { url } = await standIn(t, [{ status: 404, headers, body: '<h1>nginx</h1>' }])
   const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
   await t.rejects(GET('/api/v1/jobs/'), {
-    ...{ name: 'Problem', type: 'about:blank', status: 404, errors: [] },
+    name: 'Problem',
+    type: 'about:blank',
+    status: 404,
+    errors: [],
     message: 'HTTP 404 Not Found: <h1>nginx</h1>',
   })
 })
@@ -183,7 +191,10 @@ t.test('a page in the place of an answer is told as it is', async (t) => {
   ])
   const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
   await t.rejects(GET('/api/v1/jobs/'), {
-    ...{ name: 'Problem', type: 'about:blank', status: 200, errors: [] },
+    name: 'Problem',
+    type: 'about:blank',
+    status: 200,
+    errors: [],
     message: 'HTTP 200 OK: <h1>Sign in to the network</h1>',
   })
 })

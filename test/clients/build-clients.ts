@@ -8,9 +8,16 @@ const contract = join(root, 'openapi.yaml')
 
 const tsconfig = {
   compilerOptions: {
-    ...{ module: 'nodenext', target: 'esnext', lib: ['esnext', 'dom', 'dom.iterable'] },
-    ...{ strict: true, noUncheckedIndexedAccess: true, rewriteRelativeImportExtensions: true },
-    ...{ types: ['node'], skipLibCheck: true, outDir: 'built', rootDir: '.' },
+    module: 'nodenext',
+    target: 'esnext',
+    lib: ['esnext', 'dom', 'dom.iterable'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    rewriteRelativeImportExtensions: true,
+    types: ['node'],
+    skipLibCheck: true,
+    outDir: 'built',
+    rootDir: '.',
   },
 }
 

@@ -30,7 +30,9 @@ t.test('shows entries as they were written, values of columns as strings', async
     latest_update: '2026-03-01T10:00:00.000Z',
   })
   t.match(byHash.get(hashes.created[1]), {
-    ...{ size: '-1', organic: 'false', latest_update: '2026-03-01T00:00:00.000Z' },
+    size: '-1',
+    organic: 'false',
+    latest_update: '2026-03-01T00:00:00.000Z',
     departure_date: undefined,
   })
 })
@@ -121,7 +123,12 @@ t.test('pages through all entries once, in the order of their ids', async (t) =>
 t.test('bad parameters are refused', async (t) => {
   const account = await service.newAccount(t)
   const bad = [
-    ...['limit=0', 'limit=1001', 'limit=x', 'offset=-1', 'code=', 'competitor_name='],
+    'limit=0',
+    'limit=1001',
+    'limit=x',
+    'offset=-1',
+    'code=',
+    'competitor_name=',
     `code=${'x'.repeat(256)}`,
   ]
   for (const query of bad) {

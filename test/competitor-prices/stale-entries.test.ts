@@ -232,7 +232,8 @@ t.test('a job keeps the on_stale of its call', async (t) => {
   const [type, text] = files.CSV as [string, string]
   const send = (query: string) =>
     market.send('POST', loadPath + query, text, {
-      ...{ 'content-type': type, prefer: 'respond-async' },
+      'content-type': type,
+      prefer: 'respond-async',
     })
   const rejected = await market.finished((await send('?on_stale=reject')).body)
   t.match(rejected, { status: 'failed', progress: { error: 1 } })

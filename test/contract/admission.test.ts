@@ -42,7 +42,9 @@ t.test(
         for (const [content, [type, payload]] of Object.entries(payloads)) {
           if (credential !== 'no header' && content !== 'a malformed body') continue
           const answer = await send(t, service, {
-            ...{ method, path: concretePath(path), headers: { ...type, ...header } },
+            method,
+            path: concretePath(path),
+            headers: { ...type, ...header },
             ...(payload !== undefined && { payload }),
           })
           const label = `${id}, ${credential}, ${content}`
@@ -173,7 +175,11 @@ t.test('a body that is not plain UTF-8 JSON by its headers is answered 415', asy
 })
 
 const contentTypes = [
-  ...['application/json', 'application/json; charset=latin1', 'text/csv', 'text/plain', ''],
+  'application/json',
+  'application/json; charset=latin1',
+  'text/csv',
+  'text/plain',
+  '',
   'application/x-www-form-urlencoded',
 ]
 const bodylessWrites = operations.filter(({ hasBody, method }) => !hasBody && method !== 'GET')
@@ -271,7 +277,8 @@ t.test('a query parameter that the operation does not have is answered 400', asy
     if (queryNames === undefined) continue
     const ask = (query: string, more = {}) =>
       send(t, service, {
-        ...{ method, path: `${concretePath(path)}?${query}` },
+        method,
+        path: `${concretePath(path)}?${query}`,
         headers: { authorization, ...more },
       })
     const answer = await ask('dry_run=true&nothing=1&nothing=2')
@@ -306,7 +313,9 @@ t.test('the query of a JSON body names no other list', async (t) => {
     const payload = exampleBody(operation)
     const ask = (query: string) =>
       send(t, service, {
-        ...{ method, path: `${concretePath(path)}?${query}`, payload },
+        method,
+        path: `${concretePath(path)}?${query}`,
+        payload,
         headers: { authorization, ...json },
       })
     const answer = await ask('price_list_name=B&price_list_id=1')

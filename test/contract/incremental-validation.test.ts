@@ -70,7 +70,9 @@ t.test('the faults of long rows are not held together, and name their rows', asy
   const operation = operations.find(({ id }) => id === 'createPriceLists')
   const findFaults = compileBody(operation as NonNullable<typeof operation>)
   const list = (_: unknown, index: number) => ({
-    ...{ name: `${index}`, valid_from: '2026-01-01', valid_to: '2026-12-31' },
+    name: `${index}`,
+    valid_from: '2026-01-01',
+    valid_to: '2026-12-31',
     product_filters: { code: Array(index % 10 === 0 ? 9_000 : 2).fill(null) },
   })
   for (const length of [25, 75]) {

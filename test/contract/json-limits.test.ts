@@ -88,7 +88,9 @@ t.test('who has no token may send 64 kB', async (t) => {
   const credentials = JSON.stringify({ email: 'nobody@example.com', password: 'x' })
   const login = (payload: string | Readable, more = {}) =>
     app.inject({
-      ...{ method: 'POST', url: '/login/', payload },
+      method: 'POST',
+      url: '/login/',
+      payload,
       headers: { 'content-type': 'application/json', ...more },
     })
   t.equal((await login(credentials.padEnd(bytesMax))).statusCode, 401)

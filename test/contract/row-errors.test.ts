@@ -64,7 +64,10 @@ t.test('an error that is named again counts once, by its row, field and code', a
     { pointer: '/1/a~1b', row: 1, field: 'a/b', code: 'format', message: 'must be a day' },
     { pointer: '/1', row: 1, code: 'duplicate_row', message: 'differs' },
     {
-      ...{ pointer: '/1/', row: 1, field: '', code: 'duplicate_row' },
+      pointer: '/1/',
+      row: 1,
+      field: '',
+      code: 'duplicate_row',
       message: 'has a name without letters',
     },
   ])

@@ -66,14 +66,17 @@ const wholes = [0, -1, 42, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
 /** One product for each text, its columns filled from the other lists. */
 const products = texts.map((code, index) => ({
   code,
-  ...{ 'e text': at(texts, index + 7), 'e whole': at(wholes, index), 'e flag': index % 2 === 0 },
-  ...{ 'e part': 0 - at(amounts, index + 1), 'e day': at(days, index), cost: at(amounts, index) },
-  ...{
-    'a text': at(texts, index + 3),
-    'a whole': at(wholes, index + 2),
-    'a flag': index % 3 === 0,
-  },
-  ...{ 'a part': at(amounts, index + 4), 'a day': at(days, index + 5) },
+  'e text': at(texts, index + 7),
+  'e whole': at(wholes, index),
+  'e flag': index % 2 === 0,
+  'e part': 0 - at(amounts, index + 1),
+  'e day': at(days, index),
+  cost: at(amounts, index),
+  'a text': at(texts, index + 3),
+  'a whole': at(wholes, index + 2),
+  'a flag': index % 3 === 0,
+  'a part': at(amounts, index + 4),
+  'a day': at(days, index + 5),
 }))
 const keys = products.map((product) => {
   const isKey = ([name]: [string, unknown]) => name === 'code' || name.startsWith('e ')
@@ -118,13 +121,11 @@ async function listValues(t: Test, account: Account): Promise<void> {
   const lists = texts.map((name, index) => {
     const [valid_from, valid_to] = [at(days, index), at(days, index + 1)].sort()
     return {
-      ...{
-        name,
-        description: `${name}\n${name}`,
-        valid_from,
-        valid_to,
-        price_dimensions: [name, 'other'],
-      },
+      name,
+      description: `${name}\n${name}`,
+      valid_from,
+      valid_to,
+      price_dimensions: [name, 'other'],
       product_filters: {
         code: [name],
         'e part': [0 - at(amounts, index)],
@@ -156,7 +157,8 @@ async function priceValues(t: Test, account: Account): Promise<void> {
     price: at(amounts, index),
   }))
   const attributes = keys.map((key, index) => ({
-    ...{ ...key, dynamic_attribute_name: at(texts, index + 1) },
+    ...key,
+    dynamic_attribute_name: at(texts, index + 1),
     dynamic_attribute_value: [
       at(amounts, index),
       at(texts, index),
@@ -252,18 +254,14 @@ async function calendarValues(t: Test, account: Account): Promise<void> {
 
 async function promotionValues(t: Test, account: Account): Promise<void> {
   const promotions = texts.map((name, index) => ({
-    ...{
-      name,
-      kind: 'fixed_price',
-      value: at(amounts, index),
-      valid_from: at(days, index),
-      valid_to: at(days, index),
-    },
-    ...{
-      price_lists: ['prices'],
-      price_dimensions: ['b', name],
-      product_filters: { 'e text': [at(texts, index)], 'e day': [at(days, index)] },
-    },
+    name,
+    kind: 'fixed_price',
+    value: at(amounts, index),
+    valid_from: at(days, index),
+    valid_to: at(days, index),
+    price_lists: ['prices'],
+    price_dimensions: ['b', name],
+    product_filters: { 'e text': [at(texts, index)], 'e day': [at(days, index)] },
   }))
   await account.post('promotions/bulk_create_or_update/', promotions)
   const read = await listed(account, 'promotions/', 'id')
@@ -301,27 +299,19 @@ async function promotionValues(t: Test, account: Account): Promise<void> {
 
 async function salesValues(t: Test, account: Account): Promise<void> {
   const sales = texts.map((transaction_id, index) => ({
-    ...{
-      transaction_id,
-      code: at(texts, index + 1),
-      extension: at(texts, index + 2),
-      currency: 'EUR',
-    },
-    ...{
-      quantity: at(decimals, index),
-      revenue: at(decimals, index + 1),
-      active_price: at(decimals, index).replace('-', ''),
-    },
-    ...{
-      price_list_name: transaction_id,
-      price_dimension: at(texts, index + 3),
-      client_code: at(texts, index + 4),
-    },
-    ...{
-      agreement_code: at(texts, index + 5),
-      departure_date: at(days, index),
-      transaction_date: at(moments, index)[0],
-    },
+    transaction_id,
+    code: at(texts, index + 1),
+    extension: at(texts, index + 2),
+    currency: 'EUR',
+    quantity: at(decimals, index),
+    revenue: at(decimals, index + 1),
+    active_price: at(decimals, index).replace('-', ''),
+    price_list_name: transaction_id,
+    price_dimension: at(texts, index + 3),
+    client_code: at(texts, index + 4),
+    agreement_code: at(texts, index + 5),
+    departure_date: at(days, index),
+    transaction_date: at(moments, index)[0],
   }))
   await account.post('sales_history/bulk_create_or_update', sales)
   const expected = sales.map((sale, index) => ({
@@ -354,26 +344,20 @@ async function competitorValues(t: Test, account: Account): Promise<void> {
   const plain = (value: number) =>
     value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 6 })
   const entries = texts.map((code, index) => ({
-    ...{
-      code,
-      'a text': at(texts, index + 1),
-      'e whole': String(at(wholes, index)),
-      'e flag': String(index % 2 === 0),
-    },
-    ...{
-      'e part': plain(
-        at(
-          amounts.filter((amount) => amount < 1e15),
-          index,
-        ),
+    code,
+    'a text': at(texts, index + 1),
+    'e whole': String(at(wholes, index)),
+    'e flag': String(index % 2 === 0),
+    'e part': plain(
+      at(
+        amounts.filter((amount) => amount < 1e15),
+        index,
       ),
-      'e day': at(days, index),
-    },
-    ...{
-      competitor_name: at(texts, index + 2),
-      competitor_price: at(amounts, index),
-      departure_date: at(days, index + 1),
-    },
+    ),
+    'e day': at(days, index),
+    competitor_name: at(texts, index + 2),
+    competitor_price: at(amounts, index),
+    departure_date: at(days, index + 1),
     latest_update: at(past, index)[0],
   }))
   await account.post('competitor_prices/bulk_create_or_update/', entries)
@@ -399,7 +383,9 @@ async function competitorValues(t: Test, account: Account): Promise<void> {
 
 async function agreementValues(t: Test, account: Account): Promise<void> {
   const agreements = texts.map((name, index) => ({
-    ...{ name, client_code: at(texts, index + 1), price_list_code: at(texts, index + 2) },
+    name,
+    client_code: at(texts, index + 1),
+    price_list_code: at(texts, index + 2),
     price_line: {
       [at(texts, index + 3)]: at(texts, index),
       amount: at(amounts, index),

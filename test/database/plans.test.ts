@@ -19,8 +19,13 @@ import {
 
 /** Tables that grow with the business: a statement that reads one of them whole gets slower with every row. */
 const largeTables = new Set([
-  ...['sales', 'products', 'product_attributes', 'price_list_rows', 'calendar_months'],
-  ...['competitor_prices', 'agreements'],
+  'sales',
+  'products',
+  'product_attributes',
+  'price_list_rows',
+  'calendar_months',
+  'competitor_prices',
+  'agreements',
 ])
 
 // Reads that may have more are counted, which shows how their rows are matched.
@@ -228,7 +233,9 @@ const calls: [name: string, path: string, body: unknown, method?: string][] = [
     {
       ...list,
       payload: listKeys.map((key) => ({
-        ...{ ...key, dynamic_attribute_name: 'a', dynamic_attribute_value: 1 },
+        ...key,
+        dynamic_attribute_name: 'a',
+        dynamic_attribute_value: 1,
       })),
     },
   ],
@@ -256,8 +263,11 @@ const calls: [name: string, path: string, body: unknown, method?: string][] = [
     'agreements upsert',
     '/api/v1/agreement/bulk_create_or_update',
     codes.map((code) => ({
-      ...{ name: 'N', client_code: 'C', price_list_code: 'L3' },
-      ...{ price_line: { product_code: code }, prices: { price: 2 } },
+      name: 'N',
+      client_code: 'C',
+      price_list_code: 'L3',
+      price_line: { product_code: code },
+      prices: { price: 2 },
     })),
   ],
   ['agreement update', `/api/v1/agreement/${agreementId}`, { prices: { price: 3 } }, 'PATCH'],
@@ -322,8 +332,13 @@ t.test('whether there are rows is found by an index', async (t) => {
 
 t.test('rows that were removed are deleted without comparing each with all', async (t) => {
   const db = openDatabase(service.url, {
-    ...{ name: 'test', connectionsMax: 1, client: CopyingClient, onError: () => undefined },
-    ...{ acquireTimeoutMs: 2000, statementTimeoutMs: 20_000, lockTimeoutMs: 1000 },
+    name: 'test',
+    connectionsMax: 1,
+    client: CopyingClient,
+    onError: () => undefined,
+    acquireTimeoutMs: 2000,
+    statementTimeoutMs: 20_000,
+    lockTimeoutMs: 1000,
   })
   t.teardown(() => db.destroy())
   const remove = 'update price_list_rows set removed_version = 1 where price_list_id'

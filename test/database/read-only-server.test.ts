@@ -49,8 +49,13 @@ for (const client of [CopyingClient, ReadingClient])
 
 function pidOf(t: Test, database: TestDatabase, client: PoolOptions['client']) {
   const db = openDatabase(database.url, {
-    ...{ name: 'standby', connectionsMax: 1, client, onError: () => undefined },
-    ...{ acquireTimeoutMs: 5000, lockTimeoutMs: 1000, statementTimeoutMs: 1000 },
+    name: 'standby',
+    connectionsMax: 1,
+    client,
+    onError: () => undefined,
+    acquireTimeoutMs: 5000,
+    lockTimeoutMs: 1000,
+    statementTimeoutMs: 1000,
   })
   t.teardown(async () => {
     await db.destroy()

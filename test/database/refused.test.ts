@@ -13,7 +13,9 @@ await query(server, `create role ${name} ${loginOf(server)}`)
 await query(server, `grant pricewell_app to ${name}`)
 await query(server, `create database ${name} owner ${name}`)
 const service = await startServiceOn(t, {
-  ...{ name, url: asOwner(asSuperuser), serverUrl: server },
+  name,
+  url: asOwner(asSuperuser),
+  serverUrl: server,
   drop: async () => {
     await query(server, `drop database ${name}`)
     await query(server, `drop role ${name}`)

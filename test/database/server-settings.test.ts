@@ -55,7 +55,8 @@ t.test('nor do they keep a service from making its tables and its queue', async 
 
 /** Those that a day does not show. */
 const hidden = {
-  ...{ default_transaction_deferrable: 'on', idle_session_timeout: "'100ms'" },
+  default_transaction_deferrable: 'on',
+  idle_session_timeout: "'100ms'",
   transaction_timeout: "'3s'",
 }
 const hiddenNames = Object.keys(hidden)

@@ -7,8 +7,13 @@ import { openDatabase, type PoolOptions } from '../../src/database/pool.ts'
 import { cloneDatabase } from '../helpers/database.ts'
 
 const options: PoolOptions = {
-  ...{ name: 'silence', connectionsMax: 2, client: pg.Client, onError: () => undefined },
-  ...{ acquireTimeoutMs: 5000, lockTimeoutMs: 1000, statementTimeoutMs: 1000 },
+  name: 'silence',
+  connectionsMax: 2,
+  client: pg.Client,
+  onError: () => undefined,
+  acquireTimeoutMs: 5000,
+  lockTimeoutMs: 1000,
+  statementTimeoutMs: 1000,
 }
 
 t.test('a server that falls silent is given up, and the statement ends there', async (t) => {

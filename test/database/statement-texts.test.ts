@@ -37,7 +37,8 @@ async function textsOf(account: TestAccount, given: string[]): Promise<Set<strin
   const list = { name: 'L', ...year, price_dimensions: dimensions }
   const statements = await statementsOf(async () => {
     await post('product_catalog/schema/create_schema/', {
-      ...{ attributes: attributes.map(typed), extensions: extensions.map(typed) },
+      attributes: attributes.map(typed),
+      extensions: extensions.map(typed),
       costs: costs.map((name) => ({ name })),
     })
     await post('product_catalog/bulk_create_or_update/', [

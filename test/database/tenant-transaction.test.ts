@@ -12,8 +12,13 @@ import { startTestService } from '../helpers/service.ts'
 t.test('work that waits for a connection while the clock is set is done', async (t) => {
   const database = await cloneDatabase()
   const db = openDatabase(database.url, {
-    ...{ name: 'clock', connectionsMax: 1, client: pg.Client, onError: () => undefined },
-    ...{ acquireTimeoutMs: 5000, lockTimeoutMs: 1000, statementTimeoutMs: 5000 },
+    name: 'clock',
+    connectionsMax: 1,
+    client: pg.Client,
+    onError: () => undefined,
+    acquireTimeoutMs: 5000,
+    lockTimeoutMs: 1000,
+    statementTimeoutMs: 5000,
   })
   t.teardown(async () => {
     await db.destroy()
@@ -35,8 +40,13 @@ t.test('who has waited for a connection waits less for a lock, but some time', a
     [300, /^250ms$/],
   ] as const) {
     const db = openDatabase(database.url, {
-      ...{ name: 'locks', connectionsMax: 1, client: pg.Client, onError: () => undefined },
-      ...{ acquireTimeoutMs: 30_000, lockTimeoutMs, statementTimeoutMs: 30_000 },
+      name: 'locks',
+      connectionsMax: 1,
+      client: pg.Client,
+      onError: () => undefined,
+      acquireTimeoutMs: 30_000,
+      lockTimeoutMs,
+      statementTimeoutMs: 30_000,
     })
     const find = sql<{ wait: string }>`select current_setting('lock_timeout') as wait`
     const first = inAccount(db, 1, (trx) => sql`select pg_sleep(0.3)`.execute(trx))
@@ -51,8 +61,13 @@ t.test('who has waited for a connection waits less for a lock, but some time', a
 t.test('who has lost a deadlock waits for locks as long as at first', async (t) => {
   const database = await cloneDatabase()
   const db = openDatabase(database.url, {
-    ...{ name: 'locks', connectionsMax: 1, client: pg.Client, onError: () => undefined },
-    ...{ acquireTimeoutMs: 30_000, lockTimeoutMs: 60_000, statementTimeoutMs: 30_000 },
+    name: 'locks',
+    connectionsMax: 1,
+    client: pg.Client,
+    onError: () => undefined,
+    acquireTimeoutMs: 30_000,
+    lockTimeoutMs: 60_000,
+    statementTimeoutMs: 30_000,
   })
   t.teardown(async () => {
     await db.destroy()

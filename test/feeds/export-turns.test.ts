@@ -22,8 +22,12 @@ t.test('others have their turn while what was read at once is written', async (t
   }
   const query = sql`select month from generate_series(1, 50) month`
   const stream = await answerExport({
-    ...{ db: openReadingDatabase(t, service, { connectionsMax: 1 }), account },
-    ...{ params: {}, query: {}, mediaType: 'text/csv', inTurn: (work) => work() },
+    db: openReadingDatabase(t, service, { connectionsMax: 1 }),
+    account,
+    params: {},
+    query: {},
+    mediaType: 'text/csv',
+    inTurn: (work) => work(),
     export: async () => ({ columns: ['month', 'day'], query, rowsOf }),
   })
   const text = (await Array.fromAsync(stream.open(new AbortController().signal))).join('')

@@ -27,44 +27,61 @@ const resources: Record<string, Resource> = {
     load: '/api/v1/product_catalog/bulk_create_or_update/',
     read: '/api/v1/product_catalog/',
     row: (code) => ({ code, country: 'UK' }),
-    ...{ ids: ['extended_catalog_id'], part: 'code' },
+    ids: ['extended_catalog_id'],
+    part: 'code',
   },
   'extensions of products': {
     load: '/api/v1/product_catalog/bulk_create_or_update/',
     read: '/api/v1/product_catalog/',
     row: (country) => ({ code: 'A', country }),
-    ...{ ids: ['extended_catalog_id'], part: 'country' },
+    ids: ['extended_catalog_id'],
+    part: 'country',
   },
   sales: {
     load: '/api/v1/sales_history/bulk_create_or_update',
     read: '/api/v1/sales_history/',
     row: (transaction_id) => ({
-      ...{ transaction_id, code: 'A', extension: '', quantity: '1', revenue: '2' },
+      transaction_id,
+      code: 'A',
+      extension: '',
+      quantity: '1',
+      revenue: '2',
     }),
-    ...{ ids: ['id'], part: 'transaction_id' },
+    ids: ['id'],
+    part: 'transaction_id',
   },
   'competitor prices': {
     load: '/api/v1/competitor_prices/bulk_create_or_update/',
     read: '/api/v1/competitor_prices/',
     row: (code) => ({ code, competitor_name: 'X', competitor_price: 1 }),
-    ...{ ids: ['hash', 'id'], part: 'code' },
+    ids: ['hash', 'id'],
+    part: 'code',
   },
   agreements: {
     load: '/api/v1/agreement/bulk_create_or_update',
     read: '/api/v1/agreement/',
     row: (client_code) => ({
-      ...{ name: 'N', client_code, price_list_code: 'L' },
-      ...{ price_line: { product_code: 'A' }, prices: { retail: 1 } },
+      name: 'N',
+      client_code,
+      price_list_code: 'L',
+      price_line: { product_code: 'A' },
+      prices: { retail: 1 },
     }),
-    ...{ ids: ['id'], part: 'client_code' },
+    ids: ['id'],
+    part: 'client_code',
   },
   promotions: {
     load: '/api/v1/promotions/bulk_create_or_update/',
     read: '/api/v1/promotions/',
     row: (name) => ({
-      ...{ name, kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
+      name,
+      kind: 'amount',
+      value: 1,
+      valid_from: '2026-01-01',
+      valid_to: '2026-01-02',
     }),
-    ...{ ids: ['id'], part: 'name' },
+    ids: ['id'],
+    part: 'name',
   },
 }
 
@@ -113,7 +130,7 @@ for (const [name, { load, read, row, ids, part }] of Object.entries(resources)) 
         const answer = await send(account, load, opened, type)
         const line = type === csv ? 2 : 1
         expectChanged(t, answer, [
-          { ...{ row: 0, line, field: id, pointer: `/0/${id}` } },
+          { row: 0, line, field: id, pointer: `/0/${id}` },
           { row: 1, line: line + 1, field: id },
         ])
         const shown = id === 'hash' ? '[0-9a-f]{64}' : before.results[0][id]
@@ -193,10 +210,8 @@ for (const [name, { load, read, row, ids, part }] of Object.entries(resources)) 
       t.match(
         { status, body },
         {
-          ...{
-            status: 400,
-            body: { error_count: 1, errors: [{ code: 'type', pointer: `/0/${number}` }] },
-          },
+          status: 400,
+          body: { error_count: 1, errors: [{ code: 'type', pointer: `/0/${number}` }] },
         },
         cell,
       )
@@ -443,7 +458,10 @@ for (const [operation, lines, values] of listFeeds) {
         rows
           .map(({ pk, extended_catalog_id, ...row }, index) =>
             lineOf({
-              ...{ pk, extended_catalog_id, country: row.country, ...values },
+              pk,
+              extended_catalog_id,
+              country: row.country,
+              ...values,
               code: index === 0 ? code : row.code,
             }),
           )
@@ -498,7 +516,9 @@ async function aPricedList(t: Test) {
   await shop.post('/api/v1/prices/bulk_update_dynamic_attributes/', {
     price_list_name: 'list',
     payload: keys.map((key) => ({
-      ...{ ...key, dynamic_attribute_name: 'note', dynamic_attribute_value: 'x' },
+      ...key,
+      dynamic_attribute_name: 'note',
+      dynamic_attribute_value: 'x',
     })),
   })
   return { shop, list, rows: (await rowsOf(shop, list)) as Row[] }

@@ -42,8 +42,12 @@ t.test('a file is accepted with the job that loads it', async (t) => {
   t.match(answer.body, { status: 'progress', resource_type: 'file', progress: { error: 0 } })
   const job = await account.finished(answer.body)
   t.match(job, {
-    ...{ status: 'done', kind: 'load-file', resource_type: 'file', operation: 'upsertSales' },
-    ...{ progress: { total: 2, finished: 2, error: 0 }, errors: [] },
+    status: 'done',
+    kind: 'load-file',
+    resource_type: 'file',
+    operation: 'upsertSales',
+    progress: { total: 2, finished: 2, error: 0 },
+    errors: [],
   })
   t.strictSame(job.result, { rows: 2, created: 2, updated: 0 })
   t.equal(job.price_list_id, undefined)
@@ -197,7 +201,8 @@ t.test('Idempotency-Key: the same file is one job, and the answer is sent again'
     t.equal(again.status, 202)
     t.strictSame(again.body, first.body)
     t.match(again.headers, {
-      ...{ 'idempotent-replayed': 'true', location: first.headers.location },
+      'idempotent-replayed': 'true',
+      location: first.headers.location,
       'preference-applied': 'respond-async',
     })
   }

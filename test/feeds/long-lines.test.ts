@@ -17,7 +17,8 @@ async function send({ token }: TestAccount, type: string, body: string, headers 
   if (!service.app.server.listening) await service.app.listen({ port: 0 })
   const { port } = service.app.server.address() as AddressInfo
   const answer = await fetch(`http://localhost:${port}${path}`, {
-    ...{ method: 'POST', body },
+    method: 'POST',
+    body,
     headers: { authorization: `jwt ${token}`, 'content-type': type, accept: type, ...headers },
   })
   return { status: answer.status, body: (await answer.json()) as TestResponse['body'] }

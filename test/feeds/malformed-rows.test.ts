@@ -89,7 +89,9 @@ t.test('a file whose client goes while it is read is read no further', async (t)
   // It has arrived whole, and takes its time.
   const file = gzipSync(`${header}\n${rows.join('\n')}\n`)
   const upload = await openRequest(service.app, path, {
-    ...{ ...csv, 'content-encoding': 'gzip', 'content-length': `${file.length}` },
+    ...csv,
+    'content-encoding': 'gzip',
+    'content-length': `${file.length}`,
     authorization: `jwt ${account.token}`,
   })
   upload.write(file)

@@ -21,7 +21,10 @@ const surviving = 'data:text/javascript,process.on("SIGXFSZ",()=>undefined)'
 const [node, server] = startCommand
 const onSmallDisk = [
   ...(['sh', '-c', 'ulimit -f 2048 && exec "$@"', 'sh'] as const),
-  ...[node, '--import', surviving, server],
+  node,
+  '--import',
+  surviving,
+  server,
 ] as const
 
 type StartCommand = readonly [string, ...string[]]

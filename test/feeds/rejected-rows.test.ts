@@ -30,7 +30,9 @@ async function refused(t: Test, account: number, more = 0): Promise<RejectedRows
   const batch = [1, 2].map((line) => ({ value: {}, line, source: [`'=${line}`, 'S'] }))
   await rows.add(batch, [{ ...fault, row: 1 }], 0)
   const others = Array.from({ length: more }, (_, index) => ({
-    ...{ value: {}, line: index + 3, source: ['x'.repeat(1000), 'S'] },
+    value: {},
+    line: index + 3,
+    source: ['x'.repeat(1000), 'S'],
   }))
   await rows.add(others, [], 2)
   rows.end([])

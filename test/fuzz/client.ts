@@ -92,7 +92,8 @@ export class Client {
     const { deliver, token } = this.#options
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await deliver({
-      ...{ method, url: path },
+      method,
+      url: path,
       headers: {
         authorization: `jwt ${token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -21,8 +21,10 @@ import { Mismatch } from './world.ts'
  */
 const { values } = parseArgs({
   options: {
-    ...{ runs: { type: 'string', default: '10000' }, seed: { type: 'string' } },
-    ...{ only: { type: 'string' }, planted: { type: 'boolean', default: false } },
+    runs: { type: 'string', default: '10000' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    planted: { type: 'boolean', default: false },
   },
 })
 const runs = wholeNumber('runs', values.runs, 1)
@@ -39,7 +41,9 @@ const postgres = await startOwnPostgres(command, 'fuzz', settings)
 const secret = randomBytes(32).toString('base64')
 const service = await startService(
   readConfig({
-    ...{ DATABASE_URL: postgres.url, JWT_SECRET: secret, LOG_LEVEL: 'fatal' },
+    DATABASE_URL: postgres.url,
+    JWT_SECRET: secret,
+    LOG_LEVEL: 'fatal',
     METRICS_TOKEN: metricsToken,
     // Requests are injected: there is no connection to close under one that is late.
     ARRIVAL_SECONDS: '3600',

@@ -26,7 +26,9 @@ const products = codes.map((code, index) => ({
   ...(index % 2 && { launch: '2026-03-04', season: 'a\\b' }),
 }))
 const keys = ['2026-02-01', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-31'].map((date) => ({
-  ...{ code: 'P1', since, date },
+  code: 'P1',
+  since,
+  date,
 }))
 const payload = keys.map((key, index) => ({ ...key, price: index + 0.1 }))
 const promotion = { name: 'Spring', kind: 'percentage', value: 20, valid_from: '2026-03-01' }

@@ -10,8 +10,12 @@ export function openReadingDatabase(
   options: { name?: string; connectionsMax: number; client?: typeof ReadingClient },
 ): Database {
   const db = openDatabase(url, {
-    ...{ name: 'test', client: ReadingClient, onError: () => undefined },
-    ...{ acquireTimeoutMs: 10_000, statementTimeoutMs: 5000, lockTimeoutMs: 1000 },
+    name: 'test',
+    client: ReadingClient,
+    onError: () => undefined,
+    acquireTimeoutMs: 10_000,
+    statementTimeoutMs: 5000,
+    lockTimeoutMs: 1000,
     ...options,
   })
   t.teardown(() => db.destroy())

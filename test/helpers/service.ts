@@ -75,7 +75,8 @@ export async function startServiceOn(
     await database.drop()
   })
   return {
-    ...{ ...service, close },
+    ...service,
+    close,
     url: database.url,
     jwtSecret: secretBytes,
     feedsUnderWay: () => feedsUnderWay(database.url),

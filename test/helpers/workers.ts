@@ -18,8 +18,13 @@ import { select } from './sql.ts'
 /** A pool like that of the jobs, closed when the test ends. */
 export function openJobsDatabase(t: Test, { url }: TestService): Database {
   const db = openDatabase(url, {
-    ...{ client: CopyingClient, name: 'test jobs', connectionsMax: 3, onError: () => undefined },
-    ...{ acquireTimeoutMs: 5000, statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 },
+    client: CopyingClient,
+    name: 'test jobs',
+    connectionsMax: 3,
+    onError: () => undefined,
+    acquireTimeoutMs: 5000,
+    statementTimeoutMs: 60_000,
+    lockTimeoutMs: 60_000,
   })
   t.teardown(() => db.destroy())
   return db
@@ -39,17 +44,16 @@ export async function startTestWorkers(
   await boss.updateQueue(listQueue, { retryDelay: 0 })
   await select(service.url, 'update pgboss.job set retry_delay = 0')
   await startWorkers({
-    ...{
-      db,
-      boss,
-      undo: undoDraft,
-      tidy: tidyList,
-      pauseMaxSeconds,
-      signal: new AbortController().signal,
-      log: () => undefined,
-    },
+    db,
+    boss,
+    undo: undoDraft,
+    tidy: tidyList,
+    pauseMaxSeconds,
+    signal: new AbortController().signal,
+    log: () => undefined,
     runners: {
-      ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      'add-products': runAddProducts,
+      'sync-with-catalog': runSync,
       'load-file': testFileLoader(db, boss),
       ...runners,
     },

@@ -8,7 +8,10 @@ import { startTestService } from '../helpers/service.ts'
 
 /** Accepts jobs and runs none: who watches one has an answer that goes on. */
 const service = await startTestService(t, {
-  ...{ ROLE: 'api', ARRIVAL_SECONDS: '5', BODY_LIMIT_MB: '2', BODIES_IN_FLIGHT_MB: '1' },
+  ROLE: 'api',
+  ARRIVAL_SECONDS: '5',
+  BODY_LIMIT_MB: '2',
+  BODIES_IN_FLIGHT_MB: '1',
 })
 await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as net.AddressInfo

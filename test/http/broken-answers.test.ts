@@ -42,12 +42,18 @@ interface Read {
 }
 
 const sales = {
-  ...{ operation: 'listSales', account: shop, method: 'GET', status: 200 },
+  operation: 'listSales',
+  account: shop,
+  method: 'GET',
+  status: 200,
   path: '/api/v1/sales_history/',
 }
 /** Of 210,000 rows. */
 const prices = {
-  ...{ operation: 'getPrices', account: shop, method: 'POST', status: 201 },
+  operation: 'getPrices',
+  account: shop,
+  method: 'POST',
+  status: 201,
   path: '/api/v1/prices/get_prices/',
   body: { price_list_name: 'L', payload: Array(100).fill({}) },
 }
@@ -61,7 +67,11 @@ const reads: Record<string, Read> = {
 async function begin({ method, path, accept, body, account }: Read): Promise<IncomingMessage> {
   const headers = { authorization: `jwt ${account.token}`, 'content-type': 'application/json' }
   const sent = request({
-    ...{ port, host: '127.0.0.1', method, path, agent: new Agent() },
+    port,
+    host: '127.0.0.1',
+    method,
+    path,
+    agent: new Agent(),
     headers: { ...headers, accept },
   })
   sent.end(body && JSON.stringify(body))
@@ -122,8 +132,12 @@ for (const [name, read] of Object.entries(reads)) {
 
 t.test('events of a job that cannot be read any more are a fault of ours', async (t) => {
   const events = {
-    ...{ operation: 'readJobEvents', account: watcher, method: 'GET', status: 200 },
-    ...{ path: `/api/v1/jobs/${job.id}/events/`, accept: 'text/event-stream' },
+    operation: 'readJobEvents',
+    account: watcher,
+    method: 'GET',
+    status: 200,
+    path: `/api/v1/jobs/${job.id}/events/`,
+    accept: 'text/event-stream',
   }
   const answer = await begin(events)
   await select(service.url, 'alter table jobs rename column finished to finished_away')

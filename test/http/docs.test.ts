@@ -50,7 +50,8 @@ t.test('documents that nobody reads do not become more and more', async (t) => {
   const refused = await answerWith(503)
   t.equal(refused.headers.get('retry-after'), '1')
   t.match(await refused.json(), {
-    ...{ type: 'overloaded', status: 503 },
+    type: 'overloaded',
+    status: 503,
     detail: 'Too many documents are being sent.',
   })
   t.equal((await account.get('/api/v1/product_catalog/')).status, 200, 'others are answered')

@@ -29,7 +29,8 @@ t.test('a compressed JSON body is taken by every operation like a plain one', as
         const body = Buffer.from(JSON.stringify({ unknown: exampleBody(operation) }))
         const headers = { authorization: `jwt ${token}`, 'content-type': mediaType }
         const { status, body: answered } = await send(t, service, {
-          ...{ method: operation.method, path: concretePath(operation.path) },
+          method: operation.method,
+          path: concretePath(operation.path),
           headers: { ...headers, 'content-encoding': encoding },
           payload: encoding === 'identity' ? body : gzipSync(body),
         })
@@ -156,7 +157,11 @@ t.test('a client that sends on is answered, and its connection serves again', as
   t.teardown(() => agent.destroy())
   const post = async (body: Buffer) => {
     const sent = request({
-      ...{ port, host: '127.0.0.1', path, method: 'POST', agent },
+      port,
+      host: '127.0.0.1',
+      path,
+      method: 'POST',
+      agent,
       headers: {
         authorization: `jwt ${account.token}`,
         'content-type': 'application/json',

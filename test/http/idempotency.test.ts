@@ -18,7 +18,11 @@ await service.app.listen({ port: 0 })
 const { port } = service.app.server.address() as AddressInfo
 
 const sale = (id: string, overrides = {}) => ({
-  ...{ transaction_id: id, code: 'A', extension: '', quantity: '1', revenue: '2.50' },
+  transaction_id: id,
+  code: 'A',
+  extension: '',
+  quantity: '1',
+  revenue: '2.50',
   ...overrides,
 })
 const aYear = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
@@ -106,7 +110,7 @@ t.test('in flight: 409 with Retry-After while the first request runs', async (t)
   const token = await signToken(service.jwtSecret, { id: 2, account: account.id })
   for (const other of others) {
     const headers = {
-      ...{ 'idempotency-key': 'k1' },
+      'idempotency-key': 'k1',
       ...(other === account && { authorization: `jwt ${token}` }),
     }
     const path = '/api/v1/price_list/bulk_create/'
@@ -210,7 +214,8 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
   await send(account, 'old', [sale('1')])
   await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
   const headers = {
-    ...{ authorization: `jwt ${account.token}`, 'content-type': 'text/csv' },
+    authorization: `jwt ${account.token}`,
+    'content-type': 'text/csv',
     'idempotency-key': 'file',
   }
   const file = request({ port, path, method: 'POST', headers })
@@ -228,7 +233,8 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
 t.test('the 24 hours of a key begin with the answer, not with the file', async (t) => {
   const account = await service.newAccount(t)
   const headers = {
-    ...{ authorization: `jwt ${account.token}`, 'content-type': 'text/csv' },
+    authorization: `jwt ${account.token}`,
+    'content-type': 'text/csv',
     'idempotency-key': 'file',
   }
   const file = request({ port, path, method: 'POST', headers })

@@ -53,7 +53,9 @@ t.test(
     const command = `${process.execPath} src/server.ts`
     // Its own output is never read: it reads no more of the service's when that is full.
     const child = spawn(terminal, ['-qfc', command, '/dev/null'], {
-      ...{ env: childEnvironment(settings), detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+      env: childEnvironment(settings),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
     })
     t.teardown(async () => {
       process.kill(-(child.pid as number), 'SIGKILL')

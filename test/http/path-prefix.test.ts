@@ -61,7 +61,8 @@ t.test('a job is followed where its Location leads, also when it is answered aga
     const { shop, job: first } = await aBigJob(t, service)
     await shop.finished(first)
     const payload = Array.from({ length: 101 }, (_, index) => ({
-      ...{ code: `P${String(index).padStart(3, '0')}`, country: 'UK' },
+      code: `P${String(index).padStart(3, '0')}`,
+      country: 'UK',
     }))
     const key = { 'idempotency-key': 'k1' }
     const said = prefix === '/pricing' ? { 'x-forwarded-prefix': prefix } : {}

@@ -183,7 +183,10 @@ function enqueue(
 ): Promise<number> {
   return inAccount(db, account, async (trx) => {
     const { body } = await enqueueJob(trx, boss, {
-      ...{ account, priceListId, kind: 'load-file', total: 1 },
+      account,
+      priceListId,
+      kind: 'load-file',
+      total: 1,
     })
     await beforeCommit()
     return body.id

@@ -126,7 +126,8 @@ t.test('the end is written once for all who watch together', async (t) => {
   const ended: Schemas['Job'] = Object.assign({ ...running, status: 'done' as const }, { toJSON })
   const streams = Array.from({ length: 3 }, () =>
     jobEvents(running, async () => ended, new AbortController().signal, {
-      ...{ pollMs: 1, heartbeatMs: 60_000 },
+      pollMs: 1,
+      heartbeatMs: 60_000,
     }),
   )
   for (const events of streams) {
@@ -266,9 +267,14 @@ t.test('an id that is no id is 400; a client that takes no event stream is 406',
 })
 
 const running: Schemas['Job'] = {
-  ...{ id: 1, status: 'progress', resource_type: 'published-price-list', errors: [] },
-  ...{ kind: 'add-products', price_list_id: 1 },
-  ...{ progress: { total: 200, finished: 0, error: 0 }, created_at: '2026-01-01T00:00:00.000Z' },
+  id: 1,
+  status: 'progress',
+  resource_type: 'published-price-list',
+  errors: [],
+  kind: 'add-products',
+  price_list_id: 1,
+  progress: { total: 200, finished: 0, error: 0 },
+  created_at: '2026-01-01T00:00:00.000Z',
 }
 
 t.test('those who watch jobs of two accounts at once see each their own end', async (t) => {

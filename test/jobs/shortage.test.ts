@@ -64,7 +64,8 @@ t.test('what the database may never have for a job ends it at the tenth try', as
     t.equal((await account.get(`/api/v1/jobs/${job.id}/`)).body.status, 'progress', code)
     await tryOnce(9)
     t.match((await account.get(`/api/v1/jobs/${job.id}/`)).body, {
-      ...{ status: 'failed', errors: [{ code: 'internal-error', message }] },
+      status: 'failed',
+      errors: [{ code: 'internal-error', message }],
     })
   }
 })
@@ -129,7 +130,9 @@ t.test('a job whose fault cannot be counted is handed out again', async (t) => {
   }
   const options: RunOptions = {
     runners: { 'add-products': fails, 'sync-with-catalog': fails, 'load-file': fails },
-    ...{ pauseMaxSeconds: 0, undo: async () => undefined, log: () => undefined },
+    pauseMaxSeconds: 0,
+    undo: async () => undefined,
+    log: () => undefined,
   }
   const attempt = anAttempt(openJobsDatabase(t, service), shop, job, 0)
   const failure = await runJob(attempt, options).catch((error) => error)

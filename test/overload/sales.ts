@@ -30,7 +30,11 @@ export function newSales(
 function sales(rows: number, padding: number): object[] {
   const text = 'x'.repeat(padding)
   return Array.from({ length: rows }, (_, i) => ({
-    ...{ transaction_id: `T${blank}-${i}`, code: `P${i}`, quantity: '1', revenue: '2.5' },
-    ...{ extension: text.slice(0, 200), client_code: `c${text.slice(200)}` },
+    transaction_id: `T${blank}-${i}`,
+    code: `P${i}`,
+    quantity: '1',
+    revenue: '2.5',
+    extension: text.slice(0, 200),
+    client_code: `c${text.slice(200)}`,
   }))
 }

@@ -14,8 +14,12 @@ import { startTestService } from '../helpers/service.ts'
 const service = await startTestService(t)
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 const defaults = {
-  ...{ price_dimensions: ['price'], margin_formula: '= (Price - 0) / Price * 100' },
-  ...{ product_filters: {}, is_calendar: false, origin: 'api', is_published: false },
+  price_dimensions: ['price'],
+  margin_formula: '= (Price - 0) / Price * 100',
+  product_filters: {},
+  is_calendar: false,
+  origin: 'api',
+  is_published: false,
 }
 
 t.test('answers id and name of each list in payload order', async (t) => {
@@ -52,15 +56,21 @@ t.test('a new list is empty, not published, and has the defaults of the contract
 t.test('every field is kept as it was sent', async (t) => {
   const account = await aCatalog(t, service, { ...smallSchema, attributes: typedColumns('a') })
   const list = {
-    ...{ name: 'L', description: '', valid_from: '2024-02-29', valid_to: '2024-02-29' },
-    ...{
-      price_dimensions: ['b', 'a', 'B'],
-      margin_formula: '=Price-"purchase"',
-      is_calendar: true,
-    },
+    name: 'L',
+    description: '',
+    valid_from: '2024-02-29',
+    valid_to: '2024-02-29',
+    price_dimensions: ['b', 'a', 'B'],
+    margin_formula: '=Price-"purchase"',
+    is_calendar: true,
     product_filters: {
-      ...{ code: ['A', '{"x"}', 'NULL'], country: [], astring: ['a'], ainteger: [0, -5] },
-      ...{ anumber: [0.000001, 1e20], aboolean: [false], adate: ['2024-02-29'] },
+      code: ['A', '{"x"}', 'NULL'],
+      country: [],
+      astring: ['a'],
+      ainteger: [0, -5],
+      anumber: [0.000001, 1e20],
+      aboolean: [false],
+      adate: ['2024-02-29'],
     },
   }
   const [{ id }] = (await account.post(listsPath, [list])).body

@@ -4,8 +4,12 @@ import type { Column } from '../../src/catalog/columns.ts'
 import { FormulaError, parseMarginFormula } from '../../src/price-lists/margin-formula.ts'
 
 const cost = (letter: string, name: string, ordinal: number): Column => ({
-  ...{ letter, name, ordinal },
-  ...{ kind: 'cost', type: 'number', allowed_values: null },
+  letter,
+  name,
+  ordinal,
+  kind: 'cost',
+  type: 'number',
+  allowed_values: null,
 })
 const costs = [cost('D', 'purchase', 1), cost('AA', 'a "b" 😀', 2), cost('F', 'Price', 3)]
 

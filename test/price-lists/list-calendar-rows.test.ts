@@ -42,7 +42,9 @@ t.test('a day has a price and a margin per price dimension', async (t) => {
     { ...key, purchase: 1, freight: 1 },
   ])
   const list = await aList(shop, {
-    ...{ name: 'L', is_calendar: true, price_dimensions: ['retail', 'trade', 'staff'] },
+    name: 'L',
+    is_calendar: true,
+    price_dimensions: ['retail', 'trade', 'staff'],
   })
   await addProducts(shop, 'L', [key])
   const cell = { ...key, date: '2026-03-31' }

@@ -31,8 +31,12 @@ t.test('published rows have prices, margins per dimension and dynamic attributes
     count: 1,
     results: [
       {
-        ...{ pk, extended_catalog_id, ...key, prices: { x: 3, y: 4.5, z: 0 } },
-        ...{ margin: { x: 50, y: 66.666667, z: null }, dynamic_attributes: {} },
+        pk,
+        extended_catalog_id,
+        ...key,
+        prices: { x: 3, y: 4.5, z: 0 },
+        margin: { x: 50, y: 66.666667, z: null },
+        dynamic_attributes: {},
       },
     ],
   })

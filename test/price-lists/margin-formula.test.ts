@@ -5,8 +5,12 @@ import { defaultMarginFormula, parseMarginFormula } from '../../src/price-lists/
 import { formulas, rounded } from '../helpers/formula.ts'
 
 const cost = (letter: string, name: string, ordinal: number): Column => ({
-  ...{ letter, name, ordinal },
-  ...{ kind: 'cost', type: 'number', allowed_values: null },
+  letter,
+  name,
+  ordinal,
+  kind: 'cost',
+  type: 'number',
+  allowed_values: null,
 })
 const costs = [cost('D', 'purchase', 1), cost('AA', 'a "b" 😀', 2), cost('F', 'Price', 3)]
 

@@ -9,9 +9,16 @@ t.test('shows the settings of a list, and leaves out a description that it has n
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
   const expected = {
-    ...{ id, name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' },
-    ...{ price_dimensions: ['x', 'y'], margin_formula: '= (Price - (D + E)) / Price * 100' },
-    ...{ product_filters: {}, is_calendar: false, origin: 'api', is_published: false },
+    id,
+    name: 'L',
+    valid_from: '2026-01-01',
+    valid_to: '2026-12-31',
+    price_dimensions: ['x', 'y'],
+    margin_formula: '= (Price - (D + E)) / Price * 100',
+    product_filters: {},
+    is_calendar: false,
+    origin: 'api',
+    is_published: false,
   }
   for (const path of [`/api/v1/price_list/${id}`, `/api/v1/price_list/${id}/`]) {
     const { status, body } = await shop.get(path)

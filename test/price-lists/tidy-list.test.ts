@@ -49,11 +49,16 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
   await boss.start()
   const stopping = new AbortController()
   await startWorkers({
-    ...{ db, boss, undo: undoDraft, pauseMaxSeconds: 0, log: () => undefined },
+    db,
+    boss,
+    undo: undoDraft,
+    pauseMaxSeconds: 0,
+    log: () => undefined,
     signal: stopping.signal,
     tidy: async () => stopping.abort(),
     runners: {
-      ...{ 'add-products': runAddProducts, 'sync-with-catalog': runSync },
+      'add-products': runAddProducts,
+      'sync-with-catalog': runSync,
       'load-file': testFileLoader(db, boss),
     },
   })

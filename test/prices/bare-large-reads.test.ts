@@ -9,7 +9,8 @@ t.test(
   'a read above its limit is refused, also where its rows are sent while they are read',
   async (t) => {
     const products = Array.from({ length: 2501 }, (_, index) => ({
-      ...{ code: `P${index}`, first: index === 0 },
+      code: `P${index}`,
+      first: index === 0,
     }))
     const schema = { extensions: [{ name: 'first', type: 'boolean' }] }
     const shop = await aShopOf(t, service, schema, products)
@@ -36,8 +37,12 @@ t.test(
 
 t.test('a large read has values of every type and both ids, each in its place', async (t) => {
   const products = Array.from({ length: 2100 }, (_, index) => ({
-    ...{ code: `P${10_000 + index}`, text: '1', whole: -2, number: 0.5 },
-    ...{ yes: true, since: '2024-02-29' },
+    code: `P${10_000 + index}`,
+    text: '1',
+    whole: -2,
+    number: 0.5,
+    yes: true,
+    since: '2024-02-29',
   }))
   const types = {
     text: 'string',
@@ -57,8 +62,12 @@ t.test('a large read has values of every type and both ids, each in its place', 
   t.not(first.extended_catalog_id, ids[0], 'which is not the id of the product')
   const { body } = await shop.post(path, { price_list_name: 'L', payload: [{}] })
   t.strictSame(body[0], {
-    ...{ ...first, price_list_name: 'L', price_list_id, pk: ids[0] },
-    ...{ active_price: 0, promotions: [] },
+    ...first,
+    price_list_name: 'L',
+    price_list_id,
+    pk: ids[0],
+    active_price: 0,
+    promotions: [],
   })
   t.strictSame(
     body.map(({ pk }: { pk: number }) => pk),

@@ -12,8 +12,11 @@ const extras = { costs: false, dynamicAttributes: false, attributes: false }
 /** The rows of each part in which 30 lines are written where so many promotions cover them all. */
 async function partsOf(promoted: number): Promise<{ code: string }[][]> {
   const given = Array.from({ length: promoted }, (_, index) => ({
-    ...{ name: `P${index}`, kind: 'amount', value: 1 },
-    ...{ product_filters: null, price_dimensions: null },
+    name: `P${index}`,
+    kind: 'amount',
+    value: 1,
+    product_filters: null,
+    price_dimensions: null,
   }))
   const promotions = await compilePromotions(given as never, columns)
   const priceOf = promotedPrices(promotions)

@@ -32,7 +32,9 @@ t.test('prices are answered as CSV or NDJSON with the same rows as in JSON', asy
   ]
   for (const payload of payloads) {
     const body = {
-      ...{ price_list_name: 'list', promotion_date: '2026-11-27', payload },
+      price_list_name: 'list',
+      promotion_date: '2026-11-27',
+      payload,
       include: ['base_price', 'dynamic_attributes'],
     }
     const { body: rows } = await shop.post(path, body)
@@ -82,7 +84,9 @@ t.test(
     ])
     for (const payload of [[{ code: first }, { code: second }], [{}]]) {
       const body = {
-        ...{ price_list_name: 'L', promotion_date: '2026-11-27', payload },
+        price_list_name: 'L',
+        promotion_date: '2026-11-27',
+        payload,
         include: ['active_margin', 'margin'],
       }
       const csv = await shop.send('POST', path, body, { accept: 'text/csv' })

@@ -129,8 +129,14 @@ t.test(
     const { price_list_id, extended_catalog_id, pk, ...rest } = body[0]
     t.equal(body.length, 1)
     t.strictSame(rest, {
-      ...{ ...row, code: 'B', country: 'UK', size: 100, new: true },
-      ...{ price_list_name: 'L', active_price: 5, promotions: [] },
+      ...row,
+      code: 'B',
+      country: 'UK',
+      size: 100,
+      new: true,
+      price_list_name: 'L',
+      active_price: 5,
+      promotions: [],
     })
   },
 )
@@ -158,7 +164,10 @@ t.test('any rows read what a plain search of the list finds', async (t) => {
     const wanted = Object.entries(row.code === undefined ? { color, year, ...row } : row)
     return inList.flatMap(([code, country, size, isNew], index) => {
       const present: Record<string, unknown> = {
-        ...{ code, country, size, new: isNew },
+        code,
+        country,
+        size,
+        new: isNew,
         ...attributes[code],
       }
       return wanted.every(([key, value]) => value === undefined || present[key] === value)

@@ -365,7 +365,9 @@ t.test(
   async (t) => {
     const { shop, read } = await aPricedShop(t)
     const payload = Array.from({ length: 100 }, (_, index) => ({
-      ...{ ...a, dynamic_attribute_name: `n${index}`, dynamic_attribute_value: 'x'.repeat(4000) },
+      ...a,
+      dynamic_attribute_name: `n${index}`,
+      dynamic_attribute_value: 'x'.repeat(4000),
     }))
     const path = '/api/v1/prices/bulk_update_dynamic_attributes/'
     t.equal((await shop.post(path, { price_list_name: 'L', payload })).status, 201)

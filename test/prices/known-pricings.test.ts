@@ -26,7 +26,10 @@ async function publish(shop: TestAccount, price: number): Promise<number> {
 
 const send = (shop: TestAccount, row: object, request: object = {}) =>
   shop.post('/api/v1/prices/get_prices/', {
-    ...{ price_list_name: 'L', promotion_date: day, payload: [row], ...request },
+    price_list_name: 'L',
+    promotion_date: day,
+    payload: [row],
+    ...request,
   })
 
 /** The price in force of row A; read twice, so that the second read has everything at hand. */
@@ -154,7 +157,10 @@ async function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Promise<Pr
   const columns = groupColumns([])
   const codesOf = (count: number) => Array.from({ length: count }, (_, index) => `P${index}`)
   const rules = Array.from({ length: promotions }, (_, index) => ({
-    ...{ name: `${index}`, kind: 'amount' as const, value: 1, price_dimensions: null },
+    name: `${index}`,
+    kind: 'amount' as const,
+    value: 1,
+    price_dimensions: null,
     product_filters: codes > 0 ? { code: codesOf(codes) } : {},
   }))
   const list = { product_filters: { code: codesOf(listCodes) } }

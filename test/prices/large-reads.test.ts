@@ -21,7 +21,9 @@ const codeOf = (index: number) => `${hostile[index] ?? ''}P${String(index).padSt
 /** A shop with a list L of all products, dynamic attributes on the hostile ones, and a promotion of one brand. */
 async function aLargeShop(test: Test): Promise<TestAccount> {
   const products = Array.from({ length: rows }, (_, index) => ({
-    ...{ code: codeOf(index), size: index % 7, new: index % 2 === 0 },
+    code: codeOf(index),
+    size: index % 7,
+    new: index % 2 === 0,
     ...(index % 3 > 0 && { brand: hostile[index] ?? `B${index % 3}` }),
     ...(index % 5 > 0 && { purchase: 1.5 }),
   }))
@@ -95,7 +97,10 @@ t.test('a read of many rows says of each what a read of that row says', async (t
     const large = await shop.post(path, { ...body, payload: wild })
     t.equal(large.body.length, rows + rows / 2)
     const payload = large.body.map(({ code, size, new: isNew, price_dimension }: never) => ({
-      ...{ code, size, new: isNew, price_dimension },
+      code,
+      size,
+      new: isNew,
+      price_dimension,
     }))
     const exact = await shop.post(path, { ...body, payload })
     const sorted = (row: object) => Object.fromEntries(Object.entries(row).sort())
@@ -219,8 +224,11 @@ async function aPromotedShop(test: Test, promoted: number): Promise<TestAccount>
   await aList(shop, { name: 'L' })
   await addProducts(shop, 'L', [{ code: 'A' }, { code: 'B' }])
   const promotions = Array.from({ length: promoted }, (_, index) => ({
-    ...{ name: `${index} ${'p'.repeat(230)}`, kind: 'percentage', value: 10 },
-    ...{ valid_from: day, valid_to: day },
+    name: `${index} ${'p'.repeat(230)}`,
+    kind: 'percentage',
+    value: 10,
+    valid_from: day,
+    valid_to: day,
   }))
   await expectDone(shop.post('/api/v1/promotions/bulk_create_or_update/', promotions))
   return shop

@@ -77,10 +77,46 @@ t.test('null in a line of NDJSON removes the attribute, and so it does in a job'
 })
 
 const values = [
-  ...[false, true, 0, -1.5, 1e-7, 123456789012345, '', ' ', 'left', 'a, "b"\n', ' left'],
-  ...['true', 'FALSE', 'null', 'true ', 'Nullable', 'NaN', 'Infinity', '12', '-1', '1e400', '+1'],
-  ...['{}', '[1,2]', '"', '""', '"a"', "'=x", '=1+1', '@x', '\t', 'é', 'Ω=', '١٢', '2026-01-01'],
-  ...[[], [null, 'a', [1]], {}, { a: { b: null, '=c': '=d' } }, 'x'.repeat(4094)],
+  false,
+  true,
+  0,
+  -1.5,
+  1e-7,
+  123456789012345,
+  '',
+  ' ',
+  'left',
+  'a, "b"\n',
+  ' left',
+  'true',
+  'FALSE',
+  'null',
+  'true ',
+  'Nullable',
+  'NaN',
+  'Infinity',
+  '12',
+  '-1',
+  '1e400',
+  '+1',
+  '{}',
+  '[1,2]',
+  '"',
+  '""',
+  '"a"',
+  "'=x",
+  '=1+1',
+  '@x',
+  '\t',
+  'é',
+  'Ω=',
+  '١٢',
+  '2026-01-01',
+  [],
+  [null, 'a', [1]],
+  {},
+  { a: { b: null, '=c': '=d' } },
+  'x'.repeat(4094),
 ]
 
 for (const type of ['text/csv', 'application/x-ndjson']) {
@@ -157,7 +193,9 @@ t.test('names that are removed make room for others, in a file as in JSON', asyn
     shop.post(address, {
       price_list_name: 'list',
       payload: rows.map(([dynamic_attribute_name, dynamic_attribute_value]) => ({
-        ...{ ...keys[0], dynamic_attribute_name, dynamic_attribute_value },
+        ...keys[0],
+        dynamic_attribute_name,
+        dynamic_attribute_value,
       })),
     })
   const inFile = (rows: [name: string, value: unknown][]) => {

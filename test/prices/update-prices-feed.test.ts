@@ -36,7 +36,8 @@ t.test('a file for another list is another request under its Idempotency-Key', a
   }
   const sendTo = (name: string) =>
     shop.send('POST', `${path}?price_list_name=${name}`, 'code,country,price\nA,UK,1\n', {
-      ...{ 'content-type': 'text/csv', 'idempotency-key': 'k' },
+      'content-type': 'text/csv',
+      'idempotency-key': 'k',
     })
   t.equal((await sendTo('one')).status, 201)
   t.match(await sendTo('two'), { status: 422, body: { type: 'idempotency-key-reused' } })

@@ -245,11 +245,15 @@ t.test(
       [...header.split(','), 'error'],
       ['T1', 'A', 'UK', '1', '2.50', ''],
       [
-        ...['T,"2', '', 'UK', '1', 'x'],
+        'T,"2',
+        '',
+        'UK',
+        '1',
+        'x',
         'code: is required; quantity: '.slice(0, 17) +
           '; revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals',
       ],
-      [...['T3', '', '', '', ''], 'code: is required; quantity: is required; revenue: is required'],
+      ['T3', '', '', '', '', 'code: is required; quantity: is required; revenue: is required'],
       ['T4', "'=A", 'UK', '1', '2', ''],
     ])
     const again = await csv(account, refused.body, accept)
@@ -403,9 +407,12 @@ t.test('real sales go in as a file and come out as they were', async (t) => {
   const rows = real
     .filter(({ Country }) => Country)
     .map((line, index) => ({
-      ...{ transaction_id: `${line.InvoiceNo}-${index}`, code: line.StockCode },
-      ...{ extension: line.Country, quantity: line.Quantity, active_price: line.UnitPrice },
-      ...{ revenue: (Number(line.Quantity) * Number(line.UnitPrice)).toFixed(2) },
+      transaction_id: `${line.InvoiceNo}-${index}`,
+      code: line.StockCode,
+      extension: line.Country,
+      quantity: line.Quantity,
+      active_price: line.UnitPrice,
+      revenue: (Number(line.Quantity) * Number(line.UnitPrice)).toFixed(2),
     }))
   const file = rows.map((one) => JSON.stringify(one)).join('\n')
   t.match(await ndjson(account, file), { status: 201, body: { created: rows.length } })

@@ -232,8 +232,10 @@ t.test('a worker answers metrics and health, and nothing of an account', async (
   const service = await startTestService(t)
   const { token } = await service.newAccount(t)
   const worker = await startProcess(t, {
-    ...{ DATABASE_URL: service.url, JWT_SECRET: jwtSecret },
-    ...{ ROLE: 'worker', METRICS_TOKEN: metricsToken },
+    DATABASE_URL: service.url,
+    JWT_SECRET: jwtSecret,
+    ROLE: 'worker',
+    METRICS_TOKEN: metricsToken,
   })
   const [, url = ''] = /Metrics and health: (\S+)/.exec(worker.stdout()) ?? []
   const call = caller(() => url, token)

@@ -21,8 +21,12 @@ export function addJobs(program: Program): void {
       const options = command.optsWithGlobals()
       const jobs = await lastJobs(openClient(options), options.status)
       const rows = jobs.map(({ id, status, progress, created_at, finished_at }) => ({
-        ...{ id, status, finished: progress.finished, total: progress.total },
-        ...{ accepted: created_at, ended: finished_at },
+        id,
+        status,
+        finished: progress.finished,
+        total: progress.total,
+        accepted: created_at,
+        ended: finished_at,
       }))
       answer(options, jobs, rows.length > 0 ? table(rows) : 'There are no jobs.')
     })

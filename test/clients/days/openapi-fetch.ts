@@ -171,13 +171,25 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
   const result = present(job.result)
   return {
     letters: [...schema.attributes, ...schema.extensions, ...schema.costs].map((c) => c.letter),
-    ...{ products, catalog: catalog.results, lists, added, updated, attributes, prices },
+    products,
+    catalog: catalog.results,
+    lists,
+    added,
+    updated,
+    attributes,
+    prices,
     fault: {
       type: present(refused.error).type,
       faults: (present(refused.error).errors ?? []).map((e) => `${e.pointer} ${e.code}`),
     },
-    ...{ sales, replayedSales, dimensions: competitorSchema.input.dimensions, competitors },
-    ...{ agreement, promotions, promoted, sync: synced },
+    sales,
+    replayedSales,
+    dimensions: competitorSchema.input.dimensions,
+    competitors,
+    agreement,
+    promotions,
+    promoted,
+    sync: synced,
     job: {
       status: job.status,
       total: job.progress.total,

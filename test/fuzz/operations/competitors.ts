@@ -153,8 +153,9 @@ export const competitorOperations: FuzzOperation[] = [
     valid: competitorSchemaPlan,
     faulty: (world) => ({
       ...competitorSchemaPlan(world),
-      ...{ call: { method: 'POST', path, body: { attributes_config: ['code', 'no such'] } } },
-      ...{ status: 400, faults: [['/attributes_config/1', 'unknown_column']] },
+      call: { method: 'POST', path, body: { attributes_config: ['code', 'no such'] } },
+      status: 400,
+      faults: [['/attributes_config/1', 'unknown_column']],
     }),
   },
   {

@@ -42,7 +42,8 @@ function attributesPlan(
   })
   const payload = given.map(({ key, name, value }) => ({
     ...spreadKey(draw, list.rows.get(key) ?? { code: '', extensions: {} }),
-    ...{ dynamic_attribute_name: name, dynamic_attribute_value: value },
+    dynamic_attribute_name: name,
+    dynamic_attribute_value: value,
   }))
   const check = ({ body }: { body: unknown }) => {
     expectEqual(
@@ -88,7 +89,9 @@ function faulty(world: World): Plan {
       type: 'price-list-not-found',
     }),
     (): Plan => ({
-      ...{ ...plan, call: { ...plan.call, body: conflicting }, status: 400 },
+      ...plan,
+      call: { ...plan.call, body: conflicting },
+      status: 400,
       faults: [['/price_list_id', 'conflicting_keys']],
     }),
   ])()

@@ -122,9 +122,13 @@ function resultOf(
     dynamic_attributes: row.dynamic,
   }
   return {
-    ...{ ...wanted.row, code: row.code, ...row.extensions },
-    ...{ price_list_name: list.name, price_list_id: list.id },
-    ...{ extended_catalog_id: row.productId, pk: row.pk },
+    ...wanted.row,
+    code: row.code,
+    ...row.extensions,
+    price_list_name: list.name,
+    price_list_id: list.id,
+    extended_catalog_id: row.productId,
+    pk: row.pk,
     active_price,
     promotions,
     ...Object.fromEntries(include.map((name) => [name, extras[name]])),

@@ -14,7 +14,8 @@ export function asNdjson(
     code,
   ])
   return {
-    ...{ ...plan, ...(faults && { faults }) },
+    ...plan,
+    ...(faults && { faults }),
     call: { ...call, path: withQuery(call.path, query), raw, headers },
   }
 }

@@ -84,18 +84,23 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     ...((isCalendar || chance(draw, 30)) && { is_calendar: isCalendar }),
   }
   const settings = {
-    ...{ price_dimensions: ['price'], product_filters: {}, is_calendar: false, origin: 'api' },
-    ...{ ...row, margin_formula: formula.shown },
+    price_dimensions: ['price'],
+    product_filters: {},
+    is_calendar: false,
+    origin: 'api',
+    ...row,
+    margin_formula: formula.shown,
   }
   const list = {
-    ...{
-      name: row.name,
-      settings,
-      dimensions: dimensions ?? ['price'],
-      isCalendar,
-      validFrom: valid_from,
-    },
-    ...{ filters: filters ?? {}, margin: formula.margin, isPublished: false, rows: new Map() },
+    name: row.name,
+    settings,
+    dimensions: dimensions ?? ['price'],
+    isCalendar,
+    validFrom: valid_from,
+    filters: filters ?? {},
+    margin: formula.margin,
+    isPublished: false,
+    rows: new Map(),
   }
   return { row, list }
 }

@@ -119,14 +119,18 @@ function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
   const rows = someOf(draw, [...list.rows.values()], 1, 4)
   const cells = rows.flatMap((row) =>
     someOf(draw, list.dimensions, 1).map((dimension) => ({
-      ...{ row, dimension, price: draw(money) },
-      ...{ date: someDay(draw, list), isNamed: list.dimensions.length > 1 || chance(draw, 30) },
+      row,
+      dimension,
+      price: draw(money),
+      date: someDay(draw, list),
+      isNamed: list.dimensions.length > 1 || chance(draw, 30),
     })),
   )
   const payload = cells.map(({ row, dimension, date, price, isNamed }) => ({
     ...spreadKey(draw, row),
     ...(isNamed && { price_dimension: dimension }),
-    ...{ price, ...(date !== undefined && { date }) },
+    price,
+    ...(date !== undefined && { date }),
   }))
   const isFile = chance(draw, 20)
   const ids = rows.map(({ pk }) => pk)

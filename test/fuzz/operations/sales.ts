@@ -66,7 +66,9 @@ function saleRow({ draw, model }: World): { sent: Row; read: Row } {
     ...(chance(draw, 30) && { currency: 'EUR' }),
   }
   const written = (form: keyof Written) => ({
-    ...{ ...common, quantity: quantity[form], revenue: revenue[form] },
+    ...common,
+    quantity: quantity[form],
+    revenue: revenue[form],
     ...(price && { active_price: price[form] }),
     ...(at && { transaction_date: at[form] }),
   })

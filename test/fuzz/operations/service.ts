@@ -27,7 +27,8 @@ export const serviceOperations: FuzzOperation[] = [
         path: '/login/',
         body: { email: draw(freshName), password: 'wrong' },
       },
-      ...{ status: 401, type: 'unauthorized' },
+      status: 401,
+      type: 'unauthorized',
     }),
   },
   {

@@ -57,7 +57,8 @@ export const syncOperations: FuzzOperation[] = [
     valid: ({ draw, model }) => syncPlan(oneOf(draw, [...model.lists.values()])),
     faulty: ({ foreign }) => ({
       ...syncPlan({ name: foreign.list.name } as PriceList),
-      ...{ status: 404, type: 'price-list-not-found' },
+      status: 404,
+      type: 'price-list-not-found',
     }),
   },
 ]

@@ -56,7 +56,10 @@ export async function hunt(
   const { operation: only } = bug
   const planted = bug.plant(target)
   const { tally, failures } = await fuzz(planted.target, {
-    ...{ runs, seed, only, failuresMax: 1 },
+    runs,
+    seed,
+    only,
+    failuresMax: 1,
   }).finally(planted.remove)
   const [failure] = failures
   const message = failure?.error.message

@@ -20,7 +20,10 @@ function expectRefused(t: Test, answer: TestResponse, status: number, type: stri
 
 t.test('while one account writes slowly', async (t) => {
   const service = await startTestService(t, {
-    ...{ DATABASE_CONNECTIONS: '2', ACCOUNT_WRITES: '1', ACCOUNT_WAITING: '1', WAITING: '2' },
+    DATABASE_CONNECTIONS: '2',
+    ACCOUNT_WRITES: '1',
+    ACCOUNT_WAITING: '1',
+    WAITING: '2',
   })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const owner = new pg.Client({ connectionString: service.url })

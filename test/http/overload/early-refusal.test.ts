@@ -11,7 +11,10 @@ import { aToken } from '../../helpers/tokens.ts'
 const path = '/api/v1/sales_history/bulk_create_or_update/'
 const log = captureLog(t)
 const service = await startTestService(t, {
-  ...{ DATABASE_CONNECTIONS: '2', ACCOUNT_WRITES: '1', ACCOUNT_WAITING: '1', LOG_LEVEL: 'info' },
+  DATABASE_CONNECTIONS: '2',
+  ACCOUNT_WRITES: '1',
+  ACCOUNT_WAITING: '1',
+  LOG_LEVEL: 'info',
 })
 await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as AddressInfo
@@ -32,7 +35,10 @@ interface Answered {
 /** Over a socket, always the same: requests that are injected are not refused early. */
 async function send(token: string, body: string, headers = {}): Promise<Answered> {
   const sent = request({
-    ...{ agent, port, path, method: 'POST' },
+    agent,
+    port,
+    path,
+    method: 'POST',
     headers: { authorization: `jwt ${token}`, 'content-type': 'application/json', ...headers },
   })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -5,8 +5,12 @@ import { Problem } from '../../../src/contract/problem.ts'
 import { FairQueue, type QueueLimits } from '../../../src/http/overload/fair-queue.ts'
 
 const limits: QueueLimits = {
-  ...{ turnsMax: 1, turnsOfAccountMax: 1, waitingMax: 100, waitingOfAccountMax: 100 },
-  ...{ waitMs: 60_000, waitOwnMs: 60_000 },
+  turnsMax: 1,
+  turnsOfAccountMax: 1,
+  waitingMax: 100,
+  waitingOfAccountMax: 100,
+  waitMs: 60_000,
+  waitOwnMs: 60_000,
 }
 
 /** Work that begins when it is its turn and ends when it is told to. */

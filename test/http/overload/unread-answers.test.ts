@@ -25,7 +25,10 @@ interface Read {
 const pricesPath = '/api/v1/prices/get_prices/'
 const productsPath = '/api/v1/product_catalog/'
 const prices = {
-  ...{ method: 'POST', path: pricesPath, accept: 'application/json', status: 201 },
+  method: 'POST',
+  path: pricesPath,
+  accept: 'application/json',
+  status: 201,
   body: { price_list_name: longText, payload: Array(30_000).fill({ code: 'P0' }) },
 }
 /** Reads of 31 to 32 MB, of which an account may leave four unread. */
@@ -61,7 +64,8 @@ async function begin(
   { method, path, accept, body }: Read,
 ): Promise<IncomingMessage> {
   const headers = {
-    ...{ accept, authorization: `jwt ${account.token}` },
+    accept,
+    authorization: `jwt ${account.token}`,
     'content-type': 'application/json',
   }
   const sent = request({ port, host: '127.0.0.1', method, path, headers, agent: new Agent() })
@@ -104,7 +108,8 @@ for (const [name, read] of Object.entries(reads)) {
     t.equal(refused.statusCode, 429)
     t.equal(refused.headers['retry-after'], '1')
     const answer = {
-      ...{ status: 429, headers: refused.headers },
+      status: 429,
+      headers: refused.headers,
       body: JSON.parse(await readWhole(refused)),
     }
     expectConformant(t, read.method, read.path.split('?')[0] as string, answer)

@@ -83,8 +83,11 @@ t.test('an empty body is there at once, however long the answer takes', async (t
 async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: Raw) => void) {
   const server = http.createServer()
   const paces = {
-    ...{ lookMs: 10, graceMs: 50, fileGraceMs: 50 },
-    ...{ steadyBytesPerSecond: 1e9, bytesPerSecondMin: 1e9 },
+    lookMs: 10,
+    graceMs: 50,
+    fileGraceMs: 50,
+    steadyBytesPerSecond: 1e9,
+    bytesPerSecondMin: 1e9,
   }
   const arrivals = new Arrivals(server, paces)
   const refused: unknown[] = []
