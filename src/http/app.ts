@@ -5,18 +5,12 @@ import type { Context } from '../contract/operation.ts'
 import { loggableError } from '../database/loggable-error.ts'
 import type { Pools } from '../pools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { createAuthenticate, KnownTokens } from './authentication.ts'
-import {
-  answerUnreadable,
-  closeQueuedAnswers,
-  refuseExpectations,
-  refuseTunnels,
-} from './client-error.ts'
+import { createAuthenticate } from './authentication.ts'
+import { answerClientError, trackResponses } from './client-error.ts'
 import { registerDocumentation } from './docs.ts'
 import { serviceHandlers } from './health.ts'
 import { Listeners } from './listeners.ts'
 import type { Turns } from './overload/bulkheads.ts'
-import { refuseEarly } from './overload/early-refusal.ts'
 import { endAnsweredUploads, refuseLateUploads } from './overload/upload-deadlines.ts'
 import { registerPage } from './page.ts'
 import { prefixLocations } from './path-prefix.ts'
@@ -47,8 +41,7 @@ export async function buildApp({
   telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
-  const knownTokens = new KnownTokens()
-  const authenticate = createAuthenticate(config, context.jwtSecret, knownTokens)
+  const authenticate = createAuthenticate(config, context.jwtSecret)
   const app: FastifyInstance = fastify({
     logger: {
       level: config.logLevel,
@@ -67,10 +60,8 @@ export async function buildApp({
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
-    clientErrorHandler: answerUnreadable,
-    // Node would answer a request without Host itself, with no body; the hook for all requests does.
+    clientErrorHandler: answerClientError,
     http: {
-      requireHostHeader: false,
       headersTimeout: Math.min(headersMs, config.load.arrivalMs),
       connectionsCheckingInterval: 5000,
     },
@@ -81,6 +72,7 @@ export async function buildApp({
   app.decorate('listeners', new Listeners(app, config.load.socketsMax))
   // Plugins take over the handler that is there when they are registered.
   app.setErrorHandler(replyProblem)
+  trackResponses(app)
   prefixLocations(app, config.basePath)
   watchRequests(app, telemetry)
   refuseLateUploads(app, ending)
@@ -90,11 +82,7 @@ export async function buildApp({
   const { metrics } = telemetry
   const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
   const services = { pools, turns, context, service, config }
-  const admission = await registerContract(app, services, authenticate)
-  refuseEarly(app, { admission, knownTokens, metrics })
-  closeQueuedAnswers(app.server)
-  refuseExpectations(app)
-  refuseTunnels(app)
+  await registerContract(app, services, authenticate)
   if (config.role !== 'worker') registerPage(app)
   return app
 }

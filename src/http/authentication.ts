@@ -26,11 +26,8 @@ const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
 export type Authenticate = (request: FastifyRequest) => Promise<Caller>
 
 /** Accepts our own tokens (HS256), or those of the identity provider that the configuration names instead. */
-export function createAuthenticate(
-  config: Config,
-  secret: Uint8Array,
-  knownTokens: KnownTokens,
-): Authenticate {
+export function createAuthenticate(config: Config, secret: Uint8Array): Authenticate {
+  const knownTokens = new KnownTokens()
   const verify = config.jwks ? verifyRemote(config.jwks) : verifyOwn(secret)
   return async (request) => {
     const token = readToken(request)

@@ -11,7 +11,6 @@ export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bo
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setHeaders(request, reply)
     limitArrival(app, request, reply, bodyMs)
-    rejectNoHost(request)
     rejectUnknownCoding(request)
     await identifyCaller(request, authenticate)
     rejectAbsent(request)
@@ -20,11 +19,6 @@ export function firstChecks(app: FastifyInstance, authenticate: Authenticate, bo
     rejectEncoding(request)
     rejectWrongQuery(request)
   }
-}
-
-function rejectNoHost({ raw }: FastifyRequest): void {
-  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
-    throw new Problem('malformed-body', 'The request has no Host header.')
 }
 
 /** The parser takes any coding before `chunked`, and what it covers would be read as it is. */

@@ -71,7 +71,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
 }
 
 /** The client's own name for its request: only where it can be nothing but a name. */
-export function clientRequestId({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+function clientRequestId({ headers }: FastifyRequest): string | undefined {
   const id = headers['x-request-id']
   return typeof id === 'string' && /^[\w.-]{1,64}$/.test(id) ? id : undefined
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import type { Config } from '../config.ts'
@@ -17,6 +18,7 @@ import {
   type Admission,
   createAdmission,
   rejectWhileClosing,
+  Throttle,
 } from './overload/admission-control.ts'
 import type { Turns } from './overload/bulkheads.ts'
 import { firstChecks, noSuchPath, rejectOtherList } from './preconditions.ts'
@@ -37,7 +39,7 @@ export async function registerContract(
   app: FastifyInstance,
   services: OperationServices,
   authenticate: Authenticate,
-): Promise<Admission> {
+): Promise<void> {
   const served = servedOperations(services)
   app.setNotFoundHandler(() => {
     throw noSuchPath()
@@ -59,12 +61,12 @@ export async function registerContract(
       operationRoute(findOperation(id), services, admission) as RouteOptions,
   })
   rejectUndeclaredMethods(app, served)
-  return admission
 }
 
 /** Operations of accounts are taken up while there is room, and none once the server closes. */
 function admitRequests(app: FastifyInstance, { service }: OperationServices, admission: Admission) {
   const rejectClosing = rejectWhileClosing(app)
+  const throttle = new Throttle()
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config
     if (operation === undefined || operation.id in service) return
@@ -72,7 +74,7 @@ function admitRequests(app: FastifyInstance, { service }: OperationServices, adm
     try {
       admission.admit(operation, request, reply)
     } catch (refused) {
-      admission.pace.count(request.caller?.account ?? 0, request.raw)
+      await sleep(throttle.delayMs(request.caller?.account ?? 0))
       throw refused
     }
   })
