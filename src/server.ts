@@ -80,7 +80,7 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
   // neither at once nor by us.
   const backlog = load.socketsMax
   const listen = () =>
-    app.listeners.open({ port, host, backlog, listenTextResolver }).catch((error) => {
+    app.listen({ port, host, backlog, listenTextResolver }).catch((error) => {
       throw new CannotListen(error)
     })
   if (role !== 'worker') {

@@ -72,7 +72,6 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), 50)
   try {
     await app.close()
-    await app.listeners.closed
   } finally {
     clearInterval(timer)
   }

@@ -40,7 +40,7 @@ try {
 }
 
 async function demonstrate({ app, server }: Service, { port, host }: Config): Promise<void> {
-  const url = await app.listeners.open({ port, host }).catch((error) => {
+  const url = await app.listen({ port, host }).catch((error) => {
     throw new CannotListen(error)
   })
   await createAccount(server.url, { account: 'demo', ...demoUser })

@@ -9,7 +9,6 @@ import { createAuthenticate } from './authentication.ts'
 import { answerClientError, trackResponses } from './client-error.ts'
 import { registerDocumentation } from './docs.ts'
 import { serviceHandlers } from './health.ts'
-import { Listeners } from './listeners.ts'
 import type { Turns } from './overload/bulkheads.ts'
 import { endAnsweredUploads, refuseLateUploads } from './overload/upload-deadlines.ts'
 import { registerPage } from './page.ts'
@@ -69,7 +68,7 @@ export async function buildApp({
     // Fastify's own answer is no problem, has no Retry-After and is not in the log.
     return503OnClosing: false,
   })
-  app.decorate('listeners', new Listeners(app, config.load.socketsMax))
+  app.server.maxConnections = config.load.socketsMax
   // Plugins take over the handler that is there when they are registered.
   app.setErrorHandler(replyProblem)
   trackResponses(app)
