@@ -39,6 +39,7 @@ try {
     else await endStart(starting, config, end)
   })
   service = await starting
+  void service.server.died.then(endWithoutDatabase)
   if (!unwanted.signal.aborted) opening = open(service, config)
   await opening
 } catch (error) {
@@ -57,6 +58,14 @@ async function close(service: Service, { err, signal }: Ending): Promise<void> {
   if (signal === 'SIGTERM') await sleep(farewellMs)
   await opening?.catch(() => undefined)
   await service.close()
+}
+
+/** The embedded PostgreSQL has died, as when the kernel kills it for memory: the next start recovers the database. */
+function endWithoutDatabase(): void {
+  console.error(
+    'The embedded PostgreSQL has ended, so the service ends too. Start the service again: nothing that was acknowledged is lost. The log of PostgreSQL is server.log in DATA_DIR/postgres.',
+  )
+  process.exit(1)
 }
 
 /** Leaves no PostgreSQL of ours behind. One elsewhere ends what is under way when its connections have gone. */

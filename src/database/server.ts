@@ -12,6 +12,8 @@ export interface DatabaseServer {
   /** Connects as the owner of the tables, to the service's database, with the settings that all connections need. */
   readonly url: string
   readonly isEmbedded: boolean
+  /** Resolves when the embedded server has died. */
+  readonly died: Promise<void>
   /** Stops the embedded server if nobody else uses it. */
   stop(): Promise<void>
 }
@@ -27,7 +29,7 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
   if (config.databaseUrl) {
     rejectUnreadableFiles(config.databaseUrl)
     const url = withOwnSettings(config.databaseUrl)
-    return { url, isEmbedded: false, stop: async () => {} }
+    return { url, isEmbedded: false, died: new Promise(() => {}), stop: async () => {} }
   }
   const postgres = await startEmbeddedPostgres(config.dataDir)
   await whenAvailable(() => createDatabase(postgres.url, 'pricewell'), {
@@ -38,7 +40,7 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
     withOwnSettings(databaseUrl(postgres.url, 'pricewell')),
     settingsOfEmbedded,
   )
-  return { url, isEmbedded: true, stop: postgres.stop }
+  return { url, isEmbedded: true, died: postgres.died, stop: postgres.stop }
 }
 
 /** The certificates that the URL names; the driver would say of a missing one only that it is missing. */

@@ -13,10 +13,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { locateBinaries } from '../../src/database/embedded/binaries.ts'
+import { findPostgresUser, locateBinaries } from '../../src/database/embedded/binaries.ts'
 import { prepareCluster, removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { readPassword } from '../../src/database/embedded/password.ts'
-import { findPostgresUser } from '../../src/database/embedded/system-user.ts'
 
 /** A PostgreSQL to break: its data directory and its address stay the same over every stop and start. */
 export interface Cluster {

@@ -1,6 +1,5 @@
 import { readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import { startFault } from '../../src/startup-errors.ts'
@@ -84,23 +83,6 @@ t.test('a data directory of an earlier version gets a password when it is starte
   const again = await startEmbeddedPostgres(dataDir)
   await expectPasswords(t, again.url)
   await again.stop()
-})
-
-t.test('so does one whose PostgreSQL runs, once nobody of that version is there', async (t) => {
-  const dataDir = freshDataDir(t)
-  const first = await startEmbeddedPostgres(dataDir)
-  await makeTrusting(dataDir, first.url)
-  const earlier = new pg.Client({ connectionString: withPassword(first.url, '') })
-  await earlier.connect()
-  const beside = await startEmbeddedPostgres(dataDir)
-  t.strictSame(await select(beside.url, 'select 1 as one'), [{ one: 1 }])
-  t.strictSame(await select(withPassword(first.url, ''), 'select 1 as one'), [{ one: 1 }])
-  await earlier.end()
-  const starts = await Promise.all([startEmbeddedPostgres(dataDir), startEmbeddedPostgres(dataDir)])
-  for (const { url } of starts) t.strictSame(await select(url, 'select 1 as one'), [{ one: 1 }])
-  const last = await startEmbeddedPostgres(dataDir)
-  await expectPasswords(t, last.url)
-  for (const { stop } of [first, beside, ...starts, last]) await stop()
 })
 
 t.test('a password file that is not that of the database ends the start plainly', async (t) => {

@@ -19,6 +19,8 @@ export interface ServiceProcess {
   stderr: () => string
   /** Ends the whole group at once, as a crash does. */
   kill: () => Promise<void>
+  /** Its exit code, once it has ended. */
+  exited: Promise<number | null>
   /** Asks it to stop; answers its exit code. */
   stop: () => Promise<number | null>
 }
@@ -76,6 +78,7 @@ export async function startProcess(
     stdout,
     stderr,
     kill: () => endGroup(child, exited),
+    exited: exited.then(() => child.exitCode),
     stop: async () => {
       child.kill('SIGTERM')
       await exited

@@ -3,18 +3,19 @@ import {
   cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { CannotStart } from '../errors.ts'
-import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
-/** Root's place for what the Postgres user must be able to reach when the checkout is closed to it. */
+/** Holds what the Postgres user must reach when the service runs as root and its own folders are closed to that user. */
 export const systemDir = '/var/lib/pricewell'
 
 /** The folder with `bin/initdb` and `bin/postgres`, complete and readable for `user`. */
@@ -43,7 +44,7 @@ function packageVersion(packageDir: string): string {
   return JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')).version
 }
 
-/** npm tarballs carry no symlinks; the package lists those that an install script would have made. */
+/** npm tarballs hold no symlinks. The package lists those that its install script would make. */
 function linkLibraries(native: string): string {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -80,4 +81,37 @@ function copyOnce(from: string, to: string): string {
     rmSync(unfinished, { recursive: true })
   }
   return to
+}
+
+/** The operating system user that Postgres runs as. */
+export interface SystemUser {
+  uid: number
+  gid: number
+}
+
+/** Postgres refuses to run as root: returns the user to drop to, or undefined when the service is not root. Throws CannotStart. */
+export function findPostgresUser(): SystemUser | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync('/etc/passwd', 'utf8')
+  for (const name of ['postgres', 'nobody']) {
+    const entry = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users)
+    if (entry) return { uid: Number(entry[1]), gid: Number(entry[2]) }
+  }
+  throw new CannotStart(
+    'PostgreSQL cannot run as root and there is no user "postgres" or "nobody": start as another user',
+  )
+}
+
+/** Whether `user` may pass through `path` and every folder above it. */
+export function isReachable(path: string, user: SystemUser | undefined): boolean {
+  if (!user) return true
+  const { mode, uid } = statSync(path)
+  const bits = uid === user.uid ? mode >> 6 : mode
+  return (bits & 0o001) !== 0 && (path === '/' || isReachable(dirname(path), user))
+}
+
+/** Makes sure that a folder exists which `user` may pass through: under umask 077 `mkdir` alone leaves it closed. */
+export function makeReachable(dir: string, user: SystemUser | undefined): void {
+  mkdirSync(dir, { recursive: true })
+  if (!isReachable(dir, user)) chmodSync(dir, 0o755)
 }

@@ -14,9 +14,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CannotStart } from '../errors.ts'
-import { systemDir } from './binaries.ts'
+import { isReachable, makeReachable, type SystemUser, systemDir } from './binaries.ts'
 import { readPassword } from './password.ts'
-import { isReachable, makeReachable, type SystemUser } from './system-user.ts'
 
 /**
  * The cluster's folder, made by initdb when there is none. It is `<dataDir>/postgres`, or, where the Postgres user

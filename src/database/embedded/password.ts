@@ -12,10 +12,9 @@ import pg from 'pg'
 import { keptSecret } from '../../lib/secret-file.ts'
 import { CannotStart } from '../errors.ts'
 import { onOneConnection } from '../one-connection.ts'
-import type { SystemUser } from './system-user.ts'
+import type { SystemUser } from './binaries.ts'
 
-/** Where the password of a data directory's database is. */
-export const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')
+const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')
 
 /** The password of the superuser; made with the data directory. */
 export function readPassword(dataDir: string): string {
@@ -24,12 +23,12 @@ export function readPassword(dataDir: string): string {
 
 const trusting = /^([^#\n]*\s)trust(?=\s*$)/gm
 
-/** Whether the cluster, made by an earlier version, accepts connections without a password. */
+/** Whether the server accepts connections without a password: an operator who lost the password may have set that. */
 export function trustsAnyone(cluster: string): boolean {
   return readRules(cluster).search(trusting) >= 0
 }
 
-/** Sets the password of a cluster without one; from now on every connection needs it. */
+/** Sets the password of a server that trusts anyone; from now on every connection needs it. */
 export async function endTrust(
   { cluster, user }: { cluster: string; user: SystemUser | undefined },
   url: string,
@@ -38,7 +37,7 @@ export async function endTrust(
   await onOneConnection(url, async (client) => {
     // Another process may do the same.
     await client.query('select pg_advisory_lock(1)')
-    // Otherwise a statement that fails is logged with the password.
+    // Keeps the password out of the server's log if the statement fails.
     await client.query('set log_min_error_statement = panic')
     await client.query(`alter role postgres password ${pg.escapeLiteral(password)}`)
     writeRules(cluster, readRules(cluster).replace(trusting, '$1scram-sha-256'), user)
@@ -62,7 +61,7 @@ function writeRules(cluster: string, rules: string, user: SystemUser | undefined
   renameSync(unfinished, path)
 }
 
-/** The server refuses the password of its data directory. */
+/** For a server that refuses the password of its data directory. */
 export function wrongPassword(dataDir: string, cluster: string): CannotStart {
   return new CannotStart(
     `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the right file back. If it is lost, stop everything that uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,

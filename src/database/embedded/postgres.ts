@@ -1,54 +1,64 @@
-import type { ChildProcess } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
-import { totalmem } from 'node:os'
-import { join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { CannotStart } from '../errors.ts'
 import { onOneConnection } from '../one-connection.ts'
-import { locateBinaries } from './binaries.ts'
+import {
+  findPostgresUser,
+  isReachable,
+  locateBinaries,
+  makeReachable,
+  type SystemUser,
+  systemDir,
+} from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
 import { endTrust, readPassword, trustsAnyone, wrongPassword } from './password.ts'
-import { endUnreachable, findServer, type ServerStart, spawnServer } from './server-process.ts'
-import { makeSocketDir } from './socket-dir.ts'
-import { findPostgresUser } from './system-user.ts'
 
-/** A PostgreSQL that is reached through a Unix socket only its own user (and root) can open, and with its password. */
+/** A PostgreSQL that only its own user (and root) can reach, through a Unix socket and with its password. */
 export interface EmbeddedPostgres {
   /** Connects as the superuser to the database `postgres`. */
   readonly url: string
-  /** Stops the server once nobody else is connected; another process may have attached to it. */
+  /** Resolves when the server has died; not after `stop`. */
+  readonly died: Promise<void>
+  /** Stops the server unless another process is connected to it. */
   stop(): Promise<void>
 }
 
 const invalidPassword = '28P01'
 const startTimeoutSeconds = 60
 const stopTimeoutSeconds = 30
-/**
- * A server that nobody reaches for so long may be none: after a power failure its id may be that of another process.
- * PostgreSQL knows, and does not start beside another one.
- */
-const doubtMs = 5000
-/** How often is looked whether the server is there. */
-const reviveMs = 1000
-/** What a container may take is less than what its machine has. */
+const pollMs = 20
+const respawnMs = 500
+const watchMs = 1000
+/** A container may use less memory than its machine has. */
 const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())
-/** A quarter of it, as PostgreSQL recommends: with 2 GB, rows for a table of 4 GB took a fifth longer after a checkpoint. */
+/** A quarter, as PostgreSQL recommends: with 2 GB, a table of 4 GB loaded a fifth slower after a checkpoint. */
 const sharedBuffersMb = Math.min(Math.max(Math.floor(memoryBytes / 4 / 2 ** 20), 128), 8192)
-/** Bulk loads write much WAL and few connections read: the defaults are for a 1 GB machine. */
+/** The defaults are for a machine of 1 GB; bulk loads write much WAL. */
 const settings = [
   `shared_buffers=${sharedBuffersMb}MB`,
   'max_wal_size=4GB',
   'checkpoint_timeout=15min',
   'jit=off',
   'timezone=UTC',
-  // The details of errors are values of rows, which no log holds.
+  // The details of errors hold row values, which no log may hold.
   'log_error_verbosity=terse',
 ]
 
 /**
- * Starts the embedded PostgreSQL on `dataDir`, or attaches to the one that runs there (a service that was killed
- * leaves it running, and the account command may start while the service runs).
+ * Starts the embedded PostgreSQL on `dataDir`, or attaches to the one that runs there: a service that was killed leaves
+ * it running, and the account command may start beside the service. Throws CannotStart.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -60,32 +70,28 @@ export async function startEmbeddedPostgres(
   const password = readPassword(dataDir)
   const start = { cluster, native, user, settings: [...settings, ...extraSettings] }
   const deadline = performance.now() + startTimeoutSeconds * 1000
-  let doubtAt = performance.now() + doubtMs
-  let spawned: ChildProcess | undefined
   let socketDir: string | undefined
+  let spawned: ChildProcess | undefined
+  let spawnAt = 0
   while (performance.now() < deadline) {
     const running = await findRunning(cluster, password)
-    if (running === 'refused') {
-      if (spawned) await endServer(cluster)
-      throw wrongPassword(dataDir, cluster)
-    }
     if (running) {
-      // Another process that started at the same time was first.
-      if (socketDir && socketDir !== running.socketDir) removeFolder(socketDir)
-      // A process of the earlier version that is still there knows no password.
-      if (trustsAnyone(cluster) && !(await isUsed(running.url)))
-        await endTrust(start, running.url, password)
-      return keepRunning(start, running)
+      // Another process may have started its server first.
+      if (socketDir && running.socketDir !== socketDir) removeFolder(socketDir)
+      if (running.isRefused) {
+        if (spawned) await endServer(cluster, running)
+        throw wrongPassword(dataDir, cluster)
+      }
+      if (trustsAnyone(cluster)) await endTrust(start, running.url, password)
+      return watched(cluster, running)
     }
-    const server = findServer(cluster)
-    if (server) endUnreachable(server, cluster)
-    const isDoubtful = performance.now() > doubtAt && !isStarting(spawned)
-    if (isDoubtful || (!spawned && !server)) {
+    // PostgreSQL itself refuses to start beside another server on the same data.
+    if (performance.now() >= spawnAt && (!spawned || hasEnded(spawned))) {
       socketDir ??= makeSocketDir(user)
       spawned = spawnServer(start, socketDir)
-      doubtAt = performance.now() + doubtMs
+      spawnAt = performance.now() + respawnMs
     }
-    await sleep(20)
+    await sleep(pollMs)
   }
   if (socketDir) removeFolder(socketDir)
   throw new CannotStart(
@@ -95,68 +101,124 @@ export async function startEmbeddedPostgres(
 
 const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true })
 
-function isStarting(server: ChildProcess | undefined): boolean {
-  return server !== undefined && server.exitCode === null && server.signalCode === null
+/** How a server is started: on which data, with which binaries, as which user. */
+interface ServerStart {
+  cluster: string
+  native: string
+  user: SystemUser | undefined
+  /** As in `shared_buffers=256MB`. */
+  settings: string[]
+}
+
+/** Detached, so that Ctrl-C reaches only the service and the database stays until its connections are closed. */
+function spawnServer(
+  { cluster, native, user, settings }: ServerStart,
+  socketDir: string,
+): ChildProcess {
+  const log = openSync(join(cluster, 'server.log'), 'a')
+  const options = ['listen_addresses=', `unix_socket_directories=${socketDir}`, ...settings]
+  const server = spawn(
+    join(native, 'bin', 'postgres'),
+    ['-D', cluster, ...options.flatMap((option) => ['-c', option])],
+    { ...user, cwd: cluster, env: {}, detached: true, stdio: ['ignore', log, log] },
+  )
+  closeSync(log)
+  server.unref()
+  // A server that cannot be spawned is tried again like one that ends at once.
+  return server.on('error', () => undefined)
+}
+
+function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid === undefined || exitCode !== null || signalCode !== null
+}
+
+/** The socket's file in its folder. */
+const socketName = '.s.PGSQL.5432'
+/** A socket's path may have 104 bytes on macOS and 108 on Linux, with the NUL at its end. */
+const pathBytesMax = 103
+
+/**
+ * Makes a folder for the socket: in the folder for temporary files or, where that is closed to the Postgres user
+ * (libpam-tmpdir gives root a folder of its own), in a folder of root's. Throws CannotStart if its path is too long.
+ */
+function makeSocketDir(user: SystemUser | undefined): string {
+  const temporary = resolve(tmpdir())
+  const isOpen = !existsSync(temporary) || isReachable(temporary, user)
+  if (!isOpen) makeReachable(systemDir, user)
+  const start = join(isOpen ? temporary : systemDir, 'pricewell-')
+  if (Buffer.byteLength(join(`${start}XXXXXX`, socketName)) > pathBytesMax)
+    throw new CannotStart(
+      `${temporary} is too long for the path of a socket: set TMPDIR to a shorter one`,
+    )
+  const socketDir = mkdtempSync(start)
+  if (user) chownSync(socketDir, user.uid, user.gid)
+  return socketDir
 }
 
 interface Running {
   url: string
+  pid: number
   socketDir: string
+  /** The server does not accept the password. */
+  isRefused: boolean
 }
 
-/**
- * Starts the server again, at the same address, when it dies (the kernel kills processes when memory runs out) or its
- * socket is deleted.
- */
-function keepRunning(start: ServerStart, { url, socketDir }: Running): EmbeddedPostgres {
-  const { cluster } = start
-  const revive = () => {
-    try {
-      const server = findServer(cluster)
-      if (server) endUnreachable(server, cluster)
-      else if (existsSync(cluster)) spawnServer(start, socketDir)
-    } catch {
-      // The machine has no memory, file descriptors or room for it; the next look may find some.
-    }
-  }
-  const watch = setInterval(revive, reviveMs).unref()
-  const stop = () => {
-    clearInterval(watch)
-    return stopWhenUnused(cluster, url)
-  }
-  return { url, stop }
-}
-
-async function findRunning(
-  cluster: string,
-  password: string,
-): Promise<Running | 'refused' | undefined> {
-  const { socketDir, isReady } = findServer(cluster) ?? {}
-  if (!socketDir || !isReady) return undefined
-  // The driver takes what the URL leaves out from the shell: PGPORT and others, which are about another server.
+/** The server that runs on the cluster, once it answers. */
+async function findRunning(cluster: string, password: string): Promise<Running | undefined> {
+  // Line 1 is the process id, line 5 the folder of the socket, line 8 the state.
+  const [pid, , , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
+  if (!socketDir || state?.trim() !== 'ready') return undefined
+  // pg takes what the URL leaves out from the environment: PGPORT and others, which may be about another server.
   const own = 'user=postgres&sslmode=disable&options=-c%20search_path=public'
   const host = encodeURIComponent(socketDir)
   const url = `postgresql://postgres:${password}@localhost:5432/postgres?host=${host}&${own}`
-  return onOneConnection(url, async () => ({ url, socketDir })).catch(({ code }) =>
-    code === invalidPassword ? 'refused' : undefined,
+  const running = { url, pid: Number(pid), socketDir, isRefused: false }
+  return onOneConnection(url, async () => running).catch(({ code }) =>
+    code === invalidPassword ? { ...running, isRefused: true } : undefined,
   )
 }
 
-async function stopWhenUnused(cluster: string, url: string): Promise<void> {
-  if (!(await isUsed(url))) await endServer(cluster)
+/** No lines if there is no file. */
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
 
-async function endServer(cluster: string): Promise<void> {
-  const server = findServer(cluster)
-  if (!server) return
-  process.kill(server.pid, 'SIGINT')
+function watched(cluster: string, running: Running): EmbeddedPostgres {
+  let timer: NodeJS.Timeout | undefined
+  const died = new Promise<void>((resolve) => {
+    const look = () => isAlive(running.pid) || resolve()
+    timer = setInterval(look, watchMs).unref()
+  })
+  const stop = async () => {
+    clearInterval(timer)
+    if (!(await isUsed(running.url))) await endServer(cluster, running)
+  }
+  return { url: running.url, died, stop }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function endServer(cluster: string, { pid, socketDir }: Running): Promise<void> {
+  if (!isAlive(pid)) return
+  process.kill(pid, 'SIGINT')
   const deadline = performance.now() + stopTimeoutSeconds * 1000
   while (existsSync(join(cluster, 'postmaster.pid')) && performance.now() < deadline)
-    await sleep(20)
-  if (server.socketDir) removeFolder(server.socketDir)
+    await sleep(pollMs)
+  removeFolder(socketDir)
 }
 
-/** A connection that was just closed may take a moment to disappear on the server. */
+/** Whether other processes are connected. The server may show a connection for a moment after it was closed. */
 async function isUsed(url: string): Promise<boolean> {
   const look = async (client: pg.Client) => {
     for (let attempt = 0; attempt < 20; attempt++) {

@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPostgresUser } from '../../../src/database/embedded/system-user.ts'
+import { findPostgresUser } from '../../../src/database/embedded/binaries.ts'
 import { createTemplate, query } from '../../helpers/database.ts'
 import { admitted } from '../admitted.ts'
 import { type Arena, openArena } from '../arena.ts'

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { isReachable, makeReachable } from '../../src/database/embedded/system-user.ts'
+import { isReachable, makeReachable } from '../../src/database/embedded/binaries.ts'
 
 const stranger = { uid: 65_534, gid: 65_534 }
 
