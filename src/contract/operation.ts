@@ -1,7 +1,6 @@
 import type { PgBoss } from 'pg-boss'
 import type { components, operations } from '../../generated/openapi.d.ts'
 import type { Limits } from '../config.ts'
-import type { OpenBeside } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import type { RowErrors } from './row-errors.ts'
 
@@ -29,8 +28,6 @@ export interface OperationRequest<Id extends OperationId> {
   inAccount: InAccount
   /** For an answer that is sent while it is read: one transaction that sees one moment, on a connection kept for such. */
   inAccountSending: InAccount
-  /** For a read that is worth two connections. */
-  openBeside: OpenBeside
   /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */
   errors: RowErrors
 }

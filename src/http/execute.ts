@@ -11,7 +11,6 @@ import {
 } from '../contract/operation.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
-import { besideInAccount } from '../database/on-two-connections.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
 import { rowsAsFile } from '../feeds/export.ts'
@@ -83,7 +82,6 @@ async function runHandler(
         ifMatch: request.headers['if-match'],
         inAccount: storing(inTurn, operation, request, bodyHash),
         inAccountSending: sendingInTurn,
-        openBeside: besideInAccount(services.pools.reads, account),
       },
       services.context,
     )

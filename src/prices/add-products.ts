@@ -5,7 +5,6 @@ import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { inputRows, readNumbers } from '../database/input-rows.ts'
-import { type OpenBeside, onTwoConnections } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
@@ -21,7 +20,7 @@ export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
 export const addProducts: Handler<'addProducts'> = (
-  { account, body, errors, inAccount, openBeside },
+  { account, body, errors, inAccount },
   { boss },
 ) =>
   takingTurns(() =>
@@ -30,7 +29,7 @@ export const addProducts: Handler<'addProducts'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       const rows = await readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
-      const ids = await findAllowedProducts(trx, openBeside, list, { columns, rows, errors })
+      const ids = await findAllowedProducts(trx, list, { columns, rows, errors })
       errors.reject()
       const productIds = `{${[...ids].join(',')}}`
       if (ids.size > atOnceMax) {
@@ -62,58 +61,13 @@ interface Named {
 /** Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. */
 async function findAllowedProducts(
   trx: Trx,
-  openBeside: OpenBeside,
   list: PriceList,
   { columns, rows, errors }: Named,
 ): Promise<Set<number>> {
-  const find = (next: () => Promise<Trx>) => findInSlices(next, list, faultOf(list, columns), rows)
-  const isOne = rows.length <= rowsAtOnce
-  const slices = await (isOne ? find(async () => trx) : onTwoConnections(trx, openBeside, find))
-  const ids = new Set<number>()
-  for (const { products, faults } of slices) {
-    for (const id of readNumbers(products)) ids.add(id)
-    for (const [position, fault] of faults)
-      errors.add(position, 'code', fault, faultMessages[fault])
-  }
-  return ids
-}
-
-/** Products that one statement looks up: while Postgres does, the next are made ready. */
-const rowsAtOnce = 10_000
-
-async function findInSlices(
-  next: () => Promise<Trx>,
-  list: PriceList,
-  fault: RawBuilder<unknown>,
-  rows: KeyedRow<unknown>[],
-): Promise<Found[]> {
-  const slices: Promise<Found>[] = []
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
-    const trx = await next()
-    const input = await inputRows(trx, positionedKeyColumns, rows.slice(from, from + rowsAtOnce))
-    const slice = findProducts(trx, list, fault, input)
-    // Its failure is seen when all slices are waited for.
-    slice.catch(() => undefined)
-    slices.push(slice)
-  }
-  return Promise.all(slices)
-}
-
-interface Found {
-  /** Ids of those without a fault, in the order of the input, as the text of a Postgres array. */
-  products: string | null
-  faults: [position: number, ProductFault][]
-}
-
-async function findProducts(
-  trx: Trx,
-  list: PriceList,
-  fault: RawBuilder<unknown>,
-  input: RawBuilder<unknown>,
-): Promise<Found> {
-  const { rows } = await sql<Found>`
+  const input = await inputRows(trx, positionedKeyColumns, rows)
+  const { rows: found } = await sql<Found>`
     with candidates as materialized (
-      select input.position, p.id, ${fault} as fault
+      select input.position, p.id, ${faultOf(list, columns)} as fault
       from ${input}
       left join products p on p.account_id = ${list.account_id} and p.code = input.code
         and p.extension_key = input.extension_key
@@ -123,7 +77,15 @@ async function findProducts(
       coalesce(json_agg(json_build_array(position, fault))
         filter (where fault is not null), '[]') as faults
     from candidates`.execute(trx)
-  return rows[0] as Found
+  const { products, faults } = found[0] as Found
+  for (const [position, fault] of faults) errors.add(position, 'code', fault, faultMessages[fault])
+  return new Set(readNumbers(products))
+}
+
+interface Found {
+  /** Ids of those without a fault, in the order of the input, as the text of a Postgres array. */
+  products: string | null
+  faults: [position: number, ProductFault][]
 }
 
 /** SQL of what is wrong with a product `p`, with its attributes `a`, for the list; null: it can be added. */

@@ -9,7 +9,7 @@ import { promotionNames, readWantedRows, rejectUnknownPromotions } from './wante
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (
-  { account, body, errors, inAccount, inAccountSending, openBeside },
+  { account, body, errors, inAccount, inAccountSending },
   context,
 ) => {
   const { readRowsMax: rowsMax, readBytesMax: bytesMax } = context.limits
@@ -18,7 +18,7 @@ export const getPrices: Handler<'getPrices'> = async (
   const key = pricingKey(account, dated)
   const read = async (trx: Trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, bytesMax, openBeside }))
+    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, bytesMax }))
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, dated)
@@ -27,7 +27,7 @@ export const getPrices: Handler<'getPrices'> = async (
     // Nothing is read for a faulty request; what else is wrong with its rows is said, too.
     if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
     errors.reject()
-    const found = await readPrices(trx, pricing, { body, rowsMax, bytesMax, errors, openBeside })
+    const found = await readPrices(trx, pricing, { body, rowsMax, bytesMax, errors })
     if (!found) throw errors.problem()
     known.add(key, pricing)
     return found

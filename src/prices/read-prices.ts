@@ -1,7 +1,6 @@
 import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
 import { withinReadTime } from '../contract/read-cost.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
-import type { OpenBeside } from '../database/on-two-connections.ts'
 import type { Trx } from '../database/pool.ts'
 import { nextTurn } from '../lib/cooperative.ts'
 import { promotedPrices } from '../promotions/promoted-prices.ts'
@@ -26,7 +25,6 @@ export interface Read {
   /** Of its rows as JSON. */
   bytesMax: number
   errors: RowErrors
-  openBeside: OpenBeside
 }
 
 /** Rows that are written at once. */

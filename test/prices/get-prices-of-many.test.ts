@@ -2,7 +2,6 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startTestService, type TestAccount, type TestService } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
-import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const updatePath = '/api/v1/prices/bulk_update_prices/'
@@ -26,14 +25,9 @@ async function readPrices(shop: TestAccount): Promise<number[]> {
   return body.map(({ active_price }: { active_price: number }) => active_price)
 }
 
-t.test('a read on two connections sees one moment of a list that is written to', async (t) => {
+t.test('a read of many rows sees one moment of a list that is written to', async (t) => {
   const service = await startTestService(t)
   const shop = await aFullList(t, service)
-  await readPrices(shop)
-  const reading = `
-    select pid from pg_stat_activity
-    where datname = current_database() and application_name = 'pricewell reads'`
-  t.equal((await select(service.url, reading)).length, 2, 'two connections')
   let isWriting = true
   const write = async () => {
     for (let price = 1; price <= 12; price++)
@@ -76,12 +70,10 @@ t.test('rows come in the order of the payload, each as often as it is named', as
   )
 })
 
-t.test('one connection is enough, and reads that want two do not block each other', async (t) => {
-  for (const DATABASE_CONNECTIONS of ['1', '2', '4']) {
-    const shop = await aFullList(t, await startTestService(t, { DATABASE_CONNECTIONS }))
-    const answers = await Promise.all(Array.from({ length: 4 }, () => readPrices(shop)))
-    t.ok(answers.every(({ length }) => length === codes.length))
-  }
+t.test('one connection is enough for several reads of many rows', async (t) => {
+  const shop = await aFullList(t, await startTestService(t, { DATABASE_CONNECTIONS: '1' }))
+  const answers = await Promise.all(Array.from({ length: 4 }, () => readPrices(shop)))
+  t.ok(answers.every(({ length }) => length === codes.length))
 })
 
 t.test('a faulty row after many good ones is named', async (t) => {
@@ -112,12 +104,4 @@ t.test('a read that finds its rows locked is refused for that, whatever it asks 
     await writer.query('rollback')
     t.equal((await read({})).status, 201)
   }
-})
-
-t.test('a read of many rows goes on where the database exports no snapshot', async (t) => {
-  const service = await startTestService(t)
-  const shop = await aFullList(t, service)
-  await select(service.url, 'revoke execute on function pg_export_snapshot() from public')
-  const prices = await readPrices(shop)
-  t.equal(prices.length, codes.length)
 })
