@@ -3,9 +3,6 @@ import pg from 'pg'
 import { NotBegun } from './errors.ts'
 import { isOutdatedPlan } from './transient-errors.ts'
 
-/** Answers one row: `id`, the snapshot of a transaction or a promise of it. */
-export const exportSnapshot = 'select pg_export_snapshot() as id'
-
 /** As long as `commit` waits for a `begin` that takes it along. */
 const commitWaitMs = 1
 
@@ -35,8 +32,6 @@ export class ReadingClient extends pg.Client {
     if (text === 'begin') return Promise.resolve({ command: 'BEGIN', rows: [] })
     if (typeof text === 'string' && text.startsWith('set local')) return this.#begin(text)
     if (text === 'rollback') return this.#rollback()
-    if (typeof text === 'string' && text.startsWith('set transaction ')) return this.#send(text)
-    if (text === exportSnapshot) return this.#exportSnapshot(text)
     if (typeof text === 'string') return this.#sendStatement(text, values)
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     return (super.query as any)(...args)
@@ -70,13 +65,6 @@ export class ReadingClient extends pg.Client {
       this.#uncork()
     }, commitWaitMs)
     return this.#send('commit')
-  }
-
-  /** Its answer comes at once: the transaction's first statement follows in the same round trip. */
-  #exportSnapshot(text: string): Promise<{ command: string; rows: { id: Promise<string> }[] }> {
-    const id = super.query(text).then(({ rows }) => rows[0].id)
-    id.catch(() => undefined)
-    return Promise.resolve({ command: 'SELECT', rows: [{ id }] })
   }
 
   #cork(): void {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { NotBegun, OutcomeUnknown, SnapshotFailed } from './errors.ts'
+import { NotBegun, OutcomeUnknown } from './errors.ts'
 import type { Database, Trx } from './pool.ts'
 import { isConnectionLost, isOutdatedPlan } from './transient-errors.ts'
 
@@ -12,8 +12,7 @@ const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
- * failures, transactions that did not begin, snapshots that fail and outdated plans, so `work` must have no effect outside
- * the transaction.
+ * failures, transactions that did not begin and outdated plans, so `work` must have no effect outside the transaction.
  */
 export function inAccount<T>(
   db: Database,
@@ -101,8 +100,7 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
 
 function isRetried(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
-  const isOurs = error instanceof SnapshotFailed || error instanceof NotBegun
-  return retriedStates.has(code) || isOurs || isOutdatedPlan(error)
+  return retriedStates.has(code) || error instanceof NotBegun || isOutdatedPlan(error)
 }
 
 /** Who has waited waits less for locks: a caller's patience is one for all. */

@@ -1,4 +1,4 @@
-import { CannotConnect, NotBegun, OutcomeUnknown, SnapshotFailed } from './errors.ts'
+import { CannotConnect, NotBegun, OutcomeUnknown } from './errors.ts'
 import { isSqlState } from './loggable-error.ts'
 
 /** Postgres classes and codes that pass by themselves: connection, resources, disk, shutdown, locks, timeouts, read-only. */
@@ -29,7 +29,7 @@ const writing = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
 const unreadQueues = 'Queue cache is not initialized'
 
 /** What our own errors say of the database. */
-const passing = [CannotConnect, NotBegun, OutcomeUnknown, SnapshotFailed]
+const passing = [CannotConnect, NotBegun, OutcomeUnknown]
 
 /** Whether an error says that the database cannot be worked with now: the same work may succeed later. */
 export function isPassing(error: unknown): boolean {

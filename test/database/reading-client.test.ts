@@ -3,7 +3,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Trx } from '../../src/database/pool.ts'
-import { exportSnapshot, ReadingClient } from '../../src/database/reading-client.ts'
+import { ReadingClient } from '../../src/database/reading-client.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -108,21 +108,6 @@ t.test('a transaction that broke as it began says why', async (t) => {
     await sql.raw('rollback').execute(connection)
   })
 })
-
-t.test(
-  'a snapshot is promised at once, so that a statement follows it in one round trip',
-  async (t) => {
-    const db = openReadingDatabase(t, service, { connectionsMax: 1 })
-    const { id } = await service.newAccount(t)
-    await inAccount(db, id, async (trx) => {
-      const turned = turn().then(() => 'turned')
-      const { rows } = await sql.raw<{ id: Promise<string> }>(exportSnapshot).execute(trx)
-      t.equal(await Promise.race([turned, 'promised']), 'promised')
-      t.equal((await read(trx))[0]?.id, String(id))
-      t.match(await rows[0]?.id, /^[0-9A-F]+-[0-9A-F]+-\d+$/)
-    })
-  },
-)
 
 let writes = 0
 /** Counts what goes to the database at once. */
