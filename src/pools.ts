@@ -13,6 +13,13 @@ export type Pools = Record<
 /** Postgres waits twice for a row that others want too, first for the turn and then for the row: 2.5 seconds in all. */
 const lockTurnMs = 1250
 
+/**
+ * Clients wait for statements of up to 30 s: when the network is silent they fail after 32 s. Time alone cannot tell a
+ * longer statement from a silent network, so TCP notices there: after 20 s without an answer (keepalive), or after some 15
+ * minutes where the statement itself was lost (Linux, `tcp_retries2`); jobs are taken up elsewhere long before that.
+ */
+const waitedFor = { queryTimeoutMs: 32_000 }
+
 /** Reads, writes, jobs and health checks wait for their own connections only. */
 export function openPools(
   url: string,
@@ -31,11 +38,12 @@ export function openPools(
       statementTimeoutMs: 30_000,
       ...options,
     })
+  const reading = { client: ReadingClient, statementTimeoutMs: readStatementMs }
   return {
-    reads: open('reads', { client: ReadingClient, statementTimeoutMs: readStatementMs }),
+    reads: open('reads', { ...waitedFor, ...reading }),
     // Pages count all rows: they have connections of their own, so that prices are read meanwhile.
-    lists: open('lists', { client: ReadingClient, statementTimeoutMs: readStatementMs }),
-    writes: open('writes', {}),
+    lists: open('lists', { ...waitedFor, ...reading }),
+    writes: open('writes', waitedFor),
     // As long as a client takes to fetch a million rows.
     sending: open('sending', { connectionsMax: streamConnections, statementTimeoutMs: 600_000 }),
     // Ten million rows come and go at the pace of a client, which may pause.
@@ -46,7 +54,12 @@ export function openPools(
       statementTimeoutMs: 3_600_000,
     }),
     ...openJobPools(open),
-    health: open('health', { connectionsMax: 1, acquireTimeoutMs: 2500, statementTimeoutMs: 2000 }),
+    health: open('health', {
+      connectionsMax: 1,
+      acquireTimeoutMs: 2500,
+      statementTimeoutMs: 2000,
+      queryTimeoutMs: 4000,
+    }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { onOneConnection } from '../database/one-connection.ts'
+import { onOneConnection } from '../database/connection-setup.ts'
 import { isViolationOf } from '../database/transient-errors.ts'
 import { type Cost, generatePassword, hashPassword } from './password.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onOneConnection } from '../database/one-connection.ts'
+import { onOneConnection } from '../database/connection-setup.ts'
 
 const statement = readFileSync(join(import.meta.dirname, 'dump-schema.sql'), 'utf8')
 

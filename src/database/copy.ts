@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { nextTurn } from '../lib/cooperative.ts'
@@ -13,6 +11,9 @@ export class CopySource {
     this.chunks = chunks
   }
 }
+
+/** What pg says when `query_timeout` has passed. It leaves the connection open, and each further statement would wait. */
+const timedOut = 'Query read timeout'
 
 /** Stands for the end of `copy (select ...) to stdout`, as its last parameter. */
 export class CopyTarget {}
@@ -29,7 +30,9 @@ export class CopyingClient extends pg.Client {
     if (last instanceof CopySource) return this.#copy(text, last)
     if (last instanceof CopyTarget) return this.#copyOut(text, values.slice(0, -1))
     // biome-ignore lint/suspicious/noExplicitAny: as above.
-    return (super.query as any)(...args)
+    const answer = (super.query as any)(...args)
+    answer?.catch?.((error: Error) => error.message === timedOut && this.end())
+    return answer
   }
 
   async #copy(text: string, { chunks }: CopySource): Promise<{ command: string; rows: never[] }> {
@@ -71,16 +74,13 @@ export class CopyingClient extends pg.Client {
       return isLiteral(value) ? String(value) : `current_setting('${settingName(Number(place))}')`
     })
     const stream = super.query(copyTo(select))
-    // Whoever stops reading leaves rows on the way that nobody takes.
-    stream.once('close', () => stream.readableEnded || this.#abandon(stream))
+    // The rows that a reader leaves unread can only be dropped with the connection.
+    stream.once('close', () => {
+      if (stream.readableEnded) return
+      stream.on('error', () => undefined)
+      void this.end()
+    })
     return { command: 'COPY', rows: [{ stream }] }
-  }
-
-  #abandon(copy: Readable): void {
-    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
-    // It fails as its connection does, and nobody listens any more.
-    copy.on('error', () => undefined)
-    stream.destroy()
   }
 }
 

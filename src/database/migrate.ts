@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { connectionTimeoutMillis, watchConnection } from './connection-setup.ts'
+import { connectionTimeoutMillis, prepareConnection } from './connection-setup.ts'
 import { CannotStart } from './errors.ts'
 import { ensureApplicationRole, ensureOwner } from './owner.ts'
 
@@ -19,7 +19,7 @@ export async function migrate(url: string): Promise<void> {
     max: 2,
     connectionTimeoutMillis,
     idle_in_transaction_session_timeout: pausedMs,
-    onConnect: watchConnection,
+    onConnect: prepareConnection,
   })
   pool.on('error', () => undefined)
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })

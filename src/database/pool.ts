@@ -1,13 +1,7 @@
 import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
-import {
-  guardConnection,
-  leavingReadOnly,
-  noteReadOnly,
-  readyInTime,
-  withSessionSettings,
-} from './connection-setup.ts'
+import { preparePooled, releasingReadOnly, withSessionSettings } from './connection-setup.ts'
 import { CannotConnect } from './errors.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
@@ -25,6 +19,11 @@ export interface PoolOptions {
   client: typeof pg.Client
   acquireTimeoutMs: number
   statementTimeoutMs: number
+  /**
+   * After this time without an answer a statement fails and its connection is closed, as when the network is silent. Left
+   * out where statements may take longer: TCP keepalive notices there.
+   */
+  queryTimeoutMs?: number | undefined
   lockTimeoutMs: number
   /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
   onError: (error: Error) => void
@@ -83,14 +82,12 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     max: options.connectionsMax,
     Client: options.client,
     connectionTimeoutMillis: options.acquireTimeoutMs,
+    query_timeout: options.queryTimeoutMs,
+    // 10 probes follow, one a second: a connection that waits for an answer is closed 20 s after the network falls silent.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
-    onConnect: (client) =>
-      readyInTime(client, options.acquireTimeoutMs, async () => {
-        await guardConnection(client, url, options.statementTimeoutMs)
-        await noteReadOnly(client)
-      }),
+    onConnect: (client) => preparePooled(client, options.acquireTimeoutMs),
   })
   pool.on('error', options.onError)
   const db = new Kysely<DB>({
@@ -105,7 +102,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
 function refusing(pool: pg.Pool): PostgresPool {
   const connect = async () => {
     try {
-      return leavingReadOnly(await pool.connect())
+      return releasingReadOnly(await pool.connect())
     } catch (error) {
       throw new CannotConnect(error)
     }

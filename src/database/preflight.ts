@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { sessionSettings, withSessionSettings } from './connection-setup.ts'
+import { onOneConnection, sessionSettings, withSessionSettings } from './connection-setup.ts'
 import { CannotStart } from './errors.ts'
-import { onOneConnection } from './one-connection.ts'
 
 /**
  * Throws where something between (a pooler) takes connections without the settings that they carry: the role is one of

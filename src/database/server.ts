@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { withOwnSettings, withSessionSettings } from './connection-setup.ts'
+import { onOneConnection, withOwnSettings, withSessionSettings } from './connection-setup.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 import { CannotStart } from './errors.ts'
-import { onOneConnection } from './one-connection.ts'
 import { whenAvailable } from './when-available.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { PgBoss } from 'pg-boss'
 import { connectionTimeoutMillis, withSessionSettings } from '../database/connection-setup.ts'
-import { onOneConnection } from '../database/one-connection.ts'
+import { onOneConnection } from '../database/connection-setup.ts'
 import { applicationRole, type Database } from '../database/pool.ts'
 import type { QueueState } from '../telemetry/telemetry.ts'
 

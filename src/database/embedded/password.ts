@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path'
 import pg from 'pg'
 import { keptSecret } from '../../lib/secret-file.ts'
+import { onOneConnection } from '../connection-setup.ts'
 import { CannotStart } from '../errors.ts'
-import { onOneConnection } from '../one-connection.ts'
 import type { SystemUser } from './binaries.ts'
 
 const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')

@@ -12,8 +12,8 @@ import { tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { onOneConnection } from '../connection-setup.ts'
 import { CannotStart } from '../errors.ts'
-import { onOneConnection } from '../one-connection.ts'
 import {
   findPostgresUser,
   isReachable,
