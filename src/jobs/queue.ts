@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { PgBoss } from 'pg-boss'
-import { connectionTimeoutMillis, withSessionSettings } from '../database/connection-setup.ts'
-import { onOneConnection } from '../database/connection-setup.ts'
+import {
+  connectionTimeoutMillis,
+  onOneConnection,
+  withSessionSettings,
+} from '../database/connection-setup.ts'
 import { applicationRole, type Database } from '../database/pool.ts'
 import type { QueueState } from '../telemetry/telemetry.ts'
 
