@@ -1,7 +1,7 @@
 import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
 import { createAccount, EmailTaken, hasAccounts } from './accounts/create-account.ts'
 import { type Config, readConfig } from './config.ts'
-import { whenAvailable } from './database/when-available.ts'
+import { whenAvailable } from './database/server.ts'
 import { type Service, startService } from './service.ts'
 import { closeMaxMs, closeOnce, type Ending } from './shutdown.ts'
 import { CannotListen, startFault } from './startup-errors.ts'

@@ -5,9 +5,12 @@ import { readJwtSecret } from './accounts/token.ts'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { migrate } from './database/migrate.ts'
-import { rejectLostSettings } from './database/preflight.ts'
-import { type DatabaseServer, openDatabaseServer } from './database/server.ts'
-import { whenAvailable } from './database/when-available.ts'
+import {
+  type DatabaseServer,
+  openDatabaseServer,
+  rejectLostSettings,
+  whenAvailable,
+} from './database/server.ts'
 import { fileLoader } from './feeds/file-job.ts'
 import { buildApp } from './http/app.ts'
 import { createTurns, poolsInUse, type Turns } from './http/overload/bulkheads.ts'

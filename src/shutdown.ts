@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
-import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import { endBusyConnections, endDatabase } from './database/end-connections.ts'
-import type { Database } from './database/pool.ts'
+import { type Database, endDatabase } from './database/pool.ts'
 import { stopWorkers } from './jobs/work.ts'
 import type { Tracing } from './telemetry/telemetry.ts'
 
@@ -50,14 +48,13 @@ export async function finishWork(work: Work): Promise<void> {
     for (const db of backing.pools) endDatabase(db).catch(() => undefined)
     await sleep(endMs)
     app.server.closeAllConnections()
-    endQueue(backing.boss)
     await isWithin(finished, lastMs)
   } else await finished
 }
 
 /** Closes the queue and the connections that nobody uses any more. */
 export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
-  if (!(await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs))) endQueue(boss)
+  await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs)
   await Promise.all(pools.map((db) => db.destroy()))
   await tracing?.stop()
 }
@@ -75,14 +72,6 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   } finally {
     clearInterval(timer)
   }
-}
-
-/** Its statements have 15 seconds each and one follows the other: with the pool ended none is sent any more. */
-function endQueue(boss: PgBoss): void {
-  const { pool } = boss.getDb() as unknown as { pool?: pg.Pool }
-  if (!pool) return
-  if (!pool.ending) pool.end().catch(() => undefined)
-  endBusyConnections(pool)
 }
 
 async function isWithin(work: Promise<unknown>, ms: number): Promise<boolean> {

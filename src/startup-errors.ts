@@ -1,6 +1,5 @@
 import { ConfigError } from './config.ts'
-import { CannotConnect, CannotStart } from './database/errors.ts'
-import { loggableError } from './database/loggable-error.ts'
+import { ConnectionFailed, loggableError, StartupError } from './database/errors.ts'
 
 const noPostgres = 'no PostgreSQL answers there: start it, or correct DATABASE_URL'
 const wrongUser = 'correct the user and the password in DATABASE_URL'
@@ -72,13 +71,13 @@ const listenAdvice = { ENOTFOUND: 'correct HOST', EAI_AGAIN: 'correct HOST, or t
 export function startFault(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message
   if (error instanceof CannotListen) return told(error.cause, { ...advice, ...listenAdvice })
-  return told(error instanceof CannotConnect ? error.cause : error, advice)
+  return told(error instanceof ConnectionFailed ? error.cause : error, advice)
 }
 
 function told(error: unknown, advice: Record<string, string>): unknown {
   const { code = '', message = '', syscall } = error as Partial<NodeJS.ErrnoException>
   // A migration that raises an exception of its own says in it what to do.
-  if (error instanceof CannotStart || code === 'P0001') return `Cannot start:\n- ${message}`
+  if (error instanceof StartupError || code === 'P0001') return `Cannot start:\n- ${message}`
   // The file of a Unix socket, or any other.
   const fault = code === 'ENOENT' ? `${syscall} ${code}` : code
   const known = Object.hasOwn(advice, fault) ? advice[fault] : adviceOfOthers(error)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { sessionSettings } from '../src/database/connection-setup.ts'
-import { CannotConnect } from '../src/database/errors.ts'
+import { ConnectionFailed } from '../src/database/errors.ts'
 import { databaseUrl } from '../src/database/server.ts'
 import { startService } from '../src/service.ts'
 import { startFault } from '../src/startup-errors.ts'
@@ -84,7 +84,7 @@ t.test('a certificate that cannot be trusted is told so', (t) => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', "Hostname/IP does not match certificate's altnames: "],
   ]
   for (const [code, message] of faults) {
-    const told = startFault(new CannotConnect(Object.assign(new Error(message), { code })))
+    const told = startFault(new ConnectionFailed(Object.assign(new Error(message), { code })))
     t.match(told, /^Cannot start:\n- .*\(sslrootcert=<file>\) in DATABASE_URL/, code)
     t.ok(String(told).includes(message), code)
   }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { onOneConnection } from '../database/connection-setup.ts'
-import { isViolationOf } from '../database/transient-errors.ts'
+import { isViolationOf } from '../database/errors.ts'
 import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { hasRows } from '../database/has-rows.ts'
+import { hasRows } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { type Column, findColumns, groupColumns } from './columns.ts'
 import { schemaOf } from './read-catalog-schema.ts'

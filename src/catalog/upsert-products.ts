@@ -11,9 +11,9 @@ import {
   inputRows,
   readNumbers,
 } from '../database/input-rows.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { type StagedRows, upsertStaged } from '../database/staging-table.ts'
-import { analyzeLoaded } from '../database/statistics.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import {

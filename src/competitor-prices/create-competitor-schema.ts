@@ -3,7 +3,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
-import { hasRows } from '../database/has-rows.ts'
+import { hasRows } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   type CompetitorSchema,

@@ -1,4 +1,4 @@
-import { sqlStateOf } from '../database/loggable-error.ts'
+import { sqlStateOf } from '../database/errors.ts'
 import { Problem } from './problem.ts'
 
 /** The longest that one statement of a read may take. */

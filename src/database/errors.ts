@@ -1,23 +1,151 @@
-/** No connection could be opened, for whatever reason: nothing was asked of the database, and nothing was done there. */
-export class CannotConnect extends Error {
+/** No connection could be opened: nothing happened in the database. */
+export class ConnectionFailed extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : 'no connection', { cause })
   }
 }
 
-/** Something outside is not as the service needs it; the message says what to do. */
-export class CannotStart extends Error {}
+/** The service cannot start until something outside is changed; the message says what to do. */
+export class StartupError extends Error {}
 
-/** A transaction that did not begin, because the one before it on its connection had not ended. */
-export class NotBegun extends Error {
+/** The transaction did not start, because the one before it on the connection had not ended: nothing happened. */
+export class TransactionNotStarted extends Error {
   constructor(cause: unknown) {
     super('the transaction before this one had not ended', { cause })
   }
 }
 
-/** The connection broke as a transaction was committed: what it wrote is there, or it is not. */
-export class OutcomeUnknown extends Error {
+/** The connection broke during the commit: nobody knows whether the changes are there. */
+export class CommitInDoubt extends Error {
   constructor(cause: unknown) {
     super('the connection broke at the commit', { cause })
+  }
+}
+
+const unavailable = [ConnectionFailed, TransactionNotStarted, CommitInDoubt]
+
+/** What an error of pg says, beside its message. */
+interface Fault {
+  code?: string
+  routine?: string
+}
+
+const faultOf = (error: unknown): Fault => (error ?? {}) as Fault
+
+/** Codes of the system have no digit (EPIPE). */
+const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/
+
+function isSqlState(code: unknown): code is string {
+  return typeof code === 'string' && sqlState.test(code)
+}
+
+/** The SQLSTATE of an error of PostgreSQL, or of its cause. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code } = faultOf(error)
+  return isSqlState(code) ? code : sqlStateOf(error.cause)
+}
+
+/** Connection, resources, disk, shutdown, locks, timeouts, read-only server, serialization failure, deadlock. */
+const transientStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
+/** Failures of the socket and of the name look-up. */
+const socketCodes = /^(E(CONN|PIPE|TIMEDOUT|HOST|NET|AI_AGAIN)|ENOTFOUND)/
+/** Failures of pg, its pool and Kysely, which have no code. */
+const driverMessages =
+  /^(Connection terminated|timeout e(xceeded when trying to connect|xpired)|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
+/** pg-boss failed to read its queues when it started; it reads them again by itself. */
+const unreadQueues = 'Queue cache is not initialized'
+
+/** Whether the database is away, full, locked or too slow now, which passes without anybody's help. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined) return driverMessages.test(error.message)
+  // The file of a Unix socket is gone while the server is.
+  if (code === 'ENOENT') return syscall === 'connect'
+  if (code === 'ERR_ASSERTION') return error.message === unreadQueues
+  return isSqlState(code) ? transientStates.test(code) : socketCodes.test(code)
+}
+
+/** Whether the same work may succeed later: the error is transient, or an operator can end its cause. */
+export function isUnavailable(error: unknown): boolean {
+  if (unavailable.some((kind) => error instanceof kind)) return true
+  return isTransient(error) || isRevoked(error) || isOutdatedPlan(error) || isUnwritable(error)
+}
+
+/**
+ * States of rights or tables that an operator has taken away (tables of a schema that may not be used look absent). With
+ * these routines PostgreSQL reports a fault of ours: a row that a policy refuses, a table that a statement does not read.
+ */
+const ownRoutines: Record<string, string> = {
+  '42501': 'ExecWithCheckOptions',
+  '42P01': 'errorMissingRTE',
+}
+
+function isRevoked(error: unknown): boolean {
+  const { code = '', routine } = faultOf(error)
+  const own = ownRoutines[code]
+  return own !== undefined && routine !== own
+}
+
+/** PostgreSQL has no code for a used-up quota or file size limit (EDQUOT, EFBIG): only its writing routine tells. */
+const writingRoutines = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
+
+function isUnwritable(error: unknown): boolean {
+  const { code, routine = '' } = faultOf(error)
+  return code === 'XX000' && writingRoutines.test(routine)
+}
+
+/** Whether a prepared statement returns other types since a migration: its connection is of no use any more. */
+export function isOutdatedPlan(error: unknown): boolean {
+  const { code, routine } = faultOf(error)
+  return code === '0A000' && routine === 'RevalidateCachedQuery'
+}
+
+/** The server ended the session, or cannot tell whether it has committed. */
+const lostStates = /^(08|57P0|40003)/
+
+/** Whether a connection broke while it was in use: whether its statement took effect is unknown. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code } = faultOf(error)
+  return isSqlState(code) ? lostStates.test(code) : isTransient(error)
+}
+
+/** Whether a statement failed because it violates this constraint. */
+export function isViolationOf(constraint: string, error: unknown): boolean {
+  const { code = '', constraint: violated } = error as Fault & { constraint?: string }
+  return code.startsWith('23') && violated === constraint
+}
+
+/** What a log may hold of an error. */
+export interface LoggableError {
+  [key: string]: unknown
+  type: string
+  message: string
+  stack: string
+}
+
+/** pg-boss reports copies of errors. */
+function isLikeAnError(error: unknown): error is Error & Record<string, unknown> {
+  return typeof error === 'object' && error !== null && 'message' in error
+}
+
+/**
+ * An error without row values: those of PostgreSQL carry them in `detail`, `where`, `hint` and `internalQuery`, and data
+ * exceptions (class 22) in the message.
+ */
+export function loggableError(error: unknown): LoggableError {
+  if (!isLikeAnError(error)) return { type: typeof error, message: 'not an error', stack: '' }
+  const { code, table, constraint, cause } = error
+  const hasValues = isSqlState(code) && code.startsWith('22')
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
+  return {
+    type: error instanceof Error ? error.constructor.name : 'Error',
+    message: hasValues ? 'a data exception; its values are left out' : error.message,
+    stack: frames?.join('\n') ?? '',
+    ...(typeof code === 'string' && { code }),
+    ...(typeof table === 'string' && { table }),
+    ...(typeof constraint === 'string' && { constraint }),
+    ...(cause !== undefined && { cause: loggableError(cause) }),
   }
 }

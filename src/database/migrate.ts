@@ -4,15 +4,14 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { connectionTimeoutMillis, prepareConnection } from './connection-setup.ts'
-import { CannotStart } from './errors.ts'
-import { ensureApplicationRole, ensureOwner } from './owner.ts'
+import { StartupError } from './errors.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
 
-/** Who is paused in the middle of a migration lets the others have their turn. */
+/** A process that is paused in a migration gives its locks up to the others. */
 const pausedMs = 60_000
 
-/** Brings the database of `url` (its user owns the tables) to the newest migration. Safe to run from several processes. */
+/** Migrates the database of `url`, whose user owns the tables. Several processes may do so at once. Throws StartupError. */
 export async function migrate(url: string): Promise<void> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -35,23 +34,113 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** The texts of clients are Unicode: other encodings lack most of its letters. */
+/** Texts are Unicode; other encodings lack most of its letters. */
 async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ encoding: string }>`
     select current_setting('server_encoding') as encoding`.execute(db)
   const encoding = rows[0]?.encoding
   if (encoding === 'UTF8') return
-  throw new CannotStart(
+  throw new StartupError(
     `the encoding of the database is ${encoding}: let DATABASE_URL lead to one that was created with "create database <name> encoding 'UTF8' template template0"`,
   )
 }
 
-/** A newer version was here, or another program that keeps its migrations in the same way. */
-function unknownMigration(error: unknown): CannotStart | undefined {
+/** A newer version migrated the database, or another program that uses Kysely. */
+function unknownMigration(error: unknown): StartupError | undefined {
   const { message } = error as Error
   const [, name] = /^corrupted migrations: .* (\S+) is missing$/.exec(message) ?? []
   if (name === undefined) return undefined
-  return new CannotStart(
+  return new StartupError(
     `the database has the migration ${name}, which this version does not know: start the version that was last used with it, restore the backup from before the upgrade, or use another database`,
   )
+}
+
+/** Two processes that grant the same right at the same time fail: they do it one after the other. */
+const lock = 0x6f776e72
+
+/** In these the owner sees the rows of all accounts: to create accounts, count jobs and remove what has expired. */
+const tablesOfAll = ['accounts', 'users', 'jobs', 'idempotency_keys']
+
+/** Creates the role of the service if there is none, and lets the user of the database act as it. */
+async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> {
+  await inOrder(db, async (trx) => {
+    await sql`
+      do $$ begin
+        if current_user = 'pricewell_app' then
+          raise exception 'the database user is pricewell_app, the role of requests, which see the rows of their account only: let DATABASE_URL name another user, who owns the tables';
+        end if;
+        if not exists (select from pg_roles where rolname = 'pricewell_app') then
+          create role pricewell_app nologin;
+        end if;
+      exception
+        when duplicate_object or unique_violation then null;
+        when insufficient_privilege then
+          raise exception 'the database user may not create roles: let a superuser run "create role pricewell_app nologin; grant pricewell_app to %"', quote_ident(current_user);
+      end $$`.execute(trx)
+    // Since PostgreSQL 16 the user that creates a role administers it, but may not act as it.
+    await sql`
+      do $$ begin
+        if not pg_has_role(current_user, 'pricewell_app',
+          case when current_setting('server_version_num')::integer < 160000 then 'member' else 'set' end) then
+          execute format('grant pricewell_app to %I', current_user);
+        end if;
+      exception when insufficient_privilege then
+        raise exception 'another user created the role pricewell_app: let a superuser run "grant pricewell_app to %"', quote_ident(current_user);
+      end $$`.execute(trx)
+  })
+}
+
+/** Rows are staged in temporary tables, which a database may allow to its owner only. */
+async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
+  await sql`
+    do $$ begin
+      if not has_database_privilege('pricewell_app', current_database(), 'temporary') then
+        execute format('grant temporary on database %I to pricewell_app', current_database());
+        -- Without the right to grant, PostgreSQL raises an error or only a warning.
+        if not has_database_privilege('pricewell_app', current_database(), 'temporary') then
+          raise insufficient_privilege;
+        end if;
+      end if;
+    exception when insufficient_privilege then
+      raise exception 'the role pricewell_app may not create temporary tables: let the owner of the database run "grant temporary on database % to pricewell_app"', quote_ident(current_database());
+    end $$`.execute(trx)
+}
+
+/**
+ * Gives the owner of the tables the rights that the migrations gave to the user that ran them. A dump may be restored for
+ * another owner (`pg_restore --no-owner`), which could not create accounts or remove what has expired.
+ */
+async function ensureOwner(db: Kysely<unknown>): Promise<void> {
+  await inOrder(db, async (trx) => {
+    await sql`
+      do $$
+      declare place record;
+      begin
+        for place in
+          select relname as name, relname || '_of_owner' as policy, pg_get_userbyid(relowner) as owner
+          from pg_class c
+          where relnamespace = 'public'::regnamespace and relname = any(${sql.lit(`{${tablesOfAll}}`)})
+            and not exists (
+              select from pg_policy
+              where polrelid = c.oid and polname = relname || '_of_owner' and polroles = array[relowner])
+        loop
+          execute format('drop policy if exists %I on public.%I', place.policy, place.name);
+          execute format('create policy %I on public.%I to %I using (true)', place.policy, place.name, place.owner);
+        end loop;
+      end $$`.execute(trx)
+    await sql`alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app`.execute(
+      trx,
+    )
+    await grantTemporary(trx)
+  })
+}
+
+async function inOrder(
+  db: Kysely<unknown>,
+  work: (trx: Kysely<unknown>) => Promise<void>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
+    await work(trx)
+  })
 }

@@ -2,7 +2,7 @@ import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transac
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { preparePooled, releasingReadOnly, withSessionSettings } from './connection-setup.ts'
-import { CannotConnect } from './errors.ts'
+import { ConnectionFailed } from './errors.ts'
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
@@ -38,26 +38,37 @@ export interface StatementDone {
   error?: unknown
 }
 
-/** Connections of a pool, and who waits for one. */
+/** How many connections of a pool are in use, and how many callers wait for one. */
 export interface PoolUse {
   inUse: number
   max: number
   waiting: number
 }
 
-const pools = new WeakMap<Database, pg.Pool>()
+interface OpenPool {
+  pool: pg.Pool
+  busy: Set<pg.PoolClient>
+}
 
-/** The connections of a database. */
-export function poolOf(db: Database): pg.Pool {
-  const pool = pools.get(db)
-  if (!pool) throw new Error('not a database of openDatabase')
-  return pool
+const pools = new WeakMap<Database, OpenPool>()
+
+function poolOf(db: Database): OpenPool {
+  const open = pools.get(db)
+  if (!open) throw new Error('not a database of openDatabase')
+  return open
 }
 
 /** How busy the connections of a database are now. */
 export function poolUse(db: Database): PoolUse {
-  const { totalCount, idleCount, waitingCount, options } = poolOf(db)
+  const { totalCount, idleCount, waitingCount, options } = poolOf(db).pool
   return { inUse: totalCount - idleCount, max: options.max, waiting: waitingCount }
+}
+
+/** Closes all connections. Statements on busy ones fail here, and their transactions roll back in the server. */
+export async function endDatabase(db: Database): Promise<void> {
+  const destroyed = db.destroy()
+  for (const client of poolOf(db).busy) void (client as pg.Client).end()
+  await destroyed
 }
 
 /** Whether one piece of work may take so many connections more: half of all have nothing to do. */
@@ -89,12 +100,16 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     types: { getTypeParser },
     onConnect: (client) => preparePooled(client, options.acquireTimeoutMs),
   })
-  pool.on('error', options.onError)
+  const busy = new Set<pg.PoolClient>()
+  pool
+    .on('error', options.onError)
+    .on('acquire', (client) => busy.add(client))
+    .on('release', (_, client) => busy.delete(client))
   const db = new Kysely<DB>({
     dialect: new PostgresDialect({ pool: refusing(pool) }),
     ...(options.onStatement && { log: reporting(options.onStatement) }),
   })
-  pools.set(db, pool)
+  pools.set(db, { pool, busy })
   return db
 }
 
@@ -104,7 +119,7 @@ function refusing(pool: pg.Pool): PostgresPool {
     try {
       return releasingReadOnly(await pool.connect())
     } catch (error) {
-      throw new CannotConnect(error)
+      throw new ConnectionFailed(error)
     }
   }
   return { Client: pg.Client, options: pool.options, connect, end: () => pool.end() }

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { NotBegun } from './errors.ts'
-import { isOutdatedPlan } from './transient-errors.ts'
+import { isOutdatedPlan, TransactionNotStarted } from './errors.ts'
 
 /** As long as `commit` waits for a `begin` that takes it along. */
 const commitWaitMs = 1
@@ -40,7 +39,7 @@ export class ReadingClient extends pg.Client {
   #begin(settings: string): Promise<{ command: string; rows: never[] }> {
     this.#beginError = null
     const callback = (error: Error | null) => {
-      this.#beginError = isInFailedTransaction(error) ? new NotBegun(error) : error
+      this.#beginError = isInFailedTransaction(error) ? new TransactionNotStarted(error) : error
     }
     const text = `begin isolation level repeatable read, read only; ${settings}`
     super.query(Object.assign(new pg.Query(text), { callback }))

@@ -1,10 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { onOneConnection, withOwnSettings, withSessionSettings } from './connection-setup.ts'
+import {
+  onOneConnection,
+  sessionSettings,
+  withOwnSettings,
+  withSessionSettings,
+} from './connection-setup.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
-import { CannotStart } from './errors.ts'
-import { whenAvailable } from './when-available.ts'
+import { isTransient, StartupError } from './errors.ts'
 
 /** The PostgreSQL that the service uses: the embedded one or that of DATABASE_URL. */
 export interface DatabaseServer {
@@ -17,13 +23,10 @@ export interface DatabaseServer {
   stop(): Promise<void>
 }
 
-/**
- * A statement that fails is in the log of the service, or is an answer: nobody rotates the server's own log, where each
- * took up to a kilobyte.
- */
+/** A statement that fails is in the log or the answer of the service; nobody rotates the log of the embedded server. */
 const settingsOfEmbedded = { log_min_messages: 'log' }
 
-/** Starts the embedded PostgreSQL, or takes that of DATABASE_URL as it is. */
+/** Starts the embedded PostgreSQL, or uses that of DATABASE_URL. Throws StartupError. */
 export async function openDatabaseServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl) {
     rejectUnreadableFiles(config.databaseUrl)
@@ -42,14 +45,14 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
   return { url, isEmbedded: true, died: postgres.died, stop: postgres.stop }
 }
 
-/** The certificates that the URL names; the driver would say of a missing one only that it is missing. */
+/** For the certificates that the URL names: pg says of a missing one only that it is missing. */
 function rejectUnreadableFiles(url: string): void {
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = new URL(url).searchParams.get(name)
     try {
       if (path) readFileSync(path)
     } catch (error) {
-      throw new CannotStart(`${(error as Error).message}: correct ${name} in DATABASE_URL`)
+      throw new StartupError(`${(error as Error).message}: correct ${name} in DATABASE_URL`)
     }
   }
 }
@@ -71,7 +74,49 @@ async function createDatabase(url: string, name: string): Promise<void> {
   })
 }
 
-/** Two processes that start at once: one of them creates the database. */
+/** Another process that started at the same time has created the database. */
 function isDuplicate(error: unknown): boolean {
   return ['42P04', '23505'].includes((error as { code?: string }).code ?? '')
+}
+
+/**
+ * Throws StartupError where something between (a pooler) accepts connections without the settings that they carry. One of
+ * them is the role: without it statements run as the owner, which may read all accounts.
+ */
+export async function rejectLostSettings(url: string): Promise<void> {
+  // The server may have the other settings by chance, and some poolers pass on the names that they know.
+  const mark = { 'app.connection': randomUUID() }
+  const { rows } = await onOneConnection(withSessionSettings(url, mark), (client) =>
+    client.query(
+      'select key from json_each_text($1) where current_setting(key, true) is distinct from value order by key',
+      [JSON.stringify({ ...sessionSettings, ...mark })],
+    ),
+  )
+  const names = rows.map(({ key }) => key).join(', ')
+  if (names === '') return
+  throw new StartupError(
+    `the settings of connections do not reach the database (${names}): let DATABASE_URL lead to PostgreSQL itself and not to a pooler like PgBouncer`,
+  )
+}
+
+const pauseMs = 250
+
+/**
+ * Runs `work` again while the database is away, for at most `seconds`: it may start beside the service. Other errors are
+ * thrown at once. `onWait` gets the first error.
+ */
+export async function whenAvailable<T>(
+  work: () => Promise<T>,
+  { seconds, onWait }: { seconds: number; onWait: (error: Error) => void },
+): Promise<T> {
+  const deadline = performance.now() + seconds * 1000
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isTransient(error) || performance.now() >= deadline) throw error
+      if (attempt === 1) onWait(error as Error)
+      await sleep(pauseMs)
+    }
+  }
 }

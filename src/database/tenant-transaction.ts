@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { NotBegun, OutcomeUnknown } from './errors.ts'
+import { CommitInDoubt, isConnectionLost, isOutdatedPlan, TransactionNotStarted } from './errors.ts'
 import type { Database, Trx } from './pool.ts'
-import { isConnectionLost, isOutdatedPlan } from './transient-errors.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
 const retriedStates = new Set(['40P01', '40001'])
@@ -63,7 +62,7 @@ async function onceSince<T>(
     return result
   })
   return committed.catch((error) => {
-    throw isWorkDone && isConnectionLost(error) ? new OutcomeUnknown(error) : error
+    throw isWorkDone && isConnectionLost(error) ? new CommitInDoubt(error) : error
   })
 }
 
@@ -100,7 +99,8 @@ async function retrying<T>(work: () => Promise<T>, undo?: () => Promise<unknown>
 
 function isRetried(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
-  return retriedStates.has(code) || error instanceof NotBegun || isOutdatedPlan(error)
+  const isOurs = error instanceof TransactionNotStarted
+  return retriedStates.has(code) || isOurs || isOutdatedPlan(error)
 }
 
 /** Who has waited waits less for locks: a caller's patience is one for all. */

@@ -10,9 +10,7 @@ import {
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from '../contract/validation.ts'
-import { OutcomeUnknown } from '../database/errors.ts'
-import { sqlStateOf } from '../database/loggable-error.ts'
-import { isPassing } from '../database/transient-errors.ts'
+import { CommitInDoubt, isUnavailable, sqlStateOf } from '../database/errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
 
@@ -92,7 +90,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(request)
   const { operation } = request.routeOptions.config
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' && operation) return wrongMediaType(operation)
-  if (error instanceof OutcomeUnknown) return outcomeUnknown(error)
+  if (error instanceof CommitInDoubt) return outcomeUnknown(error)
   if (isAccountMissing(error))
     return unauthorized('The account of the token does not exist.', error)
   if (statusCode === forbiddenFile) return noSuchPath()
@@ -104,7 +102,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
       1,
       error,
     )
-  return isPassing(error)
+  return isUnavailable(error)
     ? unavailable('The database is not available now.', 1, error)
     : internalError(error)
 }

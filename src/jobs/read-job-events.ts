@@ -8,7 +8,7 @@ import {
   Stream,
 } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
-import { isPassing } from '../database/transient-errors.ts'
+import { isUnavailable } from '../database/errors.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
@@ -94,7 +94,7 @@ function endOf(job: Schemas['Job']): string {
 function isForNow(error: unknown): boolean {
   return error instanceof Problem
     ? [429, 503].includes(problemTypes[error.type].status)
-    : isPassing(error)
+    : isUnavailable(error)
 }
 
 function event(name: string, data: object): string {

@@ -2,9 +2,8 @@ import { performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { JobWithMetadata } from 'pg-boss'
 import type { Schemas } from '../contract/operation.ts'
-import { sqlStateOf } from '../database/loggable-error.ts'
+import { isUnavailable, sqlStateOf } from '../database/errors.ts'
 import type { Database, Trx } from '../database/pool.ts'
-import { isPassing } from '../database/transient-errors.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
 import {
   type Attempt,
@@ -92,7 +91,7 @@ async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promi
 
 /** What passes by itself is none, unless the job itself may be what the database has too little for. */
 function isFaultOfJob(error: unknown): boolean {
-  return !isPassing(error) || findShortage(error) !== undefined
+  return !isUnavailable(error) || findShortage(error) !== undefined
 }
 
 function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): Promise<void> {

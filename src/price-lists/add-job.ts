@@ -1,4 +1,4 @@
-import { hasRows } from '../database/has-rows.ts'
+import { hasRows } from '../database/planner.ts'
 import { type Database, hasSpareConnections } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, inAttempt, inPartOfAttempt, type JobRow } from '../jobs/attempt.ts'

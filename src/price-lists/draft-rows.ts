@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
-import { analyzeLoaded } from '../database/statistics.ts'
 import type { IdsText } from './publication.ts'
 import type { PriceList } from './queries.ts'
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
-import { analyzeLoaded } from '../database/statistics.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { daysInChunk, monthPlace } from '../price-lists/calendar.ts'
 import type { PriceList } from '../price-lists/queries.ts'

@@ -13,7 +13,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
-import { sqlStateOf } from '../database/loggable-error.ts'
+import { sqlStateOf } from '../database/errors.ts'
 import type { StatementDone } from '../database/pool.ts'
 import type { RequestSpan, Tracing } from './telemetry.ts'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { loggableError } from '../../src/database/loggable-error.ts'
+import { loggableError } from '../../src/database/errors.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const service = await startTestService(t, { LOG_LEVEL: 'error' })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CopyingClient } from '../../src/database/copy.ts'
-import { hasRows } from '../../src/database/has-rows.ts'
+import { hasRows } from '../../src/database/planner.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { deleteRemovedRows } from '../../src/price-lists/publication.ts'

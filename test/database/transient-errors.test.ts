@@ -1,7 +1,12 @@
 import pg from 'pg'
 import t from 'tap'
-import { CannotConnect, OutcomeUnknown } from '../../src/database/errors.ts'
-import { isConnectionLost, isPassing, passesByItself } from '../../src/database/transient-errors.ts'
+import {
+  CommitInDoubt,
+  ConnectionFailed,
+  isConnectionLost,
+  isTransient,
+  isUnavailable,
+} from '../../src/database/errors.ts'
 
 const failure = (fields: object, message = 'failed') => Object.assign(new Error(message), fields)
 
@@ -24,7 +29,7 @@ t.test('what Postgres says of itself passes: away, full, locked, too slow', asyn
     '40001': 'serialization failure',
     '40P01': 'deadlock',
   }
-  for (const [code, name] of Object.entries(states)) t.ok(isPassing(failure({ code })), name)
+  for (const [code, name] of Object.entries(states)) t.ok(isUnavailable(failure({ code })), name)
 })
 
 t.test('a fault of the statement or of its data does not pass', async (t) => {
@@ -39,37 +44,37 @@ t.test('a fault of the statement or of its data does not pass', async (t) => {
     'XX000',
     'P0001',
   ])
-    t.notOk(isPassing(failure({ code })), code)
+    t.notOk(isUnavailable(failure({ code })), code)
 })
 
 t.test('a plan that a migration has outdated passes', async (t) => {
-  t.ok(isPassing(failure({ code: '0A000', routine: 'RevalidateCachedQuery' })))
+  t.ok(isUnavailable(failure({ code: '0A000', routine: 'RevalidateCachedQuery' })))
 })
 
 t.test('a quota that is used up passes, which has no code of its own', async (t) => {
-  t.ok(isPassing(failure({ code: 'XX000', routine: 'mdextend' })))
-  t.notOk(isPassing(failure({ code: 'XX000', routine: 'ExecProject' })))
+  t.ok(isUnavailable(failure({ code: 'XX000', routine: 'mdextend' })))
+  t.notOk(isUnavailable(failure({ code: 'XX000', routine: 'ExecProject' })))
 })
 
 t.test('queues that pg-boss has not read yet pass', async (t) => {
   const code = 'ERR_ASSERTION'
-  t.ok(isPassing(failure({ code }, 'Queue cache is not initialized')))
-  t.notOk(isPassing(failure({ code }, 'another assertion')))
+  t.ok(isUnavailable(failure({ code }, 'Queue cache is not initialized')))
+  t.notOk(isUnavailable(failure({ code }, 'another assertion')))
 })
 
 t.test('what somebody has to change may pass, and not by itself', async (t) => {
   const states = ['28000', '28P01', '3D000', '42501', '55000', '22023']
-  const refused = states.map((code) => new CannotConnect(failure({ code })))
+  const refused = states.map((code) => new ConnectionFailed(failure({ code })))
   const right = failure({ code: '42501', routine: 'aclcheck_error' })
   const table = failure({ code: '42P01', routine: 'parserOpenTable' })
   for (const error of [...refused, right, table]) {
-    t.ok(isPassing(error), error.message)
-    t.notOk(passesByItself(error), error.message)
+    t.ok(isUnavailable(error), error.message)
+    t.notOk(isTransient(error), error.message)
   }
   const policy = failure({ code: '42501', routine: 'ExecWithCheckOptions' })
-  t.notOk(isPassing(policy), 'a row of another account')
+  t.notOk(isUnavailable(policy), 'a row of another account')
   const unread = failure({ code: '42P01', routine: 'errorMissingRTE' })
-  t.notOk(isPassing(unread), 'a table that the statement does not read')
+  t.notOk(isUnavailable(unread), 'a table that the statement does not read')
 })
 
 t.test('a connection that cannot be opened or breaks passes', async (t) => {
@@ -82,11 +87,14 @@ t.test('a connection that cannot be opened or breaks passes', async (t) => {
     'EAI_AGAIN',
     'ENOTFOUND',
   ])
-    t.ok(isPassing(failure({ code })), code)
-  t.ok(isPassing(failure({ code: 'ENOENT', syscall: 'connect' })), 'the socket of a stopped server')
-  t.notOk(isPassing(failure({ code: 'ENOENT', syscall: 'open' })), 'a file of ours is missing')
+    t.ok(isUnavailable(failure({ code })), code)
+  t.ok(
+    isUnavailable(failure({ code: 'ENOENT', syscall: 'connect' })),
+    'the socket of a stopped server',
+  )
+  t.notOk(isUnavailable(failure({ code: 'ENOENT', syscall: 'open' })), 'a file of ours is missing')
   for (const code of ['EACCES', 'EMFILE', 'ERR_INVALID_ARG_TYPE'])
-    t.notOk(isPassing(failure({ code })), code)
+    t.notOk(isUnavailable(failure({ code })), code)
 })
 
 t.test('a session that was ended leaves open what became of its statement', async (t) => {
@@ -95,7 +103,7 @@ t.test('a session that was ended leaves open what became of its statement', asyn
   t.ok(isConnectionLost(new Error('Connection terminated unexpectedly')))
   for (const code of ['23505', '40001', '40P01', '53100', '55P03', '57014', 'EACCES'])
     t.notOk(isConnectionLost(failure({ code })), `${code}: nothing was done`)
-  t.ok(isPassing(new OutcomeUnknown(failure({ code: '57P01' }))), 'the same work is done again')
+  t.ok(isUnavailable(new CommitInDoubt(failure({ code: '57P01' }))), 'the same work is done again')
 })
 
 t.test('the messages of the driver in use are known', async (t) => {
@@ -104,13 +112,13 @@ t.test('the messages of the driver in use are known', async (t) => {
   const pool = new pg.Pool({ host: '127.0.0.1', port: 1 })
   await pool.end()
   for (const work of [() => closed.query('select 1'), () => pool.query('select 1')])
-    t.ok(isPassing(await work().catch((error: unknown) => error)))
+    t.ok(isUnavailable(await work().catch((error: unknown) => error)))
   const others = [
     'Connection terminated unexpectedly',
     'timeout exceeded when trying to connect',
     'timeout expired',
   ]
-  for (const message of others) t.ok(isPassing(new Error(message)), message)
+  for (const message of others) t.ok(isUnavailable(new Error(message)), message)
 })
 
 t.test('nothing else passes, whatever its words', async (t) => {
@@ -120,5 +128,5 @@ t.test('nothing else passes, whatever its words', async (t) => {
     'x',
     null,
   ])
-    t.notOk(isPassing(thrown))
+    t.notOk(isUnavailable(thrown))
 })

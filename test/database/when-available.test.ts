@@ -1,5 +1,5 @@
 import t from 'tap'
-import { whenAvailable } from '../../src/database/when-available.ts'
+import { whenAvailable } from '../../src/database/server.ts'
 
 const away = Object.assign(new Error('the database system is starting up'), { code: '57P03' })
 const wrong = Object.assign(new Error('password authentication failed'), { code: '28P01' })

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
-import { CannotStart } from '../errors.ts'
+import { StartupError } from '../errors.ts'
 
 /** Holds what the Postgres user must reach when the service runs as root and its own folders are closed to that user. */
 export const systemDir = '/var/lib/pricewell'
@@ -34,7 +34,7 @@ function findPackage(): string {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
-    throw new CannotStart(
+    throw new StartupError(
       `There is no embedded PostgreSQL for this machine (${name}): set DATABASE_URL and JWT_SECRET`,
     )
   }
@@ -66,7 +66,7 @@ function copyOnce(from: string, to: string): string {
   if (existsSync(to)) {
     const { uid, mode } = lstatSync(to)
     if (uid !== 0 || (mode & 0o022) !== 0)
-      throw new CannotStart(`${to} must belong to root and be writable by root only`)
+      throw new StartupError(`${to} must belong to root and be writable by root only`)
     return to
   }
   const unfinished = `${to}.${process.pid}`
@@ -89,7 +89,7 @@ export interface SystemUser {
   gid: number
 }
 
-/** Postgres refuses to run as root: returns the user to drop to, or undefined when the service is not root. Throws CannotStart. */
+/** Postgres refuses to run as root: returns the user to drop to, or undefined when the service is not root. Throws StartupError. */
 export function findPostgresUser(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -97,7 +97,7 @@ export function findPostgresUser(): SystemUser | undefined {
     const entry = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users)
     if (entry) return { uid: Number(entry[1]), gid: Number(entry[2]) }
   }
-  throw new CannotStart(
+  throw new StartupError(
     'PostgreSQL cannot run as root and there is no user "postgres" or "nobody": start as another user',
   )
 }

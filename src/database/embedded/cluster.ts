@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CannotStart } from '../errors.ts'
+import { StartupError } from '../errors.ts'
 import { isReachable, makeReachable, type SystemUser, systemDir } from './binaries.ts'
 import { readPassword } from './password.ts'
 
@@ -59,7 +59,7 @@ function checkOwner(cluster: string, user: SystemUser | undefined): string {
   const owner = lstatSync(cluster).uid
   const expected = user?.uid ?? process.getuid?.()
   if (expected !== undefined && owner !== expected) {
-    throw new CannotStart(
+    throw new StartupError(
       `${cluster} belongs to user ${owner}, not to ${expected}: set DATA_DIR to a folder of your own`,
     )
   }

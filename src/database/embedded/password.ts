@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { keptSecret } from '../../lib/secret-file.ts'
 import { onOneConnection } from '../connection-setup.ts'
-import { CannotStart } from '../errors.ts'
+import { StartupError } from '../errors.ts'
 import type { SystemUser } from './binaries.ts'
 
 const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')
@@ -62,8 +62,8 @@ function writeRules(cluster: string, rules: string, user: SystemUser | undefined
 }
 
 /** For a server that refuses the password of its data directory. */
-export function wrongPassword(dataDir: string, cluster: string): CannotStart {
-  return new CannotStart(
+export function wrongPassword(dataDir: string, cluster: string): StartupError {
+  return new StartupError(
     `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the right file back. If it is lost, stop everything that uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,
   )
 }

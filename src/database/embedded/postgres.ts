@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { onOneConnection } from '../connection-setup.ts'
-import { CannotStart } from '../errors.ts'
+import { StartupError } from '../errors.ts'
 import {
   findPostgresUser,
   isReachable,
@@ -58,7 +58,7 @@ const settings = [
 
 /**
  * Starts the embedded PostgreSQL on `dataDir`, or attaches to the one that runs there: a service that was killed leaves
- * it running, and the account command may start beside the service. Throws CannotStart.
+ * it running, and the account command may start beside the service. Throws StartupError.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -94,7 +94,7 @@ export async function startEmbeddedPostgres(
     await sleep(pollMs)
   }
   if (socketDir) removeFolder(socketDir)
-  throw new CannotStart(
+  throw new StartupError(
     `PostgreSQL did not start within ${startTimeoutSeconds} s; its log is ${join(cluster, 'server.log')}`,
   )
 }
@@ -139,7 +139,7 @@ const pathBytesMax = 103
 
 /**
  * Makes a folder for the socket: in the folder for temporary files or, where that is closed to the Postgres user
- * (libpam-tmpdir gives root a folder of its own), in a folder of root's. Throws CannotStart if its path is too long.
+ * (libpam-tmpdir gives root a folder of its own), in a folder of root's. Throws StartupError if its path is too long.
  */
 function makeSocketDir(user: SystemUser | undefined): string {
   const temporary = resolve(tmpdir())
@@ -147,7 +147,7 @@ function makeSocketDir(user: SystemUser | undefined): string {
   if (!isOpen) makeReachable(systemDir, user)
   const start = join(isOpen ? temporary : systemDir, 'pricewell-')
   if (Buffer.byteLength(join(`${start}XXXXXX`, socketName)) > pathBytesMax)
-    throw new CannotStart(
+    throw new StartupError(
       `${temporary} is too long for the path of a socket: set TMPDIR to a shorter one`,
     )
   const socketDir = mkdtempSync(start)
