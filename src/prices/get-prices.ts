@@ -1,11 +1,19 @@
-import type { Handler, JsonText, Stream } from '../contract/operation.ts'
+import type { Positioned } from '../contract/duplicates.ts'
+import type { Handler, JsonText, Schemas, Stream } from '../contract/operation.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { today } from '../price-lists/calendar.ts'
-import { LargeRead, sendLargeRead } from './large-read.ts'
-import { knownPricings, loadPricing, type Pricing, PricingChanged, pricingKey } from './pricing.ts'
-import { type Read, readPrices } from './read-prices.ts'
-import { promotionNames, readWantedRows, rejectUnknownPromotions } from './wanted-rows.ts'
+import { findNames } from '../promotions/queries.ts'
+import {
+  knownPricings,
+  loadPricing,
+  type Pricing,
+  PricingChanged,
+  pricingKey,
+} from './read/pricing.ts'
+import { type Read, readPrices } from './read/read-prices.ts'
+import { type StreamedRead, sendRows } from './read/streamed-rows.ts'
+import { readWantedRows } from './read/wanted-rows.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (
@@ -18,13 +26,13 @@ export const getPrices: Handler<'getPrices'> = async (
   const key = pricingKey(account, dated)
   const read = async (trx: Trx) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    const answer = kept && (await readByKnown(trx, kept, { body, rowsMax, bytesMax }))
+    const answer = kept && (await readWithKnown(trx, kept, { body, rowsMax, bytesMax }))
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, dated)
     const sound = errors.sound(body.payload)
     await rejectUnknownPromotions(trx, account, sound, errors)
-    // Nothing is read for a faulty request; what else is wrong with its rows is said, too.
+    // A faulty request reads no prices, but the answer names the faults of all rows.
     if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
     errors.reject()
     const found = await readPrices(trx, pricing, { body, rowsMax, bytesMax, errors })
@@ -33,18 +41,18 @@ export const getPrices: Handler<'getPrices'> = async (
     return found
   }
   const answer = await inAccount(read)
-  return answer instanceof LargeRead ? sendLargeRead(inAccountSending, answer, read) : answer
+  return 'wanted' in answer ? sendRows(inAccountSending, answer, read) : answer
 }
 
 /**
- * Answers a read by a pricing that was kept, most often by one statement. Nothing, if the pricing no longer holds, or the
- * read is faulty by it: whether it is has to be seen by what holds now.
+ * Answers a read with a pricing from the cache, usually by one statement. Undefined if the pricing is outdated or a row
+ * is faulty by it: then the current pricing decides.
  */
-async function readByKnown(
+async function readWithKnown(
   trx: Trx,
   pricing: Pricing,
   read: Omit<Read, 'errors'>,
-): Promise<JsonText | Stream | LargeRead | undefined> {
+): Promise<JsonText | Stream | StreamedRead | undefined> {
   const names = promotionNames(read.body.payload)
   if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
   const errors = new RowErrors('/payload')
@@ -54,5 +62,27 @@ async function readByKnown(
   } catch (error) {
     if (error instanceof PricingChanged) return undefined
     throw error
+  }
+}
+
+type Row = Schemas['GetPricesRow']
+
+function promotionNames(payload: readonly Row[]): string[] {
+  return [...new Set(payload.flatMap(({ promotion }) => promotion ?? []))]
+}
+
+/** A promotion that does not exist is an error of its row; one that is not valid on the day is not. */
+async function rejectUnknownPromotions(
+  trx: Trx,
+  account: number,
+  rows: readonly Positioned<Row>[],
+  errors: RowErrors,
+): Promise<void> {
+  const names = promotionNames(rows.map(({ row }) => row))
+  if (names.length === 0) return
+  const known = await findNames(trx, account, 'promotions', names)
+  for (const { row, position } of rows) {
+    if (row.promotion !== undefined && !known.has(row.promotion))
+      errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
   }
 }

@@ -13,6 +13,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
+import { findNamedList } from './payload.ts'
 import {
   type Attribute,
   type AttributesByRow,
@@ -21,9 +22,8 @@ import {
   rejectFaultyAttribute,
   rejectTooManyNames,
   removedColumn,
-} from './dynamic-attributes.ts'
-import { findNamedList } from './payload.ts'
-import { findPublishedRows, type RowIds, rejectMissing } from './write-prices.ts'
+} from './write/dynamic-attributes.ts'
+import { findPublishedRows, type RowIds, rejectMissing } from './write/set-prices.ts'
 
 /** Sets and removes dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({

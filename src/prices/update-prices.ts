@@ -4,10 +4,10 @@ import type { Handler } from '../contract/operation.ts'
 import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
-import { groupByRow, inPayloadOrder, rowsOf } from './cells.ts'
 import { rejectFaultyAddress } from './payload.ts'
-import { setDays } from './write-days.ts'
-import { findPublishedRows, rejectMissing, setPrices } from './write-prices.ts'
+import { groupByRow, inPayloadOrder, rowsOf } from './write/cells.ts'
+import { setDays } from './write/set-days.ts'
+import { findPublishedRows, rejectMissing, setPrices } from './write/set-prices.ts'
 
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Columns } from '../../src/catalog/columns.ts'
-import { linesWriter } from '../../src/prices/copied-lines.ts'
-import { priceRowWriter } from '../../src/prices/price-rows.ts'
+import { linesWriter } from '../../src/prices/read/copied-lines.ts'
+import { priceRowWriter } from '../../src/prices/read/price-rows.ts'
 import { compilePromotions, promotedPrices } from '../../src/promotions/promoted-prices.ts'
 
 const columns: Columns = { all: [], attributes: [], extensions: [], costs: [] }

@@ -91,7 +91,7 @@ t.test('a faulty row after many good ones is named', async (t) => {
 t.test('a read that finds its rows locked is refused for that, whatever it asks for', async (t) => {
   const service = await startTestService(t)
   const shop = await aFullList(t, service)
-  const named = codes.slice(0, 500).map((code) => ({ code }))
+  const named = codes.slice(0, 1000).map((code) => ({ code }))
   const read = (last: object) =>
     shop.post(path, { price_list_name: 'L', payload: [...named, last] })
   const writer = new pg.Client({ connectionString: service.url })

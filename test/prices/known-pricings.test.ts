@@ -1,6 +1,6 @@
 import t from 'tap'
 import { groupColumns } from '../../src/catalog/columns.ts'
-import { KnownPricings, type Pricing } from '../../src/prices/pricing.ts'
+import { KnownPricings, type Pricing } from '../../src/prices/read/pricing.ts'
 import { compilePromotions } from '../../src/promotions/promoted-prices.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { HeldRows } from '../../src/prices/price-rows.ts'
+import { HeldRows } from '../../src/prices/read/price-rows.ts'
 
 t.test('no more is written than is held, however many parts are written at once', async (t) => {
   const row = 'x'.repeat(100_000)

@@ -1,13 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
-import { findColumns } from '../catalog/columns.ts'
-import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
-import type { Feed } from '../contract/feed.ts'
-import type { Schemas } from '../contract/operation.ts'
-import type { InputColumn } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import { daysInChunk } from '../price-lists/calendar.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import { dimensionIndex, keyColumns, rejectFaultyAddress } from './payload.ts'
+import { findColumns } from '../../catalog/columns.ts'
+import { type KeyedRow, readRowKeys } from '../../catalog/row-key.ts'
+import type { Feed } from '../../contract/feed.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import type { InputColumn } from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import { daysInChunk } from '../../price-lists/calendar.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
+import { fixedKeys } from '../update-prices.ts'
+import { mergeMonths } from '../write/set-days.ts'
 import {
   exportedKeys,
   extensionColumns,
@@ -16,8 +18,6 @@ import {
   joinPublished,
   rowIds,
 } from './staged-rows.ts'
-import { fixedKeys } from './update-prices.ts'
-import { mergeMonths } from './write-days.ts'
 
 /** Prices from a file, of the list that the query names. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {

@@ -1,26 +1,71 @@
 import { type RawBuilder, sql } from 'kysely'
-import { extensionKey } from '../catalog/row-key.ts'
-import { arrayLiteral, readNumbers } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import { monthPlace } from '../price-lists/calendar.ts'
-import { isPublishedNow } from '../price-lists/publication.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+import { extensionKey } from '../../catalog/row-key.ts'
+import type { Positioned } from '../../contract/duplicates.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
+import { arrayLiteral, readNumbers } from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import { nextTurn } from '../../lib/cooperative.ts'
+import { monthPlace } from '../../price-lists/calendar.ts'
+import { isPublishedNow } from '../../price-lists/publication.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 import type { MatchingRow } from './matching-rows.ts'
-import { type Pricing, rejectChanged, type Versions, versionColumns } from './pricing.ts'
-import type { WantedRow } from './wanted-rows.ts'
+import type { HeldRows, WrittenRows } from './price-rows.ts'
+import {
+  lookForChanges,
+  type Pricing,
+  rejectChanged,
+  type Versions,
+  versionColumns,
+} from './pricing.ts'
+import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
-/** A wanted row that names its code and every extension. */
-export const isExact = (row: WantedRow): boolean =>
-  row.code !== null && !row.extensions.includes(null)
+/** Keys of one statement: while Postgres looks them up, the next are checked and the last are written. */
+const keysAtOnce = 1000
 
-/** A number for each wanted row, null where the list has none, as Postgres writes an array. */
+/**
+ * The answer to a read whose rows are all exact. Undefined when a row has a wildcard or is faulty, or when the answer is
+ * too long to be held. Throws PricingChanged.
+ */
+export async function readExactRows(
+  trx: Trx,
+  pricing: Pricing,
+  rows: readonly Positioned<Schemas['GetPricesRow']>[],
+  { errors, held }: { errors: RowErrors; held: HeldRows },
+): Promise<WrittenRows | undefined> {
+  const pieces: Promise<string>[] = []
+  let count = 0
+  for (let from = 0; from < rows.length; from += keysAtOnce) {
+    if (from > 0) await nextTurn()
+    const slice = rows.slice(from, from + keysAtOnce)
+    const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
+    if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)
+    const piece = findExactRows(trx, pricing, wanted).then((found) => {
+      count += found.length
+      return held.write(wanted, found)
+    })
+    // Its failure is seen below, where all pieces are awaited.
+    piece.catch(() => undefined)
+    pieces.push(piece)
+  }
+  if (pieces.length === 0) await lookForChanges(trx, pricing)
+  const texts = await Promise.all(pieces)
+  return held.areTooLong ? undefined : { texts, rows: count }
+}
+
+/** Awaits pieces that are no longer needed, so that their failure is not taken for that of the next statement. */
+async function endOf(pieces: Promise<string>[]): Promise<undefined> {
+  await Promise.all(pieces)
+}
+
+/** For each wanted row a number, null where the list has no such row; as the text of a Postgres array. */
 type FoundArrays = Versions & Record<'ids' | 'products' | 'prices', string>
 
 /**
- * The published rows of a list that fully named rows mean, in their order. Throws PricingChanged. The statement answers
- * three arrays, only what the wanted rows lack: making an object of each row costs more than finding it.
+ * The published rows with these keys, in their order. Throws PricingChanged. The statement answers three arrays: an
+ * object for each row would cost more than finding it.
  */
-export async function findExactRows(
+async function findExactRows(
   trx: Trx,
   pricing: Pricing,
   wanted: WantedRow[],
@@ -40,7 +85,7 @@ export async function findExactRows(
   return readFound(wanted, found)
 }
 
-/** The price of an input row, and what is joined for it. */
+/** SQL of the price of an input row, and of the join that it needs. */
 interface PriceSource {
   price: RawBuilder<number>
   calendar: RawBuilder<unknown>
@@ -77,7 +122,7 @@ const dayColumns: InputColumn[] = [
   { name: sql`day`, type: sql`integer`, value: ({ date = '' }) => monthPlace(date).place },
 ]
 
-/** Most reads ask for one market, dimension and day: then only the codes are arrays. */
+/** Most reads ask for one market, dimension and day: then only the codes are an array. */
 function inputOf({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<unknown> {
   const columns = is_calendar ? dayColumns : rowColumns
   const values = columns.map(({ value }) => wanted.map(value))

@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type KeyedRow, rowKey } from '../catalog/row-key.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
+import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
 import {
   columnsOf,
   type InputColumn,
   inputRows,
   isCopied,
   readNumbers,
-} from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import { isPublished, isPublishedNow } from '../price-lists/publication.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+} from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import { isPublished, isPublishedNow } from '../../price-lists/publication.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { keyColumns, positionedKeyColumns } from '../payload.ts'
 import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
-import { keyColumns, positionedKeyColumns } from './payload.ts'
 
 /** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]

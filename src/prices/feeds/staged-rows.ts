@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column, Columns } from '../catalog/columns.ts'
-import { isOtherKey, keyParts, productId, stagedKey } from '../catalog/product-feed.ts'
-import type { FeedColumn, FeedId } from '../contract/feed.ts'
-import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
-import type { Trx } from '../database/pool.ts'
-import { rejectBefore, waitForTurn } from '../jobs/list-order.ts'
-import { isPublished } from '../price-lists/publication.ts'
+import type { Column, Columns } from '../../catalog/columns.ts'
+import { isOtherKey, keyParts, productId, stagedKey } from '../../catalog/product-feed.ts'
+import type { FeedColumn, FeedId } from '../../contract/feed.ts'
+import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
+import type { Trx } from '../../database/pool.ts'
+import { rejectBefore, waitForTurn } from '../../jobs/list-order.ts'
+import { isPublished } from '../../price-lists/publication.ts'
 import {
   findPriceList,
   type ListName,
@@ -13,8 +13,8 @@ import {
   type PriceList,
   rejectUnmanaged,
   rejectUnpublished,
-} from '../price-lists/queries.ts'
-import { findNamedList, type ListKeys, type PlaceOf } from './payload.ts'
+} from '../../price-lists/queries.ts'
+import { findNamedList, type ListKeys, type PlaceOf } from '../payload.ts'
 
 /** What exports have beside the row and its prices. */
 export const exportedKeys = ['margin']

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column, Columns } from '../catalog/columns.ts'
+import type { Column, Columns } from '../../catalog/columns.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** SQL that is true where the columns that rows name are equal; of those that only some rows name, null equals any. */

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Columns, findColumns } from '../catalog/columns.ts'
-import type { Context, Schemas } from '../contract/operation.ts'
-import type { Trx } from '../database/pool.ts'
-import { findPriceList, type PriceList, rejectUnpublished } from '../price-lists/queries.ts'
-import { compilePromotions, type PromotionRules } from '../promotions/promoted-prices.ts'
-import { findValidPromotions } from '../promotions/queries.ts'
-import { findNamedList } from './payload.ts'
+import { type Columns, findColumns } from '../../catalog/columns.ts'
+import type { Context, Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import { findPriceList, type PriceList, rejectUnpublished } from '../../price-lists/queries.ts'
+import { compilePromotions, type PromotionRules } from '../../promotions/promoted-prices.ts'
+import { findValidPromotions } from '../../promotions/queries.ts'
+import { findNamedList } from '../payload.ts'
 
 /** What is asked for, on a day: today may be over before it is answered. */
 export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }

@@ -1,13 +1,12 @@
-import { readValue } from '../catalog/column-value.ts'
-import type { Columns, ColumnType } from '../catalog/columns.ts'
-import { Problem } from '../contract/problem.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
-import { parseMarginFormula } from '../price-lists/margin-formula.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import type { PromotedPrice, PromotedRow } from '../promotions/promoted-prices.ts'
-import { isExact } from './exact-rows.ts'
+import { readValue } from '../../catalog/column-value.ts'
+import type { Columns, ColumnType } from '../../catalog/columns.ts'
+import { Problem } from '../../contract/problem.ts'
+import { mapInTurns } from '../../lib/cooperative.ts'
+import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import type { PromotedPrice, PromotedRow } from '../../promotions/promoted-prices.ts'
 import type { MatchingRow } from './matching-rows.ts'
-import type { WantedRow } from './wanted-rows.ts'
+import { isExact, type WantedRow } from './wanted-rows.ts'
 
 export interface PriceRowOptions {
   list: PriceList

@@ -1,70 +1,51 @@
 import type { Readable } from 'node:stream'
 import { sql } from 'kysely'
-import type { InAccount, JsonText, Stream } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
-import { readStatementMs, tooSlow } from '../contract/read-cost.ts'
-import { sendPieces } from '../contract/send-pieces.ts'
-import { CopyTarget } from '../database/copy.ts'
-import type { Trx } from '../database/pool.ts'
-import { nextTurn } from '../lib/cooperative.ts'
-import { copiedFields, linesWriter } from './copied-lines.ts'
+import type { InAccount, JsonText, Stream } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { readStatementMs, tooSlow } from '../../contract/read-cost.ts'
+import { sendPieces } from '../../contract/send-pieces.ts'
+import { CopyTarget } from '../../database/copy.ts'
+import type { Trx } from '../../database/pool.ts'
+import { nextTurn } from '../../lib/cooperative.ts'
+import { type CopiedRead, copiedFields, linesWriter } from './copied-lines.ts'
 import { countMatchingRows, fewerRows } from './count-rows.ts'
-import { type Extras, selectAllMatching } from './matching-rows.ts'
-import { rejectTooLarge, type WritePriceRow } from './price-rows.ts'
-import { lookForChanges, type Pricing, PricingChanged } from './pricing.ts'
-import type { WantedRow } from './wanted-rows.ts'
+import { selectAllMatching } from './matching-rows.ts'
+import { rejectTooLarge } from './price-rows.ts'
+import { lookForChanges, PricingChanged } from './pricing.ts'
 import { orderBy } from './wildcards.ts'
 
 /** A read with so many rows that they are sent while they are read: by one statement, in constant memory. */
-export class LargeRead {
-  readonly pricing: Pricing
-  readonly wanted: WantedRow[]
-  readonly extras: Extras
-  readonly write: WritePriceRow
-  /** Whether its rows show nothing but their keys, ids and price. */
-  readonly isBare: boolean
-  /** Of the list when its rows were bounded. */
-  readonly listVersion: number | null
-  /** At most how many rows it has. */
-  readonly most: number
-  readonly rowsMax: number
-  /** Of its rows as JSON. */
-  readonly bytesMax: number
-
-  constructor(read: Readonly<LargeRead>) {
-    this.pricing = read.pricing
-    this.wanted = read.wanted
-    this.extras = read.extras
-    this.write = read.write
-    this.isBare = read.isBare
-    this.listVersion = read.listVersion
-    this.most = read.most
-    this.rowsMax = read.rowsMax
-    this.bytesMax = read.bytesMax
-  }
+export interface StreamedRead extends CopiedRead {
+  /** The version of the list when the rows were bounded. */
+  listVersion: number | null
+  /** An upper bound of the number of rows. */
+  most: number
+  rowsMax: number
+  /** Of the answer. */
+  bytesMax: number
 }
 
-/** A client that takes nothing for so long is let go. */
+/** A client that takes nothing for this long is disconnected. */
 const stalledMs = 30_000
 
-/** Reads as it was asked for, by what holds in the transaction. */
-type ReadAgain = (trx: Trx) => Promise<JsonText | Stream | LargeRead>
+/** Does the read again, with what the transaction sees. */
+type ReadAgain = (trx: Trx) => Promise<JsonText | Stream | StreamedRead>
 
 /**
- * Sends the rows of a large read; its transaction lasts as long as the answer. It may have waited for its turn: where the
- * pricing that it was planned with holds no longer, or the list has other rows, it is read again, all of one moment.
+ * Sends the rows of a read; its transaction lasts as long as the answer. The read may have waited for a connection: if its
+ * pricing is outdated by then, or the list has another version, it is done again, so that it sees one moment.
  */
-export function sendLargeRead(
+export function sendRows(
   inAccountSending: InAccount,
-  planned: LargeRead,
+  planned: StreamedRead,
   readAgain: ReadAgain,
 ): Promise<JsonText | Stream> {
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
-      const read = (await holds(trx, planned)) ? planned : await readAgain(trx)
-      if (!(read instanceof LargeRead)) return resolve(read)
-      await sendRows(trx, read, resolve).catch((error) => {
-        // Before the rollback: it fails, too, when rows are left on the way, and would hide this error.
+      const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
+      if (!('wanted' in read)) return resolve(read)
+      await copyRows(trx, read, resolve).catch((error) => {
+        // Before the rollback: it fails too if rows are unread, and would hide this error.
         reject(error)
         throw error
       })
@@ -72,7 +53,7 @@ export function sendLargeRead(
   })
 }
 
-async function holds(trx: Trx, { pricing, listVersion }: LargeRead): Promise<boolean> {
+async function isCurrent(trx: Trx, { pricing, listVersion }: StreamedRead): Promise<boolean> {
   return lookForChanges(trx, pricing).then(
     ({ list }) => list === listVersion,
     (error) => {
@@ -82,10 +63,10 @@ async function holds(trx: Trx, { pricing, listVersion }: LargeRead): Promise<boo
   )
 }
 
-/** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
-async function sendRows(
+/** Calls `answer` once rows can be sent. Resolves when all are sent or the client has gone. */
+async function copyRows(
   trx: Trx,
-  read: LargeRead,
+  read: StreamedRead,
   answer: (stream: Stream) => void,
 ): Promise<void> {
   const rows = await countRows(trx, read)
@@ -102,12 +83,12 @@ async function sendRows(
       write: (sent) => withinBytes(first, pieces, bytesMax, sent),
     })
   } finally {
-    // If the pieces were never read, the rows are still on the way.
+    // Stops the COPY if the pieces were not read to the end.
     chunks.destroy()
   }
 }
 
-/** The first piece. Throws `too-costly` where it takes too long: the rows are sorted before. */
+/** The first piece. Throws `too-costly` if it takes too long: all rows are sorted before it. */
 async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
   const timer = setTimeout(() => chunks.destroy(tooSlow(fewerRows)), readStatementMs)
   try {
@@ -117,14 +98,14 @@ async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
   }
 }
 
-/** What a row takes beside its input keys and promotions: code, extensions and names of usual length. */
+/** Bytes of a row of usual length, without its promotions. */
 const usualRowBytes = 1000
 
 /**
- * How many rows a read has, or a bound that is small enough: a count takes half as long as the read.
+ * How many rows a read has, or an upper bound if that is within the limits: a count takes half as long as the read.
  * Throws `result-too-large`, `too-costly`.
  */
-async function countRows(trx: Trx, read: LargeRead): Promise<number> {
+async function countRows(trx: Trx, read: StreamedRead): Promise<number> {
   const { pricing, wanted, extras, most, rowsMax, bytesMax } = read
   const promotionBytes = [...pricing.promotions.names].reduce(
     (sum, name) => sum + name.length + 40,
@@ -139,7 +120,7 @@ async function countRows(trx: Trx, read: LargeRead): Promise<number> {
   return count
 }
 
-/** Throws `result-too-large` for an answer that will be too long if all rows are as long as the first ones. */
+/** Throws `result-too-large` for an answer that would be too long if all rows were as long as those of the first piece. */
 function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: number): void {
   const bytes = Math.ceil((Buffer.byteLength(text) / written) * rows)
   if (bytes <= bytesMax) return
@@ -151,7 +132,7 @@ function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: n
   )
 }
 
-/** The text of the pieces. Throws, so that the answer breaks off, where rows are much longer than the first ones. */
+/** The texts of the pieces. Throws once they exceed the limit, which breaks the answer off. */
 async function* withinBytes(
   first: IteratorResult<Piece, void>,
   others: AsyncIterable<Piece>,
@@ -180,7 +161,7 @@ interface Piece {
 
 async function copyMatching(
   trx: Trx,
-  { pricing: { list, columns }, wanted, extras }: LargeRead,
+  { pricing: { list, columns }, wanted, extras }: StreamedRead,
 ): Promise<Readable> {
   const { rows } = await sql<{ stream: Readable }>`
     copy (
@@ -190,7 +171,7 @@ async function copyMatching(
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }
 
-/** The rows, some lines at a time. */
+/** The rows, piece by piece. */
 async function* writePieces(
   chunks: AsyncIterable<string>,
   write: ReturnType<typeof linesWriter>,

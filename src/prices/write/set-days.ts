@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
-import { analyzeLoaded } from '../database/planner.ts'
-import type { Trx } from '../database/pool.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
-import { daysInChunk, monthPlace } from '../price-lists/calendar.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+import { arrayLiteral, type InputColumn, inputRows } from '../../database/input-rows.ts'
+import { analyzeLoaded } from '../../database/planner.ts'
+import type { Trx } from '../../database/pool.ts'
+import { mapInTurns } from '../../lib/cooperative.ts'
+import { daysInChunk, monthPlace } from '../../price-lists/calendar.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
-import { dimensionIndex } from './payload.ts'
 
 /** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
 export async function setDays(

@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Columns } from '../catalog/columns.ts'
-import { extensionKey } from '../catalog/row-key.ts'
-import { arrayLiteral } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import { monthPlace } from '../price-lists/calendar.ts'
-import { isPublishedNow } from '../price-lists/publication.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import { isExact } from './exact-rows.ts'
-import type { WantedRow } from './wanted-rows.ts'
+import type { Columns } from '../../catalog/columns.ts'
+import { extensionKey } from '../../catalog/row-key.ts'
+import { arrayLiteral } from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import { monthPlace } from '../../price-lists/calendar.ts'
+import { isPublishedNow } from '../../price-lists/publication.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { isExact, type WantedRow } from './wanted-rows.ts'
 import {
   groupByNames,
   matchesAttributes,

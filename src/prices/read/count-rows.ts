@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
-import type { Columns } from '../catalog/columns.ts'
-import { Problem } from '../contract/problem.ts'
-import { withinReadTime } from '../contract/read-cost.ts'
-import type { Trx } from '../database/pool.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import { isExact } from './exact-rows.ts'
+import type { Columns } from '../../catalog/columns.ts'
+import { Problem } from '../../contract/problem.ts'
+import { withinReadTime } from '../../contract/read-cost.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 import { selectAllMatching } from './matching-rows.ts'
-import type { WantedRow } from './wanted-rows.ts'
+import { isExact, type WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
 
 /** Rows of the list that a read may look at for each row that it may answer: 5,000,000 take about two seconds. */

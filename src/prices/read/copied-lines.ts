@@ -1,13 +1,23 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column, Columns } from '../catalog/columns.ts'
-import { readCopyLine } from '../database/copy.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import type { LargeRead } from './large-read.ts'
+import type { Column, Columns } from '../../catalog/columns.ts'
+import { readCopyLine } from '../../database/copy.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 import type { Extras, MatchingRow } from './matching-rows.ts'
-import { namedList, openKeys } from './price-rows.ts'
+import { namedList, openKeys, type WritePriceRow } from './price-rows.ts'
+import type { Pricing } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** Whole lines of COPY text as rows of JSON with commas between them. */
+/** A read whose rows come as lines of COPY text. */
+export interface CopiedRead {
+  pricing: Pricing
+  wanted: WantedRow[]
+  extras: Extras
+  write: WritePriceRow
+  /** Whether rows show nothing but their keys, ids and price. */
+  isBare: boolean
+}
+
+/** Writes whole lines as JSON rows, separated by commas. */
 type WriteLines = (lines: string) => WrittenLines
 
 interface WrittenLines {
@@ -15,11 +25,11 @@ interface WrittenLines {
   rows: number
 }
 
-/** Each line is looked at under every promotion of the day, and may show them all: so many take some milliseconds. */
+/** Each line is checked against all promotions of the day: this many checks take some milliseconds. */
 const promotionsAtOnce = 20_000
 
-/** Writes the lines of a large read, some at a time. */
-export function linesWriter(read: LargeRead): (lines: string) => Iterable<WrittenLines> {
+/** Writes the lines of a read as JSON, in parts of some milliseconds. */
+export function linesWriter(read: CopiedRead): (lines: string) => Iterable<WrittenLines> {
   const write = someLinesWriter(read)
   const linesMax = Math.floor(promotionsAtOnce / (1 + read.pricing.promotions.names.size))
   return function* (lines) {
@@ -27,14 +37,14 @@ export function linesWriter(read: LargeRead): (lines: string) => Iterable<Writte
   }
 }
 
-function someLinesWriter(read: LargeRead): WriteLines {
+function someLinesWriter(read: CopiedRead): WriteLines {
   const writeMatches = matchesWriter(read)
   if (!read.isBare) return writeMatches
   const writeBare = bareLinesWriter(read)
   return (lines) => (isEscaped.test(lines) ? writeMatches(lines) : writeBare(lines))
 }
 
-/** The lines in parts of at most so many. */
+/** Parts of at most `linesMax` lines. */
 function* splitLines(lines: string, linesMax: number): Generator<string> {
   for (let from = 0; from < lines.length; ) {
     let to = from
@@ -45,7 +55,7 @@ function* splitLines(lines: string, linesMax: number): Generator<string> {
   }
 }
 
-function matchesWriter({ pricing, wanted, extras, write }: LargeRead): WriteLines {
+function matchesWriter({ pricing, wanted, extras, write }: CopiedRead): WriteLines {
   const readMatch = matchReader(pricing.columns, extras)
   return (lines) => {
     const rows = lines
@@ -59,21 +69,21 @@ function matchesWriter({ pricing, wanted, extras, write }: LargeRead): WriteLine
   }
 }
 
-/** What COPY or JSON escapes, but for what stands between fields and lines. */
+/** What COPY or JSON escapes, except tabs and newlines. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
 const isEscaped = /[\\"\u0000-\u0008\u000b-\u001f]/
 
-/** A field of a line, and what stands before it in the row. */
+/** A field of a line, and the text before it in the row. */
 interface Part {
   before: string
   field: number
 }
 
 /**
- * Writes rows that show nothing but their keys, ids and price, from lines in which nothing is escaped: each field stands
- * in the row as it does in the line. Making an object of each line takes three times as long.
+ * Writes bare rows from lines without escapes: the fields are copied as they are. An object for each line would take
+ * three times as long.
  */
-function bareLinesWriter({ pricing: { list, columns }, wanted }: LargeRead): WriteLines {
+function bareLinesWriter({ pricing: { list, columns }, wanted }: CopiedRead): WriteLines {
   const partsOf = wanted.map((row) => partsOfRow(list, columns, row))
   const fields: string[] = new Array(copiedPlaces.code + 1 + columns.extensions.length).fill('')
   return (lines) => {
@@ -90,7 +100,7 @@ function bareLinesWriter({ pricing: { list, columns }, wanted }: LargeRead): Wri
   }
 }
 
-/** Reads the fields of the line at `from`; answers where the next one begins. */
+/** Reads the fields of the line at `from`; returns where the next line begins. */
 function readFields(lines: string, from: number, fields: string[]): number {
   const last = fields.length - 1
   let start = from
@@ -124,10 +134,10 @@ function partsOfRow(list: PriceList, { extensions }: Columns, row: WantedRow): P
   ]
 }
 
-/** The fields that all lines have, and where; the extensions come after the code. */
+/** Places of the fields that all lines have; the extensions follow the code. */
 const copiedPlaces = { at: 0, product_id: 1, id: 2, price: 3, code: 4 }
 
-/** The fields of a matching row as COPY writes them; of arrays, each item is a field of its own. */
+/** SQL of the fields of a line; each item of an array is a field. */
 export function copiedFields(columns: Columns, extras: Extras): RawBuilder<unknown> {
   return sql.join([
     ...Object.keys(copiedPlaces).map((name) => sql.ref(name)),
@@ -142,7 +152,7 @@ function items(name: string, columns: Column[]): RawBuilder<unknown>[] {
   return columns.map(({ ordinal }) => sql`${sql.ref(name)}[${ordinal}::integer]`)
 }
 
-/** Reads a line of these fields. */
+/** Reads a line of `copiedFields`. */
 function matchReader(columns: Columns, extras: Extras): (line: string) => MatchingRow {
   const { extensions, costs, attributes } = columns
   const { at, product_id, id, price, code } = copiedPlaces

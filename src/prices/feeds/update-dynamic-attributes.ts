@@ -1,25 +1,26 @@
 import { type RawBuilder, sql } from 'kysely'
-import { findColumns } from '../catalog/columns.ts'
-import { readRowKeys } from '../catalog/row-key.ts'
-import type { Feed } from '../contract/feed.ts'
-import type { Schemas } from '../contract/operation.ts'
+import { findColumns } from '../../catalog/columns.ts'
+import { readRowKeys } from '../../catalog/row-key.ts'
+import type { Feed } from '../../contract/feed.ts'
+import type { Schemas } from '../../contract/operation.ts'
 import {
   bothFaults,
   type StagedFaults,
   stagedFaults,
   stagedFaultsMax,
-} from '../contract/staged-faults.ts'
-import type { InputColumn } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+} from '../../contract/staged-faults.ts'
+import type { InputColumn } from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { keyColumns } from '../payload.ts'
+import { mergeAttributes } from '../update-dynamic-attributes.ts'
 import {
   type Attribute,
   attributeOf,
   fixedKeys,
   namesMax,
   rejectFaultyAttribute,
-} from './dynamic-attributes.ts'
-import { keyColumns } from './payload.ts'
+} from '../write/dynamic-attributes.ts'
 import {
   exportedKeys,
   extensionColumns,
@@ -28,7 +29,6 @@ import {
   joinPublished,
   rowIds,
 } from './staged-rows.ts'
-import { mergeAttributes } from './update-dynamic-attributes.ts'
 
 /** Dynamic attributes from a file, of the list that the query names. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (

@@ -1,13 +1,12 @@
-import { JsonText, type Schemas, Stream } from '../contract/operation.ts'
-import { withinReadTime } from '../contract/read-cost.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
-import type { Trx } from '../database/pool.ts'
-import { nextTurn } from '../lib/cooperative.ts'
-import { promotedPrices } from '../promotions/promoted-prices.ts'
+import { JsonText, type Schemas, Stream } from '../../contract/operation.ts'
+import { withinReadTime } from '../../contract/read-cost.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { nextTurn } from '../../lib/cooperative.ts'
+import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { boundMatchingRows, fewerRows } from './count-rows.ts'
-import { LargeRead } from './large-read.ts'
+import { readExactRows } from './exact-rows.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
-import { readPlainRows } from './plain-rows.ts'
 import {
   HeldRows,
   priceRowWriter,
@@ -16,34 +15,36 @@ import {
   type WrittenRows,
 } from './price-rows.ts'
 import { lookForChanges, type Pricing } from './pricing.ts'
+import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
-/** A read of prices; rows that are faulty by the pricing go to `errors`. */
+/** A read of prices. Rows that are faulty by the pricing go to `errors`. */
 export interface Read {
   body: Schemas['GetPricesInput']
   rowsMax: number
-  /** Of its rows as JSON. */
+  /** Of the answer. */
   bytesMax: number
   errors: RowErrors
 }
 
-/** Rows that are written at once. */
+/** Rows written without yielding in between. */
 const rowsAtOnce = 4000
 
-/** A read with wildcards that may have more rows is sent while it is read. The dynamic attributes of a row may be 400 kB. */
+/** A read with wildcards that may have more rows is streamed. The dynamic attributes of a row may have 400 kB. */
 const heldMax = ({ dynamicAttributes }: Extras): number => (dynamicAttributes ? 200 : 2000)
 
 /**
- * The answer to a read, or what is left to do for a large one; undefined if rows are faulty. Throws `result-too-large`
- * for a read that expands to more than `rowsMax` rows, `too-costly` for one that would look at too many, PricingChanged
- * where the pricing no longer holds.
+ * Answers a read in one of three ways: exact keys by a look-up, matching rows held in memory, or a StreamedRead, which
+ * remains to be sent. Undefined if rows are faulty. Throws `result-too-large` for a read of more than `rowsMax` rows,
+ * `too-costly` for one that would look at too many, PricingChanged when the pricing is outdated.
  */
 export async function readPrices(
   trx: Trx,
   pricing: Pricing,
   read: Read,
-): Promise<JsonText | Stream | LargeRead | undefined> {
-  const include = new Set<string>(read.body.include)
+): Promise<JsonText | Stream | StreamedRead | undefined> {
+  const { body, errors, rowsMax } = read
+  const include = new Set<string>(body.include)
   const extras = {
     costs: include.has('margin') || include.has('active_margin'),
     dynamicAttributes: include.has('dynamic_attributes'),
@@ -51,18 +52,23 @@ export async function readPrices(
   }
   const priceOf = promotedPrices(pricing.promotions)
   const write = priceRowWriter({ list: pricing.list, columns: pricing.columns, include, priceOf })
-  const isPlain = !Object.values(extras).includes(true)
   const held = new HeldRows(write)
-  const written = isPlain ? await readPlainRows(trx, pricing, read, held) : undefined
-  return written ? inPieces(written) : readOtherRows(trx, pricing, read, { extras, write, held })
+  if (!Object.values(extras).includes(true)) {
+    const written = await readExactRows(trx, pricing, errors.sound(body.payload), { errors, held })
+    if (written) {
+      rejectTooLarge(written.rows, rowsMax)
+      return inPieces(written)
+    }
+  }
+  return readMatchingRows(trx, pricing, read, { extras, write, held })
 }
 
-async function readOtherRows(
+async function readMatchingRows(
   trx: Trx,
   pricing: Pricing,
   { body, rowsMax, bytesMax, errors }: Read,
   { extras, write, held }: { extras: Extras; write: WritePriceRow; held: HeldRows },
-): Promise<JsonText | Stream | LargeRead | undefined> {
+): Promise<JsonText | Stream | StreamedRead | undefined> {
   const { list, columns } = pricing
   const { list: listVersion } = await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
@@ -70,8 +76,8 @@ async function readOtherRows(
   const isBare = !body.include?.length && pricing.promotions.names.size === 0
   const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, list, wanted, rowsMax))
   const read = { pricing, wanted, extras, write, isBare, listVersion }
-  const large = new LargeRead({ ...read, most, rowsMax, bytesMax })
-  if (most > heldMax(extras) || most > rowsMax || held.areTooLong) return large
+  const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
+  if (most > heldMax(extras) || most > rowsMax || held.areTooLong) return streamed
   const found = await withinReadTime(fewerRows, () =>
     findMatchingRows(trx, list, columns, wanted, extras),
   )
@@ -79,10 +85,10 @@ async function readOtherRows(
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await held.write(wanted, found.slice(from, from + rowsAtOnce)))
-  return held.areTooLong ? large : inPieces({ texts, rows: found.length })
+  return held.areTooLong ? streamed : inPieces({ texts, rows: found.length })
 }
 
-/** Sent in pieces, because 100,000 rows are more than should be copied at once. */
+/** More than four pieces are sent one by one, without joining them to one large text first. */
 function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
   const pieces = texts.filter((text) => text !== '')
   if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`, rows)

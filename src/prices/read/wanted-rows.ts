@@ -1,21 +1,21 @@
-import type { Columns } from '../catalog/columns.ts'
+import type { Columns } from '../../catalog/columns.ts'
 import {
   readGivenValues,
   readPlainExtensions,
   rejectUnknownKeys,
   takeValues,
-} from '../catalog/row-key.ts'
-import type { Positioned } from '../contract/duplicates.ts'
-import type { Schemas } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
-import type { Trx } from '../database/pool.ts'
-import type { PriceList } from '../price-lists/queries.ts'
-import { findNames } from '../promotions/queries.ts'
-import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+} from '../../catalog/row-key.ts'
+import type { Positioned } from '../../contract/duplicates.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { dimensionIndex, rejectFaultyAddress } from '../payload.ts'
 
-/** A row of a read: canonical texts by ordinal, null where the row leaves a wildcard. */
+type Row = Schemas['GetPricesRow']
+
+/** A row of a read: canonical texts by ordinal; null is a wildcard. */
 export interface WantedRow {
-  row: Schemas['GetPricesRow']
+  row: Row
   code: string | null
   extensions: (string | null)[]
   attributes: (string | null)[]
@@ -23,6 +23,10 @@ export interface WantedRow {
   dimension: number
   date: string | undefined
 }
+
+/** Whether a row names its code and every extension. */
+export const isExact = (row: WantedRow): boolean =>
+  row.code !== null && !row.extensions.includes(null)
 
 const fixedKeys = new Set([
   'code',
@@ -33,9 +37,9 @@ const fixedKeys = new Set([
   'promotion',
 ])
 
-/** Reads rows of a payload against the list and the account's columns; faults go to `errors`. */
+/** Checks rows against the list and the account's columns. Faulty rows are left out and go to `errors`. */
 export function readWantedRows(
-  rows: { row: Schemas['GetPricesRow']; position: number }[],
+  rows: readonly Positioned<Row>[],
   list: PriceList,
   columns: Columns,
   errors: RowErrors,
@@ -51,12 +55,12 @@ export function readWantedRows(
 }
 
 function readValues(
-  { row, position }: { row: Schemas['GetPricesRow']; position: number },
+  { row, position }: Positioned<Row>,
   { extensions: extensionColumns, attributes: attributeColumns }: Columns,
   noAttributes: null[],
   errors: RowErrors,
 ): Pick<WantedRow, 'extensions' | 'attributes'> {
-  // Attributes beside a code are ignored, whatever their values.
+  // A row with a code may have attributes; they are ignored.
   const isNamed = row.code !== undefined
   const plain = isNamed && readPlainExtensions(row, extensionColumns, fixedKeys)
   if (plain) return { extensions: plain, attributes: noAttributes }
@@ -70,27 +74,4 @@ function readValues(
   const attributes = takeValues(given, attributeColumns, position, errors)
   rejectUnknownKeys(given, position, errors)
   return { extensions, attributes }
-}
-
-type Row = Schemas['GetPricesRow']
-
-/** The promotions that the rows of a read name. */
-export function promotionNames(payload: readonly Row[]): string[] {
-  return [...new Set(payload.flatMap(({ promotion }) => promotion ?? []))]
-}
-
-/** A row that names a promotion which does not exist is an error; one that is not valid that day is none. */
-export async function rejectUnknownPromotions(
-  trx: Trx,
-  account: number,
-  rows: readonly Positioned<Row>[],
-  errors: RowErrors,
-): Promise<void> {
-  const names = promotionNames(rows.map(({ row }) => row))
-  if (names.length === 0) return
-  const known = await findNames(trx, account, 'promotions', names)
-  for (const { row, position } of rows) {
-    if (row.promotion !== undefined && !known.has(row.promotion))
-      errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
-  }
 }

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { KeyedRow } from '../catalog/row-key.ts'
-import type { Positioned } from '../contract/duplicates.ts'
-import type { Schemas } from '../contract/operation.ts'
-import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+import type { KeyedRow } from '../../catalog/row-key.ts'
+import type { Positioned } from '../../contract/duplicates.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import { pointerSegment, type RowErrors } from '../../contract/row-errors.ts'
+import { arrayLiteral, type InputColumn, inputRows } from '../../database/input-rows.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 
 type Input = Schemas['UpdateDynamicAttributesRow']
 

@@ -1,8 +1,8 @@
-import type { KeyedRow } from '../catalog/row-key.ts'
-import type { Schemas } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
-import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
-import type { PriceList } from '../price-lists/queries.ts'
+import type { KeyedRow } from '../../catalog/row-key.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
+import { mapInTurns, sortInTurns } from '../../lib/cooperative.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 
 /** A price that a payload gives a row of a list: of a dimension and, in a calendar list, of a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
