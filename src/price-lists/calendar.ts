@@ -1,3 +1,6 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { PriceList } from './queries.ts'
+
 /** A calendar list has prices for this many days from `valid_from`, whatever `valid_to` says. */
 export const horizonDays = 365
 
@@ -15,12 +18,31 @@ export function isInCalendar(date: string, validFrom: string): boolean {
   return day >= 0 && day < horizonDays
 }
 
-/** Places of a chunk. */
-export const daysInChunk = 31
+/** Prices of a stored month, whatever its length. */
+export const daysInMonth = 31
 
-/** Where the price of a day is kept: the chunk of its month and the place in it, from 1. */
+/** Where the price of a day is stored: in its month, at a place from 1. */
 export function monthPlace(date: string): { month: string; place: number } {
   return { month: `${date.slice(0, 7)}-01`, place: Number(date.slice(8)) }
+}
+
+/** SQL of where the price of a day is: in a dimension (from 1), a month and at a place of the month. */
+interface DayPlace {
+  dimension: RawBuilder<unknown>
+  month: RawBuilder<unknown>
+  place: RawBuilder<unknown>
+}
+
+/** SQL of the price of a row `r` on a day. A calendar day without a price is 0. */
+export function priceOnDay(
+  { account_id, id }: PriceList,
+  { dimension, month, place }: DayPlace,
+): RawBuilder<number> {
+  return sql`coalesce((
+    select m.prices[${place}] from calendar_months m
+    where m.account_id = ${account_id} and m.price_list_id = ${id} and m.row_id = r.id
+      and m.dimension = ${dimension} and m.month = ${month}
+  ), 0)`
 }
 
 /** Today, the UTC day. */
@@ -30,10 +52,10 @@ export function today(): string {
   return known.date
 }
 
-/** The day that was asked for last: each read of prices asks for it. */
+/** The last answer of `today`, which every read of prices calls. */
 let known = { day: Number.NaN, date: '' }
 
-/** 400 years later the calendar is the same, and Date.UTC takes no year for one of the twentieth century. */
+/** Counts 400 years later, where the calendar is the same: Date.UTC takes the years 0 to 99 for 1900 to 1999. */
 function parseDay(date: string): number {
   const [year, month, day] = [date.slice(0, 4), date.slice(5, 7), date.slice(8)].map(Number)
   return Date.UTC((year ?? 0) + 400, (month ?? 1) - 1, day) - calendarCycleMs

@@ -56,8 +56,13 @@ function insertFrom(list: PriceList, productIds: IdsText): RawBuilder<unknown> {
     insert into price_list_rows as present
       (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
     select ${list.account_id}, ${list.id}, id, code, extensions, extension_key,
-      array_fill(0::numeric, array[${list.price_dimensions.length}::integer]), ${list.version + 1}
+      ${newPrices(list)}, ${list.version + 1}
     from source`
+}
+
+/** SQL of the prices of a new row: 0 in every dimension. */
+function newPrices({ price_dimensions }: PriceList): RawBuilder<number[]> {
+  return sql`array_fill(0::numeric, array[${price_dimensions.length}::integer])`
 }
 
 /** Answers the rows that were written, in the order of the products; not complete: some were there. */

@@ -6,7 +6,7 @@ import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
-import { isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
+import { isInCalendar, lastCalendarDay, monthPlace, priceOnDay } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
 import { findPriceList, type PriceList } from './queries.ts'
@@ -83,12 +83,13 @@ export function readDate(list: PriceList, date: string | undefined): string | un
 export function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
   if (date === undefined) return sql`r.prices`
   const { month, place } = monthPlace(date)
+  const price = priceOnDay(list, {
+    dimension: sql`d`,
+    month: sql`${month}::date`,
+    place: sql`${place}::integer`,
+  })
   return sql`array(
-    select coalesce((
-      select m.prices[${place}::integer] from calendar_months m
-      where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
-        and m.dimension = d and m.month = ${month}::date
-    ), 0) from generate_series(1, ${list.price_dimensions.length}::integer) d order by d)`
+    select ${price} from generate_series(1, ${list.price_dimensions.length}::integer) d order by d)`
 }
 
 function keyFields(row: StoredRow, columns: Columns): Schemas['PriceListRow'] {

@@ -5,7 +5,7 @@ import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { InputColumn } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
-import { daysInChunk } from '../../price-lists/calendar.ts'
+import { daysInMonth } from '../../price-lists/calendar.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
 import { fixedKeys } from '../update-prices.ts'
@@ -85,7 +85,7 @@ function writePrices(trx: Trx, list: PriceList): Promise<number> {
 }
 
 async function writeDays(trx: Trx, list: PriceList): Promise<number> {
-  const prices = pricesBy(sql`extract(day from f.date)`, daysInChunk)
+  const prices = pricesBy(sql`extract(day from f.date)`, daysInMonth)
   const input = sql`(
     select r.id as row_id, f.dimension, date_trunc('month', f.date)::date as month, ${prices} as prices
     from pg_temp.feed f ${joinPublished(list)}

@@ -9,7 +9,7 @@ import { nextTurn } from '../../lib/cooperative.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
 import { isPublishedNow } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import type { MatchingRow } from './matching-rows.ts'
+import { type MatchingRow, priceOf } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
 import {
   lookForChanges,
@@ -71,35 +71,19 @@ async function findExactRows(
   wanted: WantedRow[],
 ): Promise<MatchingRow[]> {
   const { list } = pricing
-  const { price, calendar } = list.is_calendar ? priceOfDay(list) : priceOfRow
   const { rows } = await sql<FoundArrays>`
-    select array_agg(r.id order by place)::text as ids,
-      array_agg(r.product_id order by place)::text as products,
-      array_agg(${price} order by place)::text as prices, ${versionColumns(list)}
+    select array_agg(r.id order by at)::text as ids,
+      array_agg(r.product_id order by at)::text as products,
+      array_agg(${priceOf(list)} order by at)::text as prices, ${versionColumns(list)}
     from ${inputOf(list, wanted)}
     left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}
-    ${calendar}`.execute(trx)
+      and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}`.execute(
+    trx,
+  )
   const found = rows[0] as FoundArrays
   rejectChanged(pricing, found)
   return readFound(wanted, found)
 }
-
-/** SQL of the price of an input row, and of the join that it needs. */
-interface PriceSource {
-  price: RawBuilder<number>
-  calendar: RawBuilder<unknown>
-}
-
-const priceOfRow: PriceSource = { price: sql`r.prices[input.dimension]`, calendar: sql`` }
-
-/** A day without a price is 0. */
-const priceOfDay = ({ account_id, id }: PriceList): PriceSource => ({
-  price: sql`coalesce(m.prices[input.day], 0)`,
-  calendar: sql`
-    left join calendar_months m on m.account_id = ${account_id} and m.price_list_id = ${id}
-      and m.row_id = r.id and m.dimension = input.dimension and m.month = input.month`,
-})
 
 interface InputColumn {
   name: RawBuilder<unknown>
@@ -119,7 +103,7 @@ const rowColumns: InputColumn[] = [
 const dayColumns: InputColumn[] = [
   ...rowColumns,
   { name: sql`month`, type: sql`date`, value: ({ date = '' }) => monthPlace(date).month },
-  { name: sql`day`, type: sql`integer`, value: ({ date = '' }) => monthPlace(date).place },
+  { name: sql`place`, type: sql`integer`, value: ({ date = '' }) => monthPlace(date).place },
 ]
 
 /** Most reads ask for one market, dimension and day: then only the codes are an array. */
@@ -132,7 +116,7 @@ function inputOf({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<un
       ({ name, type }, index) => sql`${values[index]?.[0]}::${type} as ${name}`,
     )
     return sql`(
-      select code, place, ${sql.join(alike)} from unnest(${codes}) with ordinality as input (code, place)
+      select code, at, ${sql.join(alike)} from unnest(${codes}) with ordinality as input (code, at)
     ) as input`
   }
   const arrays = columns.map(
@@ -140,7 +124,7 @@ function inputOf({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<un
   )
   const names = columns.map(({ name }) => name)
   return sql`
-    unnest(${codes}, ${sql.join(arrays)}) with ordinality as input (code, ${sql.join(names)}, place)`
+    unnest(${codes}, ${sql.join(arrays)}) with ordinality as input (code, ${sql.join(names)}, at)`
 }
 
 const areAlike = (values: unknown[]): boolean => values.every((value) => value === values[0])

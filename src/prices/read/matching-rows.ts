@@ -3,7 +3,7 @@ import type { Columns } from '../../catalog/columns.ts'
 import { extensionKey } from '../../catalog/row-key.ts'
 import { arrayLiteral } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
-import { monthPlace } from '../../price-lists/calendar.ts'
+import { monthPlace, priceOnDay } from '../../price-lists/calendar.ts'
 import { isPublishedNow } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
@@ -109,13 +109,11 @@ function selectMatching(
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
-function priceOf(list: PriceList): RawBuilder<number> {
+/** SQL of the price of a row `r` for the row `input`, which has a dimension and, for a calendar list, a month and place. */
+export function priceOf(list: PriceList): RawBuilder<number> {
   if (!list.is_calendar) return sql`r.prices[input.dimension]`
-  return sql`coalesce((
-    select m.prices[input.place] from calendar_months m
-    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
-      and m.dimension = input.dimension and m.month = input.month
-  ), 0)`
+  const [dimension, month] = [sql`input.dimension`, sql`input.month`]
+  return priceOnDay(list, { dimension, month, place: sql`input.place` })
 }
 
 /** A wanted row with its index among all that are wanted. */

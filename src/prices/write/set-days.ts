@@ -3,7 +3,7 @@ import { arrayLiteral, type InputColumn, inputRows } from '../../database/input-
 import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapInTurns } from '../../lib/cooperative.ts'
-import { daysInChunk, monthPlace } from '../../price-lists/calendar.ts'
+import { daysInMonth, monthPlace } from '../../price-lists/calendar.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
@@ -52,7 +52,7 @@ function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
     const [dimension, { month, place }] = [dimensionIndex(list, row), monthPlace(row.date ?? '')]
     let chunk = chunks.at(-1)
     if (chunk?.dimension !== dimension || chunk.month !== month) {
-      chunk = { id, dimension, month, prices: new Array(daysInChunk).fill(null) }
+      chunk = { id, dimension, month, prices: new Array(daysInMonth).fill(null) }
       chunks.push(chunk)
     }
     chunk.prices[place - 1] = row.price
@@ -69,7 +69,7 @@ const chunkColumns: InputColumn<Chunk>[] = [
 
 /** Day by day, as an unnest of both arrays would take twice as long. */
 const merged = sql.join(
-  Array.from({ length: daysInChunk }, (_, day) => {
+  Array.from({ length: daysInMonth }, (_, day) => {
     const place = sql.raw(`[${day + 1}]`)
     return sql`coalesce(excluded.prices${place}, present.prices${place})`
   }),
