@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { Agreements } from '../../generated/database.d.ts'
 import type { Schemas } from '../contract/operation.ts'
@@ -52,4 +53,23 @@ export function agreementOf({ version: _, ...agreement }: StoredAgreement): Sche
 /** The tag of an agreement's state: each change counts `version` up. */
 export function etagOf({ version }: StoredAgreement): string {
   return `"${version}"`
+}
+
+type KeyFields = Pick<
+  Schemas['AgreementInput'],
+  'name' | 'client_code' | 'price_list_code' | 'price_line'
+>
+
+/**
+ * The key of an agreement: SHA-256, in hex, of one canonical text. The order of the keys in `price_line` makes no
+ * difference; `1`, `"1"` and `true` are different.
+ */
+export function agreementKey({
+  name,
+  client_code,
+  price_list_code,
+  price_line,
+}: KeyFields): string {
+  const line = Object.entries(price_line).sort(([a], [b]) => (a < b ? -1 : 1))
+  return hash('sha256', JSON.stringify([name, client_code, price_list_code, line]), 'hex')
 }

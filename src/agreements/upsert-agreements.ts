@@ -5,7 +5,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
-import { agreementKey } from './agreement-key.ts'
+import { agreementKey } from './queries.ts'
 
 /** An agreement of the payload with the hash of its key, which is computed once. */
 type KeyedAgreement = Schemas['AgreementInput'] & { key: string }

@@ -1,11 +1,20 @@
 import { sql } from 'kysely'
-import type { Handler } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
 import { hasRows } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
-import { type Column, findColumns, groupColumns } from './columns.ts'
+import { findTypeFault } from './column-value.ts'
+import {
+  type Column,
+  type Columns,
+  type ColumnValue,
+  columnLetter,
+  findColumns,
+  groupColumns,
+  readAllowedValues,
+} from './columns.ts'
 import { schemaOf } from './read-catalog-schema.ts'
-import { appendColumns, newColumns, readDeclaration } from './schema-rules.ts'
 
 /** Declares the account's columns: appends to them, or replaces them while no product and no price list uses them. */
 export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
@@ -55,3 +64,173 @@ async function replaceColumns(trx: Trx, account: number, columns: Column[]): Pro
     trx,
   )
 }
+
+type Declared = Omit<Column, 'letter' | 'ordinal'>
+
+/** A column of a request and where it stands there. */
+interface Placed {
+  column: Declared
+  pointer: string
+}
+
+/** The columns of a request in the order attributes, extensions, costs. Throws `invalid-request` with all faults. */
+function readDeclaration(input: Schemas['CatalogSchemaInput']): Declared[] {
+  const placed = [
+    ...placeColumns('attribute', '/attributes', input.attributes),
+    ...placeColumns('extension', '/extensions', input.extensions),
+    ...placeColumns('cost', '/costs', input.costs),
+  ]
+  const seen = new Set<string>()
+  const faults = placed.flatMap((one) => [...findNameFaults(one, seen), ...findValueFaults(one)])
+  if (faults.length > 0) throw invalidRequest(faults)
+  return placed.map(({ column }) => column)
+}
+
+function placeColumns(
+  kind: Column['kind'],
+  pointer: string,
+  columns: readonly Partial<Schemas['ColumnInput']>[] = [],
+): Placed[] {
+  return columns.map(({ name = '', type = 'number', values }, index) => ({
+    column: {
+      name,
+      kind,
+      type,
+      allowed_values: readAllowedValues(values as ColumnValue[] | undefined),
+    },
+    pointer: `${pointer}/${index}`,
+  }))
+}
+
+/** `seen` has the names of the columns before, and then this one. */
+function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>): RequestError[] {
+  const at = { pointer: `${pointer}/name`, field: 'name' }
+  const faults: RequestError[] = []
+  if (reservedNames.has(name))
+    faults.push({ ...at, code: 'not_allowed', message: `"${name}" is a key of this interface` })
+  if (seen.has(name))
+    faults.push({
+      ...at,
+      code: 'duplicate_row',
+      message: `there is another column called "${name}"`,
+    })
+  seen.add(name)
+  return faults
+}
+
+function findValueFaults({ column: { type, allowed_values }, pointer }: Placed): RequestError[] {
+  return (allowed_values?.list ?? []).flatMap((value, index) => {
+    const fault = findTypeFault(type, value)
+    const field = `values/${index}`
+    return fault ? [{ pointer: `${pointer}/${field}`, field, ...fault }] : []
+  })
+}
+
+/**
+ * The columns after a declaration: those that are there keep their letters and new ones get the letters after the last;
+ * undefined when a column is changed, moved or missing, so that nothing of the present schema can stay.
+ */
+function appendColumns(present: Columns, declared: Declared[]): Column[] | undefined {
+  const kept = new Map(present.all.map((column) => [column.name, column]))
+  const ordinals = { attribute: 0, extension: 0, cost: 0 }
+  const result: Column[] = []
+  let position = present.all.length
+  for (const column of declared) {
+    const ordinal = ++ordinals[column.kind]
+    const known = kept.get(column.name)
+    if (known && !isSame(known, column, ordinal)) return undefined
+    if (!known && ordinal <= countOf(present, column.kind)) return undefined
+    result.push(known ?? { ...column, ordinal, letter: columnLetter(++position) })
+    kept.delete(column.name)
+  }
+  return kept.size === 0 ? result : undefined
+}
+
+/** The columns of a schema that starts anew: B, C, ... in the order of their declaration. */
+function newColumns(declared: Declared[]): Column[] {
+  return appendColumns({ all: [], attributes: [], extensions: [], costs: [] }, declared) ?? []
+}
+
+function isSame(known: Column, column: Declared, ordinal: number): boolean {
+  const values = JSON.stringify(known.allowed_values) === JSON.stringify(column.allowed_values)
+  return (
+    known.kind === column.kind && known.type === column.type && known.ordinal === ordinal && values
+  )
+}
+
+function countOf(present: Columns, kind: Column['kind']): number {
+  return present.all.filter((column) => column.kind === kind).length
+}
+
+/**
+ * Fixed keys of the interface, which no column may be called: its values would stand beside them. Only `description`
+ * may, a key of price lists that no row has and every shop wants.
+ */
+const reservedNames: ReadonlySet<string> = new Set([
+  '__proto__',
+  'active',
+  'active_margin',
+  'active_price',
+  'added',
+  'agreement_code',
+  'attributes',
+  'attributes_config',
+  'base_price',
+  'client_code',
+  'code',
+  'competitor_name',
+  'competitor_price',
+  'created',
+  'currency',
+  'date',
+  'departure_date',
+  'dimensions',
+  'dynamic_attribute_name',
+  'dynamic_attribute_value',
+  'dynamic_attributes',
+  'error',
+  'extended_catalog_id',
+  'extension',
+  'extensions',
+  'finished',
+  'hash',
+  'id',
+  'include',
+  'input',
+  'is_calendar',
+  'is_dated',
+  'latest_update',
+  'margin',
+  'margin_formula',
+  'name',
+  'output',
+  'payload',
+  'pk',
+  'price',
+  'price_dimension',
+  'price_dimensions',
+  'price_line',
+  'price_list_code',
+  'price_list_id',
+  'price_list_name',
+  'prices',
+  'product_code',
+  'product_filters',
+  'progress',
+  'promotion',
+  'promotion_date',
+  'promotions',
+  'quantity',
+  'removed',
+  'resource_type',
+  'revenue',
+  'status',
+  'total',
+  'transaction_date',
+  'transaction_id',
+  'untouched',
+  'updated',
+  'valid_from',
+  'valid_to',
+  'value',
+])

@@ -2,7 +2,7 @@ import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { endUndone } from '../jobs/end-job.ts'
 import { findJob } from '../jobs/job-info.ts'
-import { undoDraft } from './undo-draft.ts'
+import { undoDraft } from './publication.ts'
 
 /** Cancels a job that has not ended and undoes what it has not published. Throws `job-ended` for one that has. */
 export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) =>

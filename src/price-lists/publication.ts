@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
-import type { PriceList } from './queries.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
+import type { CurrentJob } from '../jobs/attempt.ts'
+import type { ListTurn } from '../jobs/work.ts'
+import { lockListOf, type PriceList } from './queries.ts'
 
 /** SQL that is true for a row `r` that readers of its list `l` see. */
 export const isPublished: RawBuilder<boolean> = sql`
@@ -45,6 +48,22 @@ export async function deleteRemovedRows(
   if (!chunk) return undefined
   const { numAffectedRows } = await deleteChunk(removed, chunk).execute(trx)
   return Number(numAffectedRows)
+}
+
+/** Deletes the rows of a list that no reader sees since its last publication, chunk by chunk. */
+export async function tidyList({ db, account, priceListId, signal }: ListTurn): Promise<void> {
+  let isTidy = false
+  while (!isTidy && !signal.aborted) {
+    isTidy = await inAccount(db, account, async (trx) => {
+      const list = await trx
+        .selectFrom('price_lists')
+        .selectAll()
+        .where('account_id', '=', account)
+        .where('id', '=', priceListId)
+        .executeTakeFirst()
+      return !list || (await deleteRemovedRows(trx, list, list.version)) === undefined
+    })
+  }
 }
 
 /** Deletes all rows of a list. */
@@ -120,8 +139,10 @@ export async function publish(trx: Trx, list: PriceList): Promise<void> {
     .execute()
 }
 
-/** Takes back what the draft has and the published version has not. */
-export async function resetDraft(trx: Trx, list: PriceList): Promise<void> {
+/** Resets the draft of the job's list, if it has one, to the published version. */
+export async function undoDraft(trx: Trx, job: CurrentJob): Promise<void> {
+  if (job.price_list_id === null) return
+  const list = await lockListOf(trx, job)
   await deleteAll(trx, list, sql`${ofList(list)} and added_version > ${list.version}`)
   await inChunks(
     trx,
