@@ -5,18 +5,18 @@ import { type Cost, generatePassword, hashPassword } from './password.ts'
 
 export interface NewUser {
   account: string
-  /** What tokens name as `account`. */
+  /** The `account` of its tokens. */
   account_id: number
   email: string
   password: string
 }
 
-/** The e-mail is another user's. */
+/** Another user has this e-mail. */
 export class EmailTaken extends Error {}
 
 /**
- * Creates a user, and the account of that name if there is none yet. `url` connects as the owner of the tables. A
- * password is generated when none is given. Throws EmailTaken.
+ * Creates a user, and the account if there is none of that name. `url` connects as the owner of the tables. Generates a
+ * password if none is given. Throws EmailTaken.
  */
 export async function createAccount(
   url: string,
@@ -33,14 +33,14 @@ export async function createAccount(
   }
 }
 
-/** Answers the id of the account. */
+/** Returns the id of the account. */
 async function insertUser(
   client: pg.Client,
   user: Pick<NewUser, 'account' | 'email'>,
   passwordHash: string,
 ): Promise<number> {
   await client.query('begin')
-  // A name that is set, to itself even, waits for all who write rows of the account.
+  // An update of `name`, even to itself, would wait for all writers of the account's rows.
   const { rows } = await client.query(
     `insert into accounts (name) values ($1)
      on conflict (name) do update set settings_version = accounts.settings_version returning id`,

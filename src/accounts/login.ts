@@ -7,10 +7,10 @@ import { inLoginTurn } from './login-turns.ts'
 import { hashPassword, isPassword } from './password.ts'
 import { signToken } from './token.ts'
 
-/** Compared against when there is no such user, so that the answer takes as long. */
+/** Compared for an unknown e-mail, so that the answer takes as long. */
 const nobody = hashPassword('')
 
-/** Answers a token for an e-mail and its password; an unknown e-mail and a wrong password answer alike. */
+/** Answers a token for an e-mail and its password. An unknown e-mail and a wrong password get the same answer. */
 export const login: Handler<'login'> = ({ body: { email, password }, inAccount }, { jwtSecret }) =>
   inLoginTurn(() =>
     inTurn(email, async () => {
@@ -24,7 +24,7 @@ export const login: Handler<'login'> = ({ body: { email, password }, inAccount }
     }),
   )
 
-/** Row-level security shows a login the one user it names: it knows no account yet. */
+/** Row-level security shows a login only the user of its e-mail: there is no account yet. */
 async function findUser(trx: Trx, email: string) {
   await sql`select set_config('app.login', ${email}, true)`.execute(trx)
   return trx

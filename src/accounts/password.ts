@@ -9,7 +9,7 @@ type Scrypt = (
 ) => Promise<Buffer>
 const scryptAsync = promisify(scrypt) as unknown as Scrypt
 
-/** OWASP's scrypt parameters for 64 MiB; stored with each hash so that they can be raised later. */
+/** OWASP's scrypt parameters for 64 MiB, stored with each hash so that they can be raised later. */
 const owaspCost = { N: 2 ** 16, r: 8, p: 1 }
 export type Cost = typeof owaspCost
 const hashBytes = 32
@@ -35,7 +35,7 @@ export async function isPassword(password: string, stored: string): Promise<bool
   return timingSafeEqual(actual, expected)
 }
 
-/** A password that nobody chose: 20 characters, 120 bits. */
+/** A random password: 20 characters, 120 bits. */
 export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }

@@ -7,7 +7,7 @@ export const issuer = 'pricewell'
 export const audience = 'pricewell'
 const lifetime = '24h'
 
-/** What a user of an account may do. */
+/** The scope of a user's token. */
 export const userScope = 'read write'
 
 /** A token for a user of an account, valid for 24 hours. */
@@ -25,7 +25,7 @@ export function signToken(
     .sign(secret)
 }
 
-/** JWT_SECRET, or the one that the embedded database keeps in its data directory. */
+/** JWT_SECRET, or the secret that is kept in the data directory. */
 export function readJwtSecret(config: Config): string {
   return config.jwtSecret || keptSecret(join(config.dataDir, 'jwt-secret'))
 }

@@ -5,16 +5,16 @@ import type { Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** An agreement without what the database keeps for itself. */
+/** An agreement as the operations see it. */
 export type StoredAgreement = Omit<Selectable<Agreements>, 'account_id' | 'key_hash'>
 
-/** What every read of agreements selects. */
+/** The columns of a StoredAgreement. */
 export const agreementColumns = [
   ...(['id', 'name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const),
   'version' as const,
 ]
 
-/** The agreement; throws `not-found`, alike for what does not exist and what another account has. */
+/** The agreement. Throws `not-found` also for an agreement of another account. */
 export async function findAgreement(
   trx: Trx,
   account: number,
@@ -23,7 +23,7 @@ export async function findAgreement(
   return (await selectAgreement(trx, account, id).executeTakeFirst()) ?? rejectMissing()
 }
 
-/** The agreement, locked until the transaction ends: its writers go one after the other, readers go on. */
+/** The agreement, locked until the transaction ends. Writers wait for each other; readers do not. */
 export async function lockAgreement(
   trx: Trx,
   account: number,
@@ -50,7 +50,7 @@ export function agreementOf({ version: _, ...agreement }: StoredAgreement): Sche
   return agreement as Schemas['Agreement']
 }
 
-/** The tag of an agreement's state: each change counts `version` up. */
+/** The ETag of an agreement. Each change increments `version`. */
 export function etagOf({ version }: StoredAgreement): string {
   return `"${version}"`
 }

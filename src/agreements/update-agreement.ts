@@ -15,7 +15,7 @@ import {
 
 type Fields = Schemas['AgreementInput']
 
-/** Merges a patch into an agreement. Answers the agreement as it is then, with its ETag. */
+/** Merges a patch into an agreement. Answers the agreement with its new ETag. */
 export const updateAgreement: Handler<'updateAgreement'> = ({
   account,
   params,
@@ -51,7 +51,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 const fieldNames = ['name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const
 
-/** The contract has checked what the patch adds; throws `invalid-request` with what its removals leave missing. */
+/** Throws `invalid-request` if the patch removed a required key. The contract has checked what it adds. */
 function rejectIncomplete(agreement: Partial<Fields>): void {
   const faults: RequestError[] = fieldNames
     .filter((name) => agreement[name] === undefined)
@@ -72,7 +72,10 @@ function rejectIncomplete(agreement: Partial<Fields>): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-/** Writes what is different and counts the version up; undefined: nothing is. Throws `agreement-exists`. */
+/**
+ * Writes an agreement that has changed and increments its version. Undefined if nothing changed. Throws
+ * `agreement-exists`.
+ */
 async function writeAgreement(
   trx: Trx,
   account: number,

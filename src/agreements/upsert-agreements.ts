@@ -7,10 +7,10 @@ import { upsertStaged } from '../database/staging-table.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { agreementKey } from './queries.ts'
 
-/** An agreement of the payload with the hash of its key, which is computed once. */
+/** An agreement with the hash of its key, which is computed once. */
 type KeyedAgreement = Schemas['AgreementInput'] & { key: string }
 
-/** Creates agreements, or replaces the prices of those that exist. */
+/** Creates agreements or replaces the prices of existing ones. */
 export const upsertAgreements: Handler<'upsertAgreements'> = async ({
   account,
   body,

@@ -8,7 +8,7 @@ export interface ValueFault {
   message: string
 }
 
-/** Beyond it JSON readers do not tell a whole number from the next. */
+/** Larger whole numbers are not exact in JSON readers. */
 export const wholeNumber = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
 
 const wrongType = (type: string): ValueFault => ({ code: 'type', message: `must be ${type}` })
@@ -25,7 +25,7 @@ const wrongDay: ValueFault = {
   message: 'must be a real calendar day, yyyy-mm-dd',
 }
 
-/** What is wrong with a value of each type. */
+/** Checks a value of each type. */
 const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
   string: (value) =>
     typeof value !== 'string'
@@ -39,12 +39,12 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
     typeof value !== 'string' ? wrongType('a day in a string') : !isDate(value) && wrongDay,
 }
 
-/** What is wrong with a value of a type: an error code and a message; undefined: nothing. */
+/** The fault of a value of a type, if any. */
 export function findTypeFault(type: ColumnType, value: unknown): ValueFault | undefined {
   return checks[type](value) || undefined
 }
 
-/** What is wrong with a value for a column, of its type or not allowed. */
+/** The fault of a value for a column: its type, or not an allowed value. */
 export function findValueFault(
   { type, allowed_values }: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,
@@ -55,7 +55,7 @@ export function findValueFault(
   return { code: 'not_allowed', message: allowed_values.message }
 }
 
-/** The one text that stands for a value in the database: equal values have equal texts. */
+/** The text that is stored for a value: equal values have equal texts. */
 export function canonicalText(value: ColumnValue): string {
   if (value === 0) return '0'
   return typeof value === 'number' && Math.abs(value) < 1e-5
@@ -63,7 +63,7 @@ export function canonicalText(value: ColumnValue): string {
     : String(value)
 }
 
-/** A canonical text as it is written where values are texts: a large number without an exponent. */
+/** A canonical text as shown where values are strings: large numbers without an exponent. */
 export function shownText(type: ColumnType, text: string): string {
   if (type !== 'number' || !text.includes('e')) return text
   const [mantissa = '', exponent = ''] = text.split('e+')
@@ -71,7 +71,7 @@ export function shownText(type: ColumnType, text: string): string {
   return whole + decimals.padEnd(Number(exponent), '0')
 }
 
-/** The value that a canonical text stands for. */
+/** The value of a canonical text. */
 export function readValue(type: ColumnType, text: string): ColumnValue {
   if (type === 'boolean') return text === 'true'
   return type === 'integer' || type === 'number' ? Number(text) : text
@@ -81,7 +81,7 @@ function codePoints(text: string): number {
   return text.length <= textLengthMax ? text.length : [...text].length
 }
 
-/** Columns and their values as they stand beside `code` on the wire; absent values are left out. */
+/** Column names with their values, as shown beside `code`; absent values are left out. */
 export function columnEntries(
   columns: Column[],
   texts: readonly (string | null)[],

@@ -4,10 +4,10 @@ import type { Trx } from '../database/pool.ts'
 export type ColumnType = Schemas['ColumnType']
 export type ColumnValue = string | number | boolean
 
-/** The values that a column takes, in the order of their declaration; in JSON they are a list. */
+/** The allowed values of a column, in the order of their declaration. In JSON they are a list. */
 export class AllowedValues {
   readonly list: ColumnValue[]
-  /** What is wrong with any other value: one text for all rows, it may have 5,000 characters. */
+  /** The message for any other value; shared by all rows, because it may have 5,000 characters. */
   readonly message: string
   #set: ReadonlySet<ColumnValue> | undefined
 
@@ -16,7 +16,7 @@ export class AllowedValues {
     this.message = `must be one of ${list.slice(0, 20).join(', ')}`
   }
 
-  /** To find one among 10,000 in the list takes 88 µs; who checks no value does not wait for the set. */
+  /** A look-up in a list of 10,000 takes 88 µs. The set is made when the first value is checked. */
   has(value: unknown): boolean {
     this.#set ??= new Set(this.list)
     return this.#set.has(value as ColumnValue)
@@ -27,12 +27,12 @@ export class AllowedValues {
   }
 }
 
-/** Allowed values as a declaration or the database has them; null: any value is allowed. */
+/** Allowed values from a declaration or the database; null: any value is allowed. */
 export function readAllowedValues(list: ColumnValue[] | null = null): AllowedValues | null {
   return list && new AllowedValues(list)
 }
 
-/** A column that the account declared. Rows keep its values as canonical texts at `ordinal` (from 1) of its kind. */
+/** A column of the account. Rows store its values as canonical texts at `ordinal` (from 1) of its kind. */
 export interface Column {
   name: string
   kind: 'attribute' | 'extension' | 'cost'
@@ -42,7 +42,7 @@ export interface Column {
   letter: string
 }
 
-/** A column as the database has it. */
+/** A column as it is stored. */
 export type StoredColumn = Omit<Column, 'allowed_values'> & { allowed_values: ColumnValue[] | null }
 
 /** The account's columns in the order of their letters, by kind. */
@@ -64,12 +64,12 @@ export async function findColumns(trx: Trx, account: number): Promise<Columns> {
   return groupColumns(readColumns(rows as StoredColumn[]))
 }
 
-/** Columns as the database has them, with their allowed values. */
+/** Columns from their stored form. */
 export function readColumns(rows: readonly StoredColumn[]): Column[] {
   return rows.map((row) => ({ ...row, allowed_values: readAllowedValues(row.allowed_values) }))
 }
 
-/** Reads the account's columns; they do not change until the transaction ends. Others may rely on them beside it. */
+/** Reads the account's columns and locks them until the transaction ends. Other transactions may hold the same lock. */
 export async function keepColumns(trx: Trx, account: number): Promise<Columns> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forKeyShare().execute()
   return findColumns(trx, account)

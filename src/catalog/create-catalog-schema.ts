@@ -44,7 +44,7 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
   })
 }
 
-/** Waits for those that rely on the columns (`keepColumns`). */
+/** Waits for transactions that rely on the columns (`keepColumns`). */
 async function lockCatalog(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forUpdate().execute()
 }
@@ -67,13 +67,13 @@ async function replaceColumns(trx: Trx, account: number, columns: Column[]): Pro
 
 type Declared = Omit<Column, 'letter' | 'ordinal'>
 
-/** A column of a request and where it stands there. */
+/** A column of the request, with its JSON Pointer. */
 interface Placed {
   column: Declared
   pointer: string
 }
 
-/** The columns of a request in the order attributes, extensions, costs. Throws `invalid-request` with all faults. */
+/** The declared columns: attributes, extensions, costs. Throws `invalid-request` with all faults. */
 function readDeclaration(input: Schemas['CatalogSchemaInput']): Declared[] {
   const placed = [
     ...placeColumns('attribute', '/attributes', input.attributes),
@@ -102,7 +102,7 @@ function placeColumns(
   }))
 }
 
-/** `seen` has the names of the columns before, and then this one. */
+/** `seen` holds the names of the columns before this one; this one is added. */
 function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>): RequestError[] {
   const at = { pointer: `${pointer}/name`, field: 'name' }
   const faults: RequestError[] = []
@@ -127,8 +127,8 @@ function findValueFaults({ column: { type, allowed_values }, pointer }: Placed):
 }
 
 /**
- * The columns after a declaration: those that are there keep their letters and new ones get the letters after the last;
- * undefined when a column is changed, moved or missing, so that nothing of the present schema can stay.
+ * The columns after a declaration: present ones keep their letters, new ones get the next letters. Undefined if a
+ * column was changed, moved or left out: then the schema can only be replaced.
  */
 function appendColumns(present: Columns, declared: Declared[]): Column[] | undefined {
   const kept = new Map(present.all.map((column) => [column.name, column]))
@@ -146,7 +146,7 @@ function appendColumns(present: Columns, declared: Declared[]): Column[] | undef
   return kept.size === 0 ? result : undefined
 }
 
-/** The columns of a schema that starts anew: B, C, ... in the order of their declaration. */
+/** The columns of a new schema: B, C, ... in the order of their declaration. */
 function newColumns(declared: Declared[]): Column[] {
   return appendColumns({ all: [], attributes: [], extensions: [], costs: [] }, declared) ?? []
 }
@@ -163,8 +163,8 @@ function countOf(present: Columns, kind: Column['kind']): number {
 }
 
 /**
- * Fixed keys of the interface, which no column may be called: its values would stand beside them. Only `description`
- * may, a key of price lists that no row has and every shop wants.
+ * Fixed keys of rows, which no column may have as its name. `description` is allowed: it is a key of price lists, of no
+ * row, and every shop wants it.
  */
 const reservedNames: ReadonlySet<string> = new Set([
   '__proto__',

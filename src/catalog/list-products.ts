@@ -5,7 +5,7 @@ import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns } from './columns.ts'
 
-/** One page of catalog rows in the order of their ids. */
+/** One page of products in the order of their ids. */
 export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
@@ -26,12 +26,12 @@ interface Filters {
   code_prefix?: string
 }
 
-/** Greater than whatever follows a prefix in a code. */
+/** A suffix greater than any that a code can have. */
 const last = '\u{10ffff}'.repeat(255)
 
 /**
- * Statements are planned once for all values: a condition that may hold for all products, because a parameter is null or
- * a prefix short, would read the whole catalog for one code.
+ * Only the filters that are given become conditions. A condition like `$1 is null or code = $1` would be planned for
+ * all products, and read the whole catalog for one code.
  */
 function wantedProducts(account: number, filters: Filters): RawBuilder<boolean> {
   const { code, code_prefix: prefix } = filters
@@ -45,7 +45,7 @@ function wantedProducts(account: number, filters: Filters): RawBuilder<boolean> 
   return sql.join(conditions, sql` and `)
 }
 
-/** All catalog rows that the filters leave, in the order of their ids. */
+/** All products that the filters leave, in the order of their ids. */
 export const exportProducts: Export<'listProducts'> = async (trx, { account, query }) => {
   const columns = await findColumns(trx, account)
   const { extensions, attributes, costs } = columns

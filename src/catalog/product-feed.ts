@@ -8,7 +8,7 @@ import type { Column, Columns } from './columns.ts'
 import type { ProductRow } from './product-rows.ts'
 import { extensionKey } from './row-key.ts'
 
-/** How products of a file are staged. */
+/** The columns of staged products. */
 export const productColumns: InputColumn<ProductRow>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
   { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
@@ -18,7 +18,7 @@ export const productColumns: InputColumn<ProductRow>[] = [
   { name: 'active', type: 'boolean', value: ({ active }) => active },
 ]
 
-/** The id of the product that a staged row says it is. */
+/** The exported id of a product, checked against the key of its row. */
 export function productId(account: number, { extensions }: Pick<Columns, 'extensions'>): FeedId {
   return {
     name: 'extended_catalog_id',
@@ -30,18 +30,18 @@ export function productId(account: number, { extensions }: Pick<Columns, 'extens
   }
 }
 
-/** Names of what identifies a product. */
+/** The names of the key of a product. */
 export function keyParts(extensions: readonly Column[]): string[] {
   return ['code', ...extensions.map(({ name }) => name)]
 }
 
-/** SQL of what identifies the product of a staged row `f`, as texts. */
+/** SQL of the key of a staged row `f`, as texts. */
 export const stagedKey: RawBuilder<unknown> = sql`f.code || array(select json_array_elements_text(f.extension_key::json))`
 
-/** SQL that is true where a stored row `r` is of another product than a staged row `f`. */
+/** SQL that is true if a stored row `r` and a staged row `f` are different products. */
 export const isOtherKey: RawBuilder<unknown> = sql`(r.code, r.extension_key) <> (f.code, f.extension_key)`
 
-/** A FROM item of the staged attributes, each code that has any once. */
+/** A FROM item of the staged attributes, one row for each code that has any. */
 export const attributesByCode = sql`(
   select code, array_agg(text order by ordinal) as attributes
   from (

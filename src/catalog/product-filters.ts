@@ -3,10 +3,10 @@ import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { canonicalText, findTypeFault } from './column-value.ts'
 import type { Column, Columns, ColumnValue } from './columns.ts'
 
-/** From `code`, an attribute or an extension to the allowed values. */
+/** Allowed values by `code`, attribute or extension. */
 export type ProductFilters = Record<string, ColumnValue[]>
 
-/** A filter ready to be evaluated: every condition must hold, each by any of its texts. */
+/** A condition of a filter: the value is one of the texts. All conditions of a filter must hold. */
 export interface FilterCondition {
   kind: 'code' | 'attribute' | 'extension'
   ordinal: number
@@ -17,7 +17,7 @@ type FilterColumn = Pick<Column, 'type' | 'ordinal'> & Pick<FilterCondition, 'ki
 
 const codeColumn: FilterColumn = { kind: 'code', type: 'string', ordinal: 0 }
 
-/** Names the filter keys that are no `code`, attribute or extension, and the values that are not of the column's type. */
+/** Reports keys that are not `code`, an attribute or an extension, and values of the wrong type. */
 export function rejectFaultyFilters(
   filters: ProductFilters,
   columns: Columns,
@@ -44,9 +44,9 @@ export function rejectFaultyFilters(
 }
 
 /**
- * The conditions of checked filters, in the order of the columns: that of the keys depends on their names, and so would
- * the statement. A column that the catalog no longer has matches nothing, and one that has another type now only values
- * that are of it, too.
+ * The conditions of checked filters, in the order of the columns, so that the statement does not depend on the names of
+ * the keys. A column that no longer exists matches nothing; values that are not of the column's present type are
+ * ignored.
  */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
   const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
@@ -64,9 +64,8 @@ function byColumn(a: FilterCondition, b: FilterCondition): number {
 }
 
 /**
- * SQL that is true for a product `p` (and its attributes `a`, left joined by code) which the conditions allow, else
- * false or null (the planner makes the left join an inner one when it may). Names and values are bound; the text depends
- * on the number and kind of the conditions only.
+ * SQL that is true for a product `p` (with its attributes `a`, left joined by code) that meets the conditions, else
+ * false or null. Values are bound: the text depends only on the number and kinds of the conditions.
  */
 export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
   const parts = conditions.map(({ kind, ordinal, texts }) => {

@@ -15,7 +15,7 @@ import {
 
 const fixedKeys = new Set(['code', 'active'])
 
-/** What a B-tree entry holds (2,704 bytes) less its ids and headers. */
+/** The limit of a B-tree entry, 2,704 bytes, less ids and headers. */
 const keyBytesMax = 2600
 
 /** A product of a payload: canonical texts by ordinal, null for what the row leaves out. */
@@ -28,8 +28,8 @@ export interface ProductRow {
 }
 
 /**
- * Reads the sound rows of a payload against the account's columns; what is wrong with a row goes to `errors`. Those whose
- * attributes differ from an earlier row's are among them: others may contradict those.
+ * Reads the valid rows of a payload; faults go to `errors`. Rows whose attributes differ from those of an earlier row
+ * with the same code are included, since others may contradict them.
  */
 export async function readProductRows(
   body: readonly Schemas['ProductInput'][],
@@ -41,7 +41,7 @@ export async function readProductRows(
   return read
 }
 
-/** Reads the sound rows, each by itself. */
+/** Reads the valid rows without comparing them. */
 export async function readEachProduct(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,
@@ -89,7 +89,7 @@ function takeCosts(
   })
 }
 
-/** An attribute has one value per code. */
+/** Reports rows that give a code different attributes: an attribute has one value per code. */
 async function rejectDifferingAttributes(
   rows: Positioned<ProductRow>[],
   columns: Columns,

@@ -1,7 +1,7 @@
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type Column, type Columns, findColumns } from './columns.ts'
 
-/** The account's columns with their letters; empty lists before any are declared. */
+/** The account's columns with their letters; empty lists if none are declared. */
 export const readCatalogSchema: Handler<'readCatalogSchema'> = ({ account, inAccount }) =>
   inAccount(async (trx) => schemaOf(await findColumns(trx, account)))
 

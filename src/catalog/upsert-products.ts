@@ -27,7 +27,7 @@ import { rowKey } from './row-key.ts'
 
 type Product = Positioned<ProductRow>
 
-/** Creates or updates catalog rows by code and extensions; what a row leaves out stays as it was. */
+/** Creates or updates products by code and extensions; what a row leaves out stays as it was. */
 export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const columns = await keepColumns(trx, account)
@@ -40,7 +40,7 @@ export const upsertProducts: Handler<'upsertProducts'> = ({ account, body, error
     return ids
   })
 
-/** Products from a file. The columns are kept as they are at last, when all rows are there. */
+/** Products from a file. The columns are locked last, when all rows are staged. */
 export const feedProducts: Feed<'upsertProducts'> = async (trx, { account }) => {
   const columns = await findColumns(trx, account)
   return {
@@ -72,7 +72,7 @@ async function writeProducts(
   return counts
 }
 
-/** Merges the attributes that are given into those of their codes. */
+/** Merges the given attributes into those of their codes. */
 async function upsertAttributes(trx: Trx, account: number, products: Product[]): Promise<void> {
   const byCode = new Map<string, (string | null)[]>()
   await mapInTurns(products, ({ row: { code, attributes } }) => {
@@ -108,7 +108,7 @@ const positionedColumns: InputColumn<Product>[] = [
   { name: 'position', type: 'integer', value: ({ position }) => position },
 ]
 
-/** Upserts rows that are sorted by key, in one statement; answers their ids in payload order. */
+/** Upserts rows sorted by key in one statement. Returns their ids in payload order. */
 async function upsertProductRows(
   trx: Trx,
   account: number,
@@ -126,7 +126,9 @@ async function upsertProductRows(
   return { created: readNumbers(created), updated: readNumbers(updated) }
 }
 
-/** What a row leaves out stays as it was. All who write lock rows in one order, whatever the database sorts by. */
+/**
+ * What a row leaves out stays as it was. All writers lock rows in one order, whatever the collation of the database.
+ */
 function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     insert into products as present (account_id, code, extensions, extension_key, costs, active)

@@ -14,7 +14,9 @@ import {
 
 type Input = Schemas['CompetitorSchemaInput']
 
-/** Fixes the granularity of competitor prices; replaces it while there are no entries, else `schema-in-use`. */
+/**
+ * Sets the columns that identify competitor prices. Throws `schema-in-use` for another schema once there are prices.
+ */
 export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
   account,
   body,
@@ -37,7 +39,7 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
     return describeSchema(trx, account, schema)
   })
 
-/** One schema is made at a time, from columns that do not change meanwhile; product loads go on. */
+/** Serializes schema changes and keeps the columns as they are; product loads go on. */
 async function lockColumns(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
 }
@@ -47,7 +49,7 @@ function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean 
   return names === JSON.stringify(input.attributes_config) && is_dated === input.is_dated
 }
 
-/** The schema that a request asks for; throws `invalid-request` with every field that the catalog does not have. */
+/** The schema of the request. Throws `invalid-request` with all columns that the catalog does not have. */
 function readSchema(input: Input, { attributes, extensions }: Columns): CompetitorSchema {
   const code: SchemaColumn = { name: 'code', type: 'string', allowed_values: null }
   const known = new Map([code, ...attributes, ...extensions].map((column) => [column.name, column]))

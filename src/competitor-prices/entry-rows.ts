@@ -21,7 +21,7 @@ const fixedKeys = new Set([
   'latest_update',
 ])
 
-/** An entry as it is kept; null where the payload leaves something out. */
+/** An entry as it is stored; null for what the payload leaves out. */
 export interface EntryRow {
   hash: string
   /** Canonical texts in schema order. */
@@ -32,7 +32,7 @@ export interface EntryRow {
   latest_update: string | null
 }
 
-/** Reads the sound rows of a payload against the schema; what is wrong with a row goes to `errors`. */
+/** Reads the valid rows of a payload against the schema; faults go to `errors`. */
 export async function readEntryRows(
   body: readonly Schemas['CompetitorPriceInput'][],
   { columns, is_dated }: CompetitorSchema,
@@ -74,12 +74,12 @@ function rejectFaultyMoments(
 
 const aheadMaxMs = 86_400_000
 
-/** It would make all later observations stale. */
+/** A later moment would make all following observations stale. */
 function isTooFarAhead(moment: string): boolean {
   return Date.parse(utcTimestamp(moment)) > Date.now() + aheadMaxMs
 }
 
-/** The value of each column; fewer than `columns` when the row has errors. */
+/** The values of the columns; incomplete if the row has errors. */
 function readValues(
   row: Schemas['CompetitorPriceInput'],
   columns: SchemaColumn[],
@@ -109,7 +109,7 @@ function rejectUnknownKeys(
   }
 }
 
-/** The hash that names an entry: `values` are those of the schema's columns in its order, cast to their types. */
+/** The hash of an entry's key. `values` are in the order of the schema and of its types. */
 function competitorHash(
   values: readonly ColumnValue[],
   competitorName: string,
@@ -118,7 +118,7 @@ function competitorHash(
   return hash('sha256', JSON.stringify([...values, competitorName, departureDate]), 'hex')
 }
 
-/** How a text stands for a value of a type; undefined: it does not. One value may have several texts ("1.5", "1.50"). */
+/** Reads a text as a value of a type; undefined if it is not one. Several texts may have one value ("1.5", "1.50"). */
 const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
   string: (text) => text,
   integer: (text) => readNumber('integer', text),
@@ -127,7 +127,7 @@ const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
   date: (text) => (isDate(text) ? text : undefined),
 }
 
-/** As the catalog reads the cells of its columns. */
+/** Reads numbers as the catalog does. */
 function readNumber(type: 'integer' | 'number', text: string): number | undefined {
   const value = readExactNumber(text)
   return findTypeFault(type, value) ? undefined : value
@@ -142,7 +142,7 @@ const messages: Record<ColumnType, string> = {
   date: 'must be a real calendar day, yyyy-mm-dd',
 }
 
-/** The value that a text of the payload stands for in a column, or what is wrong with it. */
+/** The value of a text for a column, or its fault. */
 function castText(
   column: SchemaColumn,
   text: unknown,

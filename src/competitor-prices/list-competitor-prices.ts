@@ -48,7 +48,7 @@ export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
   }
 }
 
-/** What every read of competitor prices selects. */
+/** The columns of a StoredEntry. */
 const selected = [
   ...(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'] as const),
   sql<string>`encode(hash, 'hex')`.as('hash'),

@@ -3,10 +3,10 @@ import { type Column, readColumns, type StoredColumn } from '../catalog/columns.
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** A column of a competitor schema, as the catalog had it when the schema was made. */
+/** A column of a competitor schema, as it was in the catalog when the schema was created. */
 export type SchemaColumn = Pick<Column, 'name' | 'type' | 'allowed_values'>
 
-/** What identifies an item of competitor data. */
+/** The columns that identify a competitor price. */
 export interface CompetitorSchema {
   columns: SchemaColumn[]
   is_dated: boolean
@@ -23,7 +23,7 @@ export async function findCompetitorSchema(
   return row && readSchema(row)
 }
 
-/** The account's schema, locked: it stays while entries are loaded, and no load goes on while it changes. */
+/** The account's schema, locked: loads hold it for key share, changes for update. */
 export async function lockCompetitorSchema(
   trx: Trx,
   account: number,
@@ -46,7 +46,7 @@ function readSchema(row: { columns: unknown; is_dated: boolean }): CompetitorSch
   return { columns: readColumns(row.columns as StoredColumn[]), is_dated: row.is_dated }
 }
 
-/** The schema as the contract shows it, with how many entries it has and the day of the newest. */
+/** The schema as the contract shows it, with the number of prices and the day of the newest. */
 export async function describeSchema(
   trx: Trx,
   account: number,

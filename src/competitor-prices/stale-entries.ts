@@ -4,26 +4,26 @@ import { listedMax } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
-/** The entries of an upsert that is done. */
+/** A finished upsert. */
 export interface Upserted {
   account: number
   /** A FROM item called `input`. */
   input: RawBuilder<unknown>
-  /** The moment of entries without one of their own. */
+  /** The default of `latest_update`. */
   calledAt: RawBuilder<unknown>
 }
 
-/** The moments of an entry and of the newer one that is stored. */
+/** `latest_update` of a sent entry and of the newer stored one. */
 export interface Moments {
   sent: string
   stored: string
-  /** How many such entries there are. */
+  /** The number of such entries. */
   total: number
 }
 
 /**
- * The first `max` entries that are older than those stored, with the columns `place` of the input, in the order of these.
- * The upsert has locked every entry that it compared, even those it did not write, so both see the same.
+ * The first `max` stale entries, with the columns `place` of the input and sorted by them. The upsert has locked every
+ * entry that it compared, even those that it did not write, so the result matches it.
  */
 export async function findStale<Place>(
   trx: Trx,
@@ -47,7 +47,7 @@ function shown(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 }
 
-/** Throws `stale-rows` with entries at their places in the payload, in its order, if there are any. */
+/** Throws `stale-rows` if there are stale entries, which must be in payload order. */
 export function rejectStale(
   stale: readonly (Moments & { position: number; line?: number })[],
 ): void {

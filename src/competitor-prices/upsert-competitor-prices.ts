@@ -14,7 +14,7 @@ import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 import { findStale, type Moments, rejectStale, type Upserted } from './stale-entries.ts'
 
-/** What happens to entries that are older than those stored. */
+/** What to do with entries that are older than the stored ones. */
 type OnStale = NonNullable<
   NonNullable<operations['upsertCompetitorPrices']['parameters']['query']>['on_stale']
 >
@@ -56,7 +56,7 @@ async function answerOf(
   return { created, updated }
 }
 
-/** Competitor prices from a file. The schema is locked at last, when all rows are there. */
+/** Competitor prices from a file. The schema is locked last, when all rows are staged. */
 export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
   trx,
   { account, query: { on_stale: onStale = 'write' }, job },
@@ -86,7 +86,7 @@ export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
   }
 }
 
-/** The ids of exported entries. A hash is checked whether or not the account has such an entry. */
+/** The exported ids and hashes. A hash is checked even if the account has no such entry. */
 function entryIds(account: number, { columns }: CompetitorSchema): FeedId[] {
   const parts = [...columns.map(({ name }) => name), 'competitor_name', 'departure_date']
   const dimensions = sql.join(columns.map((_, index) => sql.ref(`f.dimension_${index}`)))
@@ -111,14 +111,14 @@ function noSchema(): Problem {
   )
 }
 
-/** The rows were read by the schema as it was when they began to arrive. */
+/** Throws `unavailable` if the schema is no longer the one by which the rows were read. */
 async function rejectOtherSchema(trx: Trx, account: number, schema: CompetitorSchema) {
   const present = await lockCompetitorSchema(trx, account, 'for key share')
   if (!isDeepStrictEqual(present, schema))
     throw unavailable('The schema changed while the file was read; send it again.')
 }
 
-/** Upserts entries that are sorted by hash, in one statement. Answers those created and updated. */
+/** Upserts entries sorted by hash in one statement. Answers the hashes created and updated. */
 async function upsertEntries(
   trx: Trx,
   upsert: Upsert,
@@ -150,7 +150,7 @@ function inPayloadOrder(
     .sort((a, b) => a.position - b.position)
 }
 
-/** As `upsertEntries`, for a file: answers counts. */
+/** As `upsertEntries`, for a file: returns counts. */
 async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCounts> {
   const counts = await upsertStaged(staged, upsertFrom(upsert))
   if (upsert.onStale === 'write') return counts
@@ -167,8 +167,7 @@ async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCount
 const now = sql`now()`
 
 /**
- * Unchanged rows are not written, and stale ones only with `write`. An entry without a `latest_update` has the time of the
- * call.
+ * Unchanged rows are not written, stale ones only with `write`. The default of `latest_update` is the time of the call.
  */
 function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawBuilder<unknown> {
   const { columns } = schema
@@ -189,7 +188,7 @@ function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawB
     returning encode(present.hash, 'hex') as hash, xmax = 0 as created`
 }
 
-/** Each column of the schema travels as a column of its own, which is a fifth faster than array literals. */
+/** A column for each column of the schema: a fifth faster than array literals. */
 function inputColumns({ columns }: CompetitorSchema): InputColumn<EntryRow>[] {
   return [...entryColumns, ...columns.map(dimensionColumn)]
 }

@@ -13,7 +13,7 @@ import { listIdOf, lockListOf, shareListOf } from './queries.ts'
 export const runAddProducts: RunJob = async (attempt, job) => {
   const { db, account } = attempt
   const scope = { account_id: account, price_list_id: listIdOf(job) }
-  // Products are named once, and jobs of a list take turns: what is added to an empty list stays new to it.
+  // A job names each product once and jobs of a list run one by one, so a product is new to a list that was empty.
   const add = (await inAccount(db, account, (trx) => hasRows(trx, 'price_list_rows', scope)))
     ? addDraftRowsWithIds
     : addNewDraftRows
@@ -21,7 +21,7 @@ export const runAddProducts: RunJob = async (attempt, job) => {
   for (let from = job.finished; from < job.total; from += chunkRows) {
     const until = Math.min(from + chunkRows, job.total)
     await addChunk(attempt, { from, until }, add)
-    // The planner gets to know the first chunk while the others are added, and all of them before they are read.
+    // The planner learns about the first chunk while the others are added, and about all rows before they are read.
     analyzing ??= analyzeList(attempt, job, until)
     analyzing.catch(() => undefined)
   }
@@ -30,16 +30,19 @@ export const runAddProducts: RunJob = async (attempt, job) => {
   await publishResult(attempt)
 }
 
-/** Places among the products of a job, `until` not among them. */
+/** Indexes of a job's products; `until` is exclusive. */
 interface Range {
   from: number
   until: number
 }
 
-/** Half a chunk: two processors of the database add one each. */
+/** Half a chunk, so that two processors of the database share it. */
 const partRows = chunkRows / 2
 
-/** Adds the parts of a chunk, then notes them: rows that were added and not noted are found when they are added again. */
+/**
+ * Adds the parts of a chunk, then stores the ids of their rows. After a crash in between, the rows are found when they
+ * are added again.
+ */
 async function addChunk(
   attempt: Attempt,
   { from, until }: Range,
@@ -56,7 +59,7 @@ async function addChunk(
   await inAttempt(attempt, (trx, job) => setRowIds(trx, job, { from, rowIds, finished: until }))
 }
 
-/** Each part on a connection of its own, where enough have nothing to do; otherwise one part after the other. */
+/** Each part on its own connection if enough are idle, else one part after the other. */
 async function inParallel<T, Result>(
   db: Database,
   parts: T[],
@@ -64,7 +67,7 @@ async function inParallel<T, Result>(
 ): Promise<Result[]> {
   if (hasSpareConnections(db, parts.length)) {
     const results = parts.map(work)
-    // Where one fails, the other is waited for: nothing goes on behind a job that is tried again.
+    // If one fails, wait for the other: nothing may go on behind a job that is retried.
     await Promise.allSettled(results)
     return Promise.all(results)
   }
@@ -73,13 +76,13 @@ async function inParallel<T, Result>(
   return results
 }
 
-/** Up to product `until`, unless an earlier attempt added them. */
+/** Analyzes the rows up to product `until`, unless an earlier attempt added them. */
 async function analyzeList({ db, account }: Attempt, job: JobRow, until: number): Promise<void> {
   const id = listIdOf(job)
   if (until > job.finished) await inAccount(db, account, (trx) => analyzeRows(trx, { id }, until))
 }
 
-/** The last transaction of the job: the rows become visible, and the job is done with their ids. */
+/** The last transaction: publishes the rows and ends the job with their ids. */
 function publishResult(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
     const list = await lockListOf(trx, job)

@@ -7,21 +7,21 @@ import { addDraftRows, analyzeRows } from './draft-rows.ts'
 import { chunkRows, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
-/** Products to add or rows to remove, few enough for one transaction. */
+/** Products to add or rows to remove, at most one chunk. */
 export interface Change {
   kind: 'add' | 'remove'
-  /** The inside of a Postgres array as text: Node passes it on and never reads it. */
+  /** The items of a Postgres array as text, which Node passes on unread. */
   ids: string
   count: number
 }
 
-/** For one statement at a time: a large list and its catalog are joined without a file. */
+/** Joins a large list and its catalog in memory; one such statement runs at a time. */
 const joinMemory = '64MB'
 
-/** Counting goes no further: a large list or catalog is read once, by the job. */
+/** Counting stops here: a large list or catalog is read once, by the job. */
 const countedMax = 10_000
 
-/** How many products a sync handles (those in the list and those that it would add), or 10,000 if there are more. */
+/** Counts the products that a sync handles: those in the list and those that it would add. Stops at 10,000. */
 export async function countHandled(trx: Trx, list: PriceList, columns: Columns): Promise<number> {
   const { rows } = await sql<{ handled: number }>`
     with present as (select count(*) from (select from ${draftRows(list)} limit ${countedMax}) as r)
@@ -36,14 +36,14 @@ export async function countHandled(trx: Trx, list: PriceList, columns: Columns):
   return rows[0]?.handled ?? 0
 }
 
-/** What a sync has to change in the draft, found by one statement, and how many products it handles in all. */
+/** The changes of a sync, found by one statement, and the number of products that it handles. */
 export async function findDifference(
   trx: Trx,
   list: PriceList,
   columns: Columns,
 ): Promise<{ changes: Change[]; handled: number }> {
   await sql.raw(`set local work_mem = '${joinMemory}'`).execute(trx)
-  // The join ends in one row, which is what lets Postgres do it in parallel; only then are its ids cut into chunks.
+  // Postgres joins in parallel because the result is one row; its ids are cut into chunks afterwards.
   const { rows } = await sql<Change | { kind: null; count: number }>`
     with difference as materialized (
       select count(*) as handled, array_agg(p.id) filter (where r.id is null) as added,
@@ -68,12 +68,12 @@ export async function findDifference(
   return { changes, handled }
 }
 
-/** How many products changes concern. */
+/** The number of products in the changes. */
 export function sumCounts(changes: Change[]): number {
   return changes.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** Makes one change to the draft. */
+/** Applies a change to the draft. */
 export async function applyChange(trx: Trx, list: PriceList, change: Change): Promise<void> {
   const ids = `{${change.ids}}`
   if (change.kind === 'remove') return removeDraftRows(trx, list, ids)
@@ -81,7 +81,7 @@ export async function applyChange(trx: Trx, list: PriceList, change: Change): Pr
   await analyzeRows(trx, list, change.count)
 }
 
-/** SQL of the answer of a sync whose draft is not published yet: the ids of the rows by code and extensions. */
+/** SQL of the answer of a sync before its draft is published: ids of rows by code and extensions. */
 export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
   const isAdded = sql`added_version > ${list.version}`
   const ids = (condition: RawBuilder<unknown>) =>
@@ -118,7 +118,7 @@ function draftRows(list: PriceList): RawBuilder<unknown> {
   ) as r`
 }
 
-/** Ids come in groups that may be small; a chunk takes groups until it is full. */
+/** Groups of ids may be small; groups are joined to chunks. */
 function append(changes: Change[], { kind, ids, count }: Change): void {
   const last = changes.at(-1)
   if (last?.kind !== kind || last.count + count > chunkRows) changes.push({ kind, ids, count })

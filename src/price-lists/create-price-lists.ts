@@ -11,7 +11,7 @@ import { defaultMarginFormula, FormulaError, parseMarginFormula } from './margin
 
 type Input = Schemas['PriceListInput']
 
-/** Creates price lists, empty and not published. Answers their ids and names in payload order. */
+/** Creates price lists, empty and unpublished. Answers their ids and names in payload order. */
 export const createPriceLists: Handler<'createPriceLists'> = ({
   account,
   body,

@@ -5,15 +5,15 @@ import type { IdsText } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /**
- * Adds products to the draft at price 0; a product that is in the list keeps its row and its prices, also when the
- * draft has lost it since the last publication.
+ * Adds products to the draft at price 0. A product that the published version has keeps its row and prices, even if the
+ * draft has removed it.
  */
 export async function addDraftRows(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
   if (list.is_calendar) await deleteRemovedMonths(trx, list, productIds)
   await sql`${insertFrom(list, productIds)} ${orReturn(list)}`.execute(trx)
 }
 
-/** `addDraftRows` that answers the ids of the rows in the order of the products. */
+/** As `addDraftRows`; returns the ids of the rows in the order of the products. */
 export async function addDraftRowsWithIds(
   trx: Trx,
   list: PriceList,
@@ -24,7 +24,9 @@ export async function addDraftRowsWithIds(
   return added.isComplete ? added.ids : findRowIds(trx, list, productIds)
 }
 
-/** `addDraftRowsWithIds` for products that are new to the list: a look at each key would cost a sixth of the time. */
+/**
+ * As `addDraftRowsWithIds`, for products that are new to the list: a look at each key would take a sixth of the time.
+ */
 export async function addNewDraftRows(
   trx: Trx,
   list: PriceList,
@@ -33,7 +35,7 @@ export async function addNewDraftRows(
   return (await insertRows(trx, list, productIds, sql``)).ids
 }
 
-/** What becomes of a product that the list has: a row that was removed is there again. */
+/** On conflict a removed row comes back: with its prices if the published version has it, else as a new row. */
 function orReturn({ version }: PriceList): RawBuilder<unknown> {
   const isNew = sql`present.removed_version <= ${version}`
   return sql`
@@ -45,7 +47,7 @@ function orReturn({ version }: PriceList): RawBuilder<unknown> {
     where present.removed_version is not null`
 }
 
-/** SQL that writes the rows of products in the order of their keys, up to what becomes of those that are there. */
+/** SQL that inserts the rows of products in the order of their keys; an `on conflict` may follow. */
 function insertFrom(list: PriceList, productIds: IdsText): RawBuilder<unknown> {
   return sql`
     with source as materialized (
@@ -65,7 +67,7 @@ function newPrices({ price_dimensions }: PriceList): RawBuilder<number[]> {
   return sql`array_fill(0::numeric, array[${price_dimensions.length}::integer])`
 }
 
-/** Answers the rows that were written, in the order of the products; not complete: some were there. */
+/** Returns the ids of the inserted rows in the order of the products; incomplete if some were there. */
 async function insertRows(
   trx: Trx,
   list: PriceList,
@@ -84,7 +86,7 @@ async function insertRows(
   return rows[0] as { ids: IdsText; isComplete: boolean }
 }
 
-/** A row that was removed and is added again has no prices of its earlier days. */
+/** Deletes the prices of removed rows, which start anew when they are added again. */
 async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
   await sql`
     delete from calendar_months m
@@ -96,7 +98,7 @@ async function deleteRemovedMonths(trx: Trx, list: PriceList, productIds: IdsTex
   )
 }
 
-/** Lets the planner know `count` rows that were added to the list. */
+/** Tells the planner about `count` rows that were added to the list. */
 export async function analyzeRows(
   trx: Trx,
   { id }: Pick<PriceList, 'id'>,
@@ -106,7 +108,7 @@ export async function analyzeRows(
   await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
 }
 
-/** Ids of the rows of products, in the order of the products. */
+/** Returns the ids of the products' rows in the order of the products. */
 async function findRowIds(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
   const { rows } = await sql<{ ids: IdsText }>`
     select coalesce(array_agg(r.id order by input.position), '{}')::text as ids

@@ -9,8 +9,8 @@ import { isPublished } from './publication.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /**
- * The rows of a list in the order of their ids: a line for each price or dynamic attribute of the published version, as
- * they are loaded, or for each row of the draft. Without a `date` a calendar list gives all days that have a price.
+ * The rows of a list by id: a line for each price or dynamic attribute of the published version, in the form in which
+ * they are loaded, or for each row of the draft. A calendar list without `date` gives all days that have a price.
  */
 export const exportPriceListRows: Export<'listPriceListRows'> = async (
   trx,
@@ -43,7 +43,7 @@ interface Row {
   prices: (number | null)[] | null
 }
 
-/** The prices of a month, from its first day; null for a row that has no price. */
+/** The prices of a month; `month` is null for a row without prices. */
 interface Month extends Row {
   dimension: number | null
   month: string | null
@@ -119,7 +119,7 @@ function dimensionsOf(list: PriceList, columns: Columns, date: string | undefine
     list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] ?? 0))
 }
 
-/** A row without any price has the price 0 on the first day, so that it is not lost. */
+/** A row without prices appears with price 0 on the first day, so that it is not lost. */
 function daysOf(list: PriceList, columns: Columns) {
   const line = lineWriter(list, columns)
   return (row: Month): object[] => {

@@ -11,7 +11,7 @@ import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
-/** One page of the rows of a list: published ones with prices, margins and dynamic attributes, draft ones without. */
+/** One page of the rows of a list. Published rows have prices, margins and dynamic attributes; draft rows do not. */
 export const listPriceListRows: Handler<'listPriceListRows'> = ({
   account,
   params,
@@ -44,7 +44,7 @@ interface StoredRow {
   costs: (number | null)[]
 }
 
-/** Count and rows are of one publication. */
+/** Count and rows are of the same publication. */
 function findPage(
   trx: Trx,
   list: PriceList,
@@ -65,7 +65,9 @@ function findPage(
   return readPageOfLargeRows(trx, { all: sql`select ${members} where ${isList}`, page })
 }
 
-/** The day to read of a calendar list, `valid_from` when none is given; a day that the list does not have is refused. */
+/**
+ * The day to read of a calendar list, by default `valid_from`. Throws `invalid-request` for a day outside the calendar.
+ */
 export function readDate(list: PriceList, date: string | undefined): string | undefined {
   const reject = (code: 'not_allowed' | 'date_outside_calendar', message: string) => {
     throw invalidRequest([{ pointer: '/query/date', code, message }])
@@ -79,7 +81,7 @@ export function readDate(list: PriceList, date: string | undefined): string | un
   return date ?? list.valid_from
 }
 
-/** SQL of the prices of a row by dimension; of a calendar list those of one day. */
+/** SQL of the prices of a row by dimension; in a calendar list those of one day. */
 export function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
   if (date === undefined) return sql`r.prices`
   const { month, place } = monthPlace(date)

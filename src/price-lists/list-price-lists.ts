@@ -29,15 +29,15 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
   })
 
 /**
- * The letters of ASCII in "C", where they have one lower case: in Turkish, I is not that of i. The others in the database's
- * own collation: in "C" they have none. Compared in upper case, of which the Greek sigma has one and two below it.
+ * Compares in upper case, where the Greek sigma has one form. ASCII is folded in "C", because Turkish maps I to another
+ * i; other letters in the database's collation, because "C" does not fold them.
  */
 function nameContains(text: string): RawBuilder<boolean> {
   const upper = (value: unknown) => sql`upper(lower(lower(${value} collate "C") collate "default"))`
   return sql`strpos(${upper(sql.ref('name'))}, ${upper(sql`${text}::text`)}) > 0`
 }
 
-/** How many rows the published versions of these lists have; lists without any are left out. */
+/** The number of published rows by list; lists without rows are left out. */
 async function countRows(
   trx: Trx,
   account: number,

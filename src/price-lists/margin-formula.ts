@@ -11,8 +11,8 @@ import {
 } from '../lib/decimal.ts'
 
 /**
- * The margin for a price and the costs of a row by ordinal; null on division by zero, when a cost is absent, when a
- * step takes more than 1,000 digits, or when a JSON number cannot hold it.
+ * The margin for a price and the costs of a row by ordinal. Null on division by zero, if a cost is missing, if a step
+ * has more than 1,000 digits, or if a JSON number cannot hold the result.
  */
 export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
 
@@ -32,15 +32,15 @@ export function parseMarginFormula(formula: string, costs: readonly Column[]): M
   }
 }
 
-/** The formula of a list that names none: price minus the sum of the costs, by price, in percent. */
+/** The formula of a list that gives none: price minus costs, in percent of the price. */
 export function defaultMarginFormula(costs: readonly Column[]): string {
   const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
   return `= (Price - ${sum}) / Price * 100`
 }
 
-/** Reads a formula over the price and the account's cost columns. Throws FormulaError. */
+/** A parser of formulas by operator precedence. Throws FormulaError. */
 class FormulaParser {
-  /** Of the cost columns that the formula names. */
+  /** Ordinals of the cost columns in the formula. */
   readonly ordinals = new Set<number>()
   readonly #tokens: FormulaTokens
   readonly #costs: readonly Column[]
@@ -58,7 +58,7 @@ class FormulaParser {
     return root
   }
 
-  /** As far as operators bind more tightly than `bindingMin`. */
+  /** Parses as long as operators bind more tightly than `bindingMin`. */
   #expression(bindingMin: number): Term {
     let left = this.#operand()
     for (;;) {
@@ -103,12 +103,12 @@ class FormulaParser {
   }
 }
 
-/** What a part of a formula makes of the price (place 0) and the costs (at their ordinals) of a row. */
+/** A part of a formula as a function of the price (at 0) and the costs (at their ordinals) of a row. */
 type Term = (values: readonly (Fraction | null)[]) => Fraction | null
 
 type Operator = (a: Fraction, b: Fraction) => Fraction | null
 
-/** How tightly each operator binds, and what it does. */
+/** Binding strength and function of each operator. */
 const operators = new Map<string, { binding: number; apply: Operator }>([
   ['+', { binding: 1, apply: add }],
   ['-', { binding: 1, apply: subtract }],
@@ -119,17 +119,15 @@ const operators = new Map<string, { binding: number; apply: Operator }>([
 /** Unary minus binds more tightly than any operator. */
 const unaryBinding = 3
 
-/** The same for every row. */
 function constant(value: Fraction): Term {
   return () => value
 }
 
-/** The price or a cost; null when the row does not have it. */
+/** The price or a cost; null if the row does not have it. */
 function given(place: number): Term {
   return (values) => values[place] ?? null
 }
 
-/** Unary minus. */
 function negated(operand: Term): Term {
   return (values) => {
     const value = operand(values)
@@ -137,7 +135,7 @@ function negated(operand: Term): Term {
   }
 }
 
-/** An operator between two terms; null when either is, or when the result is too long. */
+/** An operator between two terms; null if a term is null or the result is too long. */
 function combined(operator: Operator, left: Term, right: Term): Term {
   return (values) => {
     const a = left(values)
@@ -147,24 +145,24 @@ function combined(operator: Operator, left: Term, right: Term): Term {
   }
 }
 
-/** Digits grow with each factor, and work with their square: `=B*B*B...` over large prices took 50 ms a row. */
+/** Multiplication takes the square of the digits: `=B*B*B...` over large prices took 50 ms a row. */
 const partMax = 10n ** 1000n
 
 function isHandy({ n, d }: Fraction): boolean {
   return n < partMax && n > -partMax && d < partMax
 }
 
-/** A fault in a formula; the message says what and at which character (from 1). */
+/** A fault in a formula; the message has its character, from 1. */
 export class FormulaError extends Error {}
 
 interface Token {
   kind: 'number' | 'letter' | 'name' | 'operator' | 'end'
   text: string
-  /** Counts UTF-16 code units, from 0. */
+  /** In UTF-16 code units, from 0. */
   at: number
 }
 
-/** The tokens of a formula, to be taken one by one; the last is its end. Throws FormulaError for what is no token. */
+/** The tokens of a formula, ending with `end`. Throws FormulaError for any other character. */
 class FormulaTokens {
   readonly #formula: string
   readonly #tokens: Token[]
@@ -183,14 +181,14 @@ class FormulaTokens {
     return this.#tokens[this.#next++] as Token
   }
 
-  /** What is wrong at a token. */
+  /** The error for a token. */
   fault({ kind, text, at }: Token, message: string): FormulaError {
     if (kind === 'end') return new FormulaError(`${message} at the end`)
     return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
   }
 }
 
-/** A number, a letter, a name, an operator, or anything that is no token; white space before it. */
+/** A number, letter, name or operator, else any character; white space before it. */
 const tokenPattern =
   /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|"((?:[^"]|"")*)"|([-+*/()])|(\S))/gu
 

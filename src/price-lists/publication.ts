@@ -5,27 +5,27 @@ import type { CurrentJob } from '../jobs/attempt.ts'
 import type { ListTurn } from '../jobs/work.ts'
 import { lockListOf, type PriceList } from './queries.ts'
 
-/** SQL that is true for a row `r` that readers of its list `l` see. */
+/** SQL that is true for a row `r` in the published version of its list `l`. */
 export const isPublished: RawBuilder<boolean> = sql`
   (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
 
-/** As `isPublished`, for the rows of one list: its version is read once, and not joined to each row. */
+/** As `isPublished`, for rows of one list: reads its version once instead of joining it to each row. */
 export function isPublishedNow({ account_id, id }: PriceList): RawBuilder<boolean> {
   const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
   return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
 }
 
-/** Ids as the text of a Postgres array: those of a chunk pass through Node and are never parsed. */
+/** Ids as the text of a Postgres array, which Node passes on without parsing. */
 export type IdsText = string
 
-/** Rows that one transaction changes: half a second of work, so that other writers of the list get their turn. */
+/** Rows changed by one transaction, in about half a second, so that other writers of the list are not kept waiting. */
 export const chunkRows = 25_000
-/** Months of a calendar that are deleted with their rows: as many take some seconds, and a statement has 30. */
+/** Months deleted with their rows by one statement: they take some seconds of the 30 that it has. */
 const chunkMonths = 250_000
-/** The 365 days of a calendar may begin in the middle of a month. */
+/** 365 days that start within a month. */
 const monthsMax = 13
 
-/** Takes rows out of the draft; readers see them until the next publication. */
+/** Removes rows from the draft; readers see them until the next publication. */
 export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
   await sql`
     update price_list_rows set removed_version = ${list.version + 1}
@@ -35,8 +35,8 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /**
- * Deletes rows, at most one chunk of them, that no reader sees any more since `version`. Answers how many; undefined:
- * there are none.
+ * Deletes at most one chunk of the rows that were removed up to `version`. Returns their number; undefined if there
+ * were none.
  */
 export async function deleteRemovedRows(
   trx: Trx,
@@ -50,7 +50,7 @@ export async function deleteRemovedRows(
   return Number(numAffectedRows)
 }
 
-/** Deletes the rows of a list that no reader sees since its last publication, chunk by chunk. */
+/** Deletes the rows that were removed up to the published version, chunk by chunk. */
 export async function tidyList({ db, account, priceListId, signal }: ListTurn): Promise<void> {
   let isTidy = false
   while (!isTidy && !signal.aborted) {
@@ -79,19 +79,19 @@ function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): P
   return inChunks(trx, condition, change, rowsDeletedAtOnce(list))
 }
 
-/** A row of a calendar has each of its prices for each month. */
+/** A calendar row has a stored month for each dimension. */
 function rowsDeletedAtOnce(list: PriceList): number {
   if (!list.is_calendar) return chunkRows
   const rows = Math.floor(chunkMonths / (monthsMax * list.price_dimensions.length))
   return Math.min(rows, chunkRows)
 }
 
-/** The condition stands there again: a row that is added again meanwhile is not deleted. */
+/** Repeats the condition: a row that was added again meanwhile is kept. */
 function deleteChunk(condition: RawBuilder<unknown>, { ids }: Chunk): RawBuilder<unknown> {
   return sql`delete from price_list_rows where ${condition} and id = any(${ids}::bigint[])`
 }
 
-/** Changes the rows that meet a condition: one statement for a million rows takes longer than one of a request may. */
+/** Changes the rows that meet a condition chunk by chunk: one statement for a million rows would exceed its timeout. */
 async function inChunks(
   trx: Trx,
   condition: RawBuilder<unknown>,
@@ -111,8 +111,8 @@ interface Chunk {
 }
 
 /**
- * Right after a publication the statistics say that nothing is removed. Whichever way the planner then takes, it looks ids
- * up that it is given, and compares every row with every id that it has to find first: for minutes.
+ * Selects ids first. Right after a publication the statistics say that no row is removed, and one statement with the
+ * condition would compare every row with every id, for minutes.
  */
 async function findChunk(
   trx: Trx,
@@ -129,7 +129,7 @@ async function findChunk(
   return rows[0]
 }
 
-/** Makes the draft the published version: one row changes, and readers see all of it at once. */
+/** Publishes the draft. One row changes, so readers see all of it at once. */
 export async function publish(trx: Trx, list: PriceList): Promise<void> {
   await trx
     .updateTable('price_lists')

@@ -6,22 +6,22 @@ import type { CurrentJob } from '../jobs/attempt.ts'
 
 export type PriceList = Selectable<PriceLists>
 
-/** How a request names a list. */
+/** The name or id of a list. */
 export type ListName = { name: string } | { id: number }
 
-/** The list; throws `price-list-not-found`, alike for what does not exist and what another account has. */
+/** The list. Throws `price-list-not-found` also for a list of another account. */
 export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).executeTakeFirst()
   return list ?? rejectMissing()
 }
 
-/** The list, locked until the transaction ends: the writers of one list go one after the other, readers go on. */
+/** The list, locked until the transaction ends. Writers of a list wait for each other; readers do not. */
 export async function lockPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).forNoKeyUpdate().executeTakeFirst()
   return list ?? rejectMissing()
 }
 
-/** The list, locked against all who would keep it, too. */
+/** The list, locked also against `keepPriceList`. */
 export async function lockListForDeletion(
   trx: Trx,
   account: number,
@@ -31,29 +31,29 @@ export async function lockListForDeletion(
   return list ?? rejectMissing()
 }
 
-/** Keeps a list from being deleted until the transaction ends; its writers go on. */
+/** Prevents the deletion of a list until the transaction ends; its writers go on. */
 export async function keepPriceList(trx: Trx, account: number, by: ListName): Promise<void> {
   if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing()
 }
 
-/** The list that a job works on, locked. */
+/** The list of a job, locked. */
 export function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
   return lockPriceList(trx, job.account_id, { id: listIdOf(job) })
 }
 
-/** The list that a job works on, locked against all but the other parts of its chunk. */
+/** The list of a job, locked against all but the other parts of its chunk. */
 export async function shareListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
   const query = selectPriceList(trx, job.account_id, { id: listIdOf(job) })
   return (await query.forShare().executeTakeFirst()) ?? rejectMissing()
 }
 
-/** Id of the list that a job works on. */
+/** The id of a job's list. */
 export function listIdOf({ price_list_id: id }: Pick<CurrentJob, 'price_list_id'>): number {
   if (id === null) throw new Error('the job is for no list')
   return id
 }
 
-/** Throws `price-list-not-managed` for a list that was made elsewhere. */
+/** Throws `price-list-not-managed` for a list that another system manages. */
 export function rejectUnmanaged(list: PriceList): void {
   if (list.origin !== 'api') {
     throw new Problem(
@@ -63,7 +63,7 @@ export function rejectUnmanaged(list: PriceList): void {
   }
 }
 
-/** Throws `price-list-not-published` for a list that has never been published. */
+/** Throws `price-list-not-published` for a list that was never published. */
 export function rejectUnpublished(list: PriceList): void {
   if (list.version === 0) {
     throw new Problem(

@@ -15,9 +15,9 @@ import { publish } from './publication.ts'
 import { findPriceList, listIdOf, lockListOf } from './queries.ts'
 
 /**
- * Makes the list what the catalog and the list's filters say, as they are when the job runs. The draft changes in
- * chunks, then one short transaction publishes it. An attempt that takes over finds the draft of the earlier one and
- * does what is left; what counts as added or removed is told by the published version alone.
+ * Makes the list match the catalog and the filters as they are when the job runs. The draft changes in chunks, then one
+ * short transaction publishes it. A retried attempt continues with the draft of the earlier one; rows count as added or
+ * removed by comparison with the published version.
  */
 export const runSync: RunJob = async (attempt) => {
   const { changes, total } = await startSync(attempt)
@@ -30,7 +30,7 @@ export const runSync: RunJob = async (attempt) => {
   await publishSync(attempt)
 }
 
-/** Finds what there is to do. The catalog may have changed since the job was accepted, and so may the total. */
+/** Finds the changes. The catalog may have changed since the job was accepted, and the total with it. */
 function startSync(attempt: Attempt): Promise<{ changes: Change[]; total: number }> {
   return inAttempt(attempt, async (trx, job) => {
     const list = await lockListOf(trx, job)
@@ -38,7 +38,7 @@ function startSync(attempt: Attempt): Promise<{ changes: Change[]; total: number
     const { changes, handled } = await findDifference(trx, list, columns)
     const { total } = await trx
       .updateTable('jobs')
-      // `finished` counts what an earlier attempt did; it never falls, even if the catalog has shrunk since.
+      // `finished` includes an earlier attempt's work and never falls, even if the catalog has shrunk.
       .set({
         total: sql`greatest(finished, ${handled}::integer)`,
         finished: sql`greatest(finished, ${handled - sumCounts(changes)}::integer)`,
@@ -59,7 +59,7 @@ function changeDraft(attempt: Attempt, change: Change, finished: number): Promis
   })
 }
 
-/** Ahead of the publication, which stays short; readers of the job see the result when it is done. */
+/** Stores the result before the publication, which stays short; readers of the job see it when the job is done. */
 function noteResult(attempt: Attempt): Promise<void> {
   return inAttempt(attempt, async (trx, job) => {
     const list = await findPriceList(trx, attempt.account, { id: listIdOf(job) })

@@ -1,7 +1,7 @@
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 
-/** Deletes a promotion; `not-found` alike for what does not exist and what another account has. */
+/** Deletes a promotion. Throws `not-found` also for a promotion of another account. */
 export const deletePromotion: Handler<'deletePromotion'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
     const { numDeletedRows } = await trx

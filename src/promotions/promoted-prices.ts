@@ -4,18 +4,18 @@ import { mapInTurns } from '../lib/cooperative.ts'
 import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 
-/** What promotions look at in a row of a price list: canonical texts by ordinal. */
+/** The part of a row that decides about promotions: canonical texts by ordinal. */
 export interface PromotedRow {
   code: string
   extensions: readonly string[]
-  /** Only where `usesAttributes`; null for a code without any. */
+  /** Read only if `usesAttributes`; null for a code without attributes. */
   attributes?: readonly (string | null)[] | null
   dimension: string
   /** The published price. */
   price: number
 }
 
-/** The price in force and the promotions that cover the row, by name, each with its price. */
+/** The active price, and the promotions that cover the row with their prices, by name. */
 export interface PromotedPrice {
   active_price: number
   promotions: { name: string; value: number }[]
@@ -33,30 +33,27 @@ interface Compiled {
   conditions: Condition[]
 }
 
-/** Places, among the promotions, of those with a condition on the field, by each text that meets it. */
+/** Promotions with a condition on the field, as indexes, by each text that meets it. */
 interface Field {
   read: Condition['read']
   byText: Map<string, number[]>
 }
 
-/**
- * Prices kept for rows that look alike, those with promotions among them: a read of a million different rows stays in
- * bounds. 50,000 rows with 100 promotions each would take 680 MB.
- */
+/** The limit of memoized prices, counting promotions: 50,000 rows with 100 promotions each would take 680 MB. */
 const memoMax = 200_000
 
-/** Promotions, given by name, as they are evaluated: made once, used by many reads. */
+/** Compiled promotions, sorted by name. They serve many reads. */
 export interface PromotionRules {
   names: ReadonlySet<string>
-  /** How many texts their filters have. */
+  /** The number of texts in their filters. */
   texts: number
-  /** Whether rows are to have their attributes. */
+  /** Whether a condition needs the attributes of rows. */
   usesAttributes: boolean
   reads: Condition['read'][]
   covering: (row: PromotedRow) => Compiled[]
 }
 
-/** Compiles promotions, given by name, against the account's columns, in turns: five million texts take three seconds. */
+/** Compiles promotions for the account's columns. Yields to other requests: five million texts take three seconds. */
 export async function compilePromotions(
   promotions: Promotion[],
   columns: Columns,
@@ -72,10 +69,7 @@ export async function compilePromotions(
   }
 }
 
-/**
- * Evaluates promotions on the rows of one read: which cover a row, and the price with each. With `only` a row is looked
- * at under the promotion of that name alone.
- */
+/** Returns the function that prices the rows of one read. With `only`, just the promotion of that name counts. */
 export function promotedPrices({ names, reads, covering }: PromotionRules) {
   const memo = new Map<string, PromotedPrice>()
   let kept = 0
@@ -127,7 +121,7 @@ function condition({ kind, ordinal, texts }: FilterCondition): Condition {
   return { field: `${kind} ${ordinal}`, read: readers[kind], texts }
 }
 
-/** The fields that some promotion filters, each with the promotions that its texts concern. */
+/** The fields with a condition, and the promotions for each of their texts. */
 async function indexConditions(compiled: Compiled[]): Promise<Map<string, Field>> {
   const fields = new Map<string, Field>()
   await mapInTurns(compiled, ({ conditions }, place) => {
@@ -152,13 +146,13 @@ function countTexts(sum: number, { texts }: Condition): number {
   return sum + texts.length
 }
 
-/** Finds the promotions that cover a row, in their order: those of which it meets as many conditions as they have. */
+/** Finds the promotions that cover a row: those whose conditions it meets, all of them. */
 function coverage(compiled: Compiled[], fields: Field[]): (row: PromotedRow) => Compiled[] {
   const needed = Uint8Array.from(compiled, ({ conditions }) => conditions.length)
   return (row) => {
     const left = needed.slice()
     for (const { read, byText } of fields) {
-      // Canonical texts are never empty: an absent value finds nothing.
+      // Canonical texts are never empty, so an absent value finds nothing.
       for (const place of byText.get(read(row) ?? '') ?? []) left[place] = (left[place] ?? 0) - 1
     }
     return compiled.filter((_, place) => left[place] === 0)

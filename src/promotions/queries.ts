@@ -3,7 +3,7 @@ import type { ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** A promotion as a price is computed with it; null covers all. */
+/** A promotion as prices are computed with it; null filters and dimensions match all rows. */
 export interface Promotion {
   name: string
   kind: Schemas['PromotionKind']
@@ -12,20 +12,20 @@ export interface Promotion {
   price_dimensions: string[] | null
 }
 
-/** The price list and the day of a read. */
+/** The price list and day of a read. */
 export interface PromotionScope {
-  /** The list by its name or by its id; null when the read gives the other. */
+  /** The list by name or id, whichever the read gives; the other is null. */
   priceListName: string | null
   priceListId: number | null
   date: string
 }
 
-/** SQL that is true for a promotion that is valid on the day. */
+/** SQL that is true for a promotion valid on the day. */
 export function isValidOn(date: string): RawBuilder<boolean> {
   return sql<boolean>`(valid_from <= ${date}::date and valid_to >= ${date}::date)`
 }
 
-/** The promotions of the scope that are valid on its day and cover its list, by name. */
+/** The promotions that are valid on the day for the list, sorted by name. */
 export async function findValidPromotions(
   trx: Trx,
   account: number,
@@ -42,7 +42,7 @@ export async function findValidPromotions(
   return rows
 }
 
-/** Which of the names are those of promotions, valid or not, or of price lists. */
+/** Those of the names that exist as promotions, valid or not, or as price lists. */
 export async function findNames(
   trx: Trx,
   account: number,

@@ -14,7 +14,7 @@ import { findNames } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
-/** Creates promotions or replaces them whole, by name. Answers the ids of both, each in payload order. */
+/** Creates promotions or replaces them whole, by name. Answers the ids of both in payload order. */
 export const upsertPromotions: Handler<'upsertPromotions'> = ({
   account,
   body,
@@ -78,7 +78,7 @@ function promotionId(account: number): FeedId {
 
 const unknownList = { code: 'unknown_price_list', message: 'there is no such price list' } as const
 
-/** Staged rows that name price lists which do not exist. */
+/** Staged rows that name a price list that does not exist. */
 async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults> {
   const { rows } = await sql<{ position: number; line: number; place: number; total: number }>`
     select position, line, place, count(*) over () as total
@@ -118,7 +118,7 @@ interface Upserted {
   created: boolean
 }
 
-/** Upserts promotions that are sorted by name, in one statement; answers each by its name. */
+/** Upserts promotions sorted by name in one statement. Returns them by name. */
 async function upsertPromotionRows(
   trx: Trx,
   account: number,

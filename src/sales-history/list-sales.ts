@@ -48,7 +48,7 @@ export const exportSales: Export<'listSales'> = async (trx, { account, query }) 
   rowsOf: (sale: StoredSale) => [saleOf(sale)],
 })
 
-/** What every read of sales selects. */
+/** The columns of a sale as it is read. */
 const selected = [
   ...(['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'] as const),
   sql<string>`quantity::text`.as('quantity'),
@@ -70,7 +70,10 @@ function saleOf(sale: StoredSale): Schemas['Sale'] {
   }) as Schemas['Sale']
 }
 
-/** Sales of some days are found by day and then sorted: in the order of ids, the newest days are met last. */
+/**
+ * A filter by days alone uses the index of days and sorts by id afterwards: in the order of ids the newest days come
+ * last.
+ */
 function isByDate({ code, transaction_id, from, to }: Filters): boolean {
   return code === undefined && transaction_id === undefined && (from ?? to) !== undefined
 }

@@ -9,7 +9,7 @@ import { utcTimestamp } from '../lib/formats.ts'
 
 type Sale = Positioned<Schemas['SaleInput']>
 
-/** Upserts sales by transaction id. Answers the ids of those that were created, in payload order. */
+/** Upserts sales by transaction id. Answers the ids of created sales in payload order. */
 export const upsertSales: Handler<'upsertSales'> = async ({ account, body, errors, inAccount }) => {
   const sales = await uniqueRows(errors.sound(body), errors, ({ transaction_id }) => transaction_id)
   errors.reject()
@@ -39,7 +39,7 @@ function saleId(account: number): FeedId {
   }
 }
 
-/** Upserts rows that are sorted by key, in one statement. */
+/** Upserts rows sorted by key in one statement. */
 async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {
   const input = await inputRows(
     trx,
@@ -55,7 +55,7 @@ async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise
   return readNumbers(rows[0]?.ids ?? null)
 }
 
-/** Unchanged rows are not written (15.3 for 15.30 is a change: it is read as it was written). */
+/** Unchanged rows are not written. 15.3 after 15.30 is a change, because sales are read as they were written. */
 function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     insert into sales as present (account_id, ${columns})
@@ -89,7 +89,7 @@ const saleColumns: InputColumn<Sale>[] = [
 const columns = sql.join(saleColumns.map(({ name }) => sql.ref(name)))
 const excluded = sql.join(saleColumns.map(({ name }) => sql.ref(`excluded.${name}`)))
 
-/** The columns of `table`, decimals with their decimals as they were sent. */
+/** The columns of `table`; decimals with their scale. */
 function asWritten(table: 'present' | 'excluded'): RawBuilder<unknown> {
   const values = saleColumns.map(({ name, type }) => {
     const column = sql.ref(`${table}.${name}`)
