@@ -3,19 +3,33 @@
 -- Functions come before the tables that they name.
 SET check_function_bodies = false;
 
-CREATE OR REPLACE FUNCTION public.delete_expired_jobs()
- RETURNS bigint
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION public.count_settings_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-        with deleted as (
-          delete from public.jobs where finished_at < now() - interval '7 days' returning id
-        )
-        select count(*) from deleted
-      $function$;
-REVOKE EXECUTE ON FUNCTION delete_expired_jobs() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION delete_expired_jobs() TO pricewell_app;
+      begin
+        -- Of the size that a JavaScript number holds.
+        update public.accounts set settings_version = random() * 9007199254740991
+          where id in (select account_id from changed);
+        return null;
+      end $function$;
+
+CREATE OR REPLACE FUNCTION public.require_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
+      begin
+        if current_account is not null and not exists (select from public.accounts where id = current_account) then
+          raise foreign_key_violation using
+            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
+        end if;
+        return null;
+      end $function$;
 
 CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bigint, row_count bigint)
  RETURNS void
@@ -51,19 +65,6 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) TO pricewell_app;
 
-CREATE OR REPLACE FUNCTION public.count_settings_change()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-      begin
-        -- Of the size that a JavaScript number holds.
-        update public.accounts set settings_version = random() * 9007199254740991
-          where id in (select account_id from changed);
-        return null;
-      end $function$;
-
 CREATE OR REPLACE FUNCTION public.unfinished_jobs()
  RETURNS TABLE(state text, jobs bigint, oldest_seconds double precision)
  LANGUAGE sql
@@ -80,6 +81,20 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION unfinished_jobs() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION unfinished_jobs() TO pricewell_app;
 
+CREATE OR REPLACE FUNCTION public.delete_expired_jobs()
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        with deleted as (
+          delete from public.jobs where finished_at < now() - interval '7 days' returning id
+        )
+        select count(*) from deleted
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_jobs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_jobs() TO pricewell_app;
+
 CREATE OR REPLACE FUNCTION public.delete_expired_keys()
  RETURNS bigint
  LANGUAGE sql
@@ -95,26 +110,11 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION delete_expired_keys() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_keys() TO pricewell_app;
 
-CREATE OR REPLACE FUNCTION public.require_account()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-      declare
-        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
-      begin
-        if current_account is not null and not exists (select from public.accounts where id = current_account) then
-          raise foreign_key_violation using
-            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
-        end if;
-        return null;
-      end $function$;
-
 CREATE TABLE accounts (
   id bigint DEFAULT ((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))) NOT NULL,
   name text COLLATE "C" NOT NULL,
-  created_at timestamp with time zone DEFAULT now() NOT NULL,
   settings_version bigint DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_name_key UNIQUE (name)
 );
@@ -148,13 +148,13 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON users TO pricewell_app;
 
 CREATE TABLE catalog_columns (
   account_id bigint NOT NULL,
+  "position" integer NOT NULL,
   name text COLLATE "C" NOT NULL,
   kind text NOT NULL,
   type text NOT NULL,
   allowed_values jsonb,
   ordinal integer NOT NULL,
   letter text COLLATE "C" NOT NULL,
-  "position" integer NOT NULL,
   CONSTRAINT catalog_columns_pkey PRIMARY KEY (account_id, "position"),
   CONSTRAINT catalog_columns_name_key UNIQUE (account_id, name),
   CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
@@ -175,9 +175,9 @@ CREATE TABLE products (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   code text COLLATE "C" NOT NULL,
   extensions text[] COLLATE "C" NOT NULL,
+  extension_key text COLLATE "C" NOT NULL,
   costs numeric[] NOT NULL,
   active boolean,
-  extension_key text COLLATE "C" NOT NULL,
   CONSTRAINT products_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT products_key UNIQUE (account_id, code, extension_key),
   CONSTRAINT products_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
@@ -233,11 +233,11 @@ CREATE TABLE price_list_rows (
   product_id bigint NOT NULL,
   code text COLLATE "C" NOT NULL,
   extensions text[] COLLATE "C" NOT NULL,
+  extension_key text COLLATE "C" NOT NULL,
   prices numeric[] NOT NULL,
   dynamic_attributes jsonb,
   added_version integer NOT NULL,
   removed_version integer,
-  extension_key text COLLATE "C" NOT NULL,
   CONSTRAINT price_list_rows_pkey PRIMARY KEY (account_id, price_list_id, id),
   CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key),
   CONSTRAINT price_list_rows_list_fkey FOREIGN KEY (account_id, price_list_id) REFERENCES price_lists(account_id, id) ON DELETE CASCADE,
@@ -295,47 +295,6 @@ ALTER TABLE sales FORCE ROW LEVEL SECURITY;
 CREATE POLICY sales_of_account ON sales
   USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
 GRANT DELETE, INSERT, SELECT, UPDATE ON sales TO pricewell_app;
-
-CREATE TABLE jobs (
-  account_id bigint NOT NULL,
-  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
-  price_list_id bigint,
-  kind text NOT NULL,
-  status text DEFAULT 'progress'::text NOT NULL,
-  total integer NOT NULL,
-  finished integer DEFAULT 0 NOT NULL,
-  error integer DEFAULT 0 NOT NULL,
-  attempt integer DEFAULT '-1'::integer NOT NULL,
-  product_ids bigint[],
-  result json,
-  errors jsonb DEFAULT '[]'::jsonb NOT NULL,
-  created_at timestamp with time zone DEFAULT now() NOT NULL,
-  finished_at timestamp with time zone,
-  row_ids bigint[],
-  faults integer DEFAULT 0 NOT NULL,
-  operation text COLLATE "C",
-  media_type text COLLATE "C",
-  file_id uuid,
-  place integer,
-  query jsonb,
-  CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
-  CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text]))),
-  CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
-  CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
-) WITH (fillfactor=50);
-ALTER TABLE jobs ALTER COLUMN product_ids SET STORAGE EXTERNAL;
-ALTER TABLE jobs ALTER COLUMN result SET STORAGE EXTERNAL;
-ALTER TABLE jobs ALTER COLUMN row_ids SET STORAGE EXTERNAL;
-CREATE INDEX jobs_unfinished ON public.jobs USING btree (account_id, price_list_id, id) WHERE (status = 'progress'::text);
-ALTER TABLE jobs ENABLE ROW LEVEL SECURITY;
-ALTER TABLE jobs FORCE ROW LEVEL SECURITY;
-CREATE POLICY jobs_of_account ON jobs
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
-CREATE POLICY jobs_of_owner ON jobs TO CURRENT_USER
-  USING (true);
-GRANT DELETE, INSERT, SELECT, UPDATE ON jobs TO pricewell_app;
 
 CREATE TABLE competitor_schemas (
   account_id bigint NOT NULL,
@@ -421,6 +380,62 @@ CREATE POLICY promotions_of_account ON promotions
   USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
 GRANT DELETE, INSERT, SELECT, UPDATE ON promotions TO pricewell_app;
 
+CREATE TABLE jobs (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  price_list_id bigint,
+  kind text NOT NULL,
+  status text DEFAULT 'progress'::text NOT NULL,
+  total integer NOT NULL,
+  finished integer DEFAULT 0 NOT NULL,
+  error integer DEFAULT 0 NOT NULL,
+  attempt integer DEFAULT '-1'::integer NOT NULL,
+  faults integer DEFAULT 0 NOT NULL,
+  product_ids bigint[],
+  row_ids bigint[],
+  result json,
+  errors jsonb DEFAULT '[]'::jsonb NOT NULL,
+  operation text COLLATE "C",
+  media_type text COLLATE "C",
+  query jsonb,
+  file_id uuid,
+  place integer,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  finished_at timestamp with time zone,
+  CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
+  CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text]))),
+  CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
+  CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=50);
+ALTER TABLE jobs ALTER COLUMN product_ids SET STORAGE EXTERNAL;
+ALTER TABLE jobs ALTER COLUMN result SET STORAGE EXTERNAL;
+ALTER TABLE jobs ALTER COLUMN row_ids SET STORAGE EXTERNAL;
+CREATE INDEX jobs_unfinished ON public.jobs USING btree (account_id, price_list_id, id) WHERE (status = 'progress'::text);
+ALTER TABLE jobs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE jobs FORCE ROW LEVEL SECURITY;
+CREATE POLICY jobs_of_account ON jobs
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+CREATE POLICY jobs_of_owner ON jobs TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON jobs TO pricewell_app;
+
+CREATE TABLE file_pieces (
+  account_id bigint NOT NULL,
+  file_id uuid NOT NULL,
+  number integer NOT NULL,
+  bytes bytea NOT NULL,
+  CONSTRAINT file_pieces_pkey PRIMARY KEY (account_id, file_id, number),
+  CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
+);
+ALTER TABLE file_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
+ALTER TABLE file_pieces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE file_pieces FORCE ROW LEVEL SECURITY;
+CREATE POLICY file_pieces_of_account ON file_pieces
+  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+GRANT DELETE, INSERT, SELECT, UPDATE ON file_pieces TO pricewell_app;
+
 CREATE TABLE idempotency_keys (
   account_id bigint NOT NULL,
   subject text COLLATE "C" NOT NULL,
@@ -440,21 +455,6 @@ CREATE POLICY idempotency_keys_of_account ON idempotency_keys
 CREATE POLICY idempotency_keys_of_owner ON idempotency_keys TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO pricewell_app;
-
-CREATE TABLE file_pieces (
-  account_id bigint NOT NULL,
-  file_id uuid NOT NULL,
-  number integer NOT NULL,
-  bytes bytea NOT NULL,
-  CONSTRAINT file_pieces_pkey PRIMARY KEY (account_id, file_id, number),
-  CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
-);
-ALTER TABLE file_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
-ALTER TABLE file_pieces ENABLE ROW LEVEL SECURITY;
-ALTER TABLE file_pieces FORCE ROW LEVEL SECURITY;
-CREATE POLICY file_pieces_of_account ON file_pieces
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
-GRANT DELETE, INSERT, SELECT, UPDATE ON file_pieces TO pricewell_app;
 
 GRANT USAGE ON SCHEMA public TO pricewell_app;
 

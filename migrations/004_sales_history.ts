@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
+/** Sales, as their feeds name products and lists: both may be loaded later, or never. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table sales (
@@ -20,11 +21,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       currency text collate "C",
       constraint sales_pkey primary key (account_id, id),
       constraint sales_transaction_key unique (account_id, transaction_id)
-    )`.execute(db)
-  await sql`create index sales_code on sales (account_id, code, id)`.execute(db)
-  await sql`create index sales_transaction_date on sales (account_id, transaction_date)`.execute(db)
-  await sql`alter table sales enable row level security, force row level security`.execute(db)
-  await sql`
+    );
+    create index sales_code on sales (account_id, code, id);
+    create index sales_transaction_date on sales (account_id, transaction_date);
+    create trigger sales_account_fkey before insert on sales
+      for each statement execute function require_account();
+    alter table sales enable row level security, force row level security;
     create policy sales_of_account on sales
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint)`.execute(db)
+      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+  `.execute(db)
 }

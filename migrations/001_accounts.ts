@@ -1,0 +1,73 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Accounts (the tenants) and their users, and the rights of the role that the service runs as. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    grant usage on schema public to pricewell_app;
+    alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app;
+
+    create table accounts (
+      -- Tokens name accounts by id. A sequence restored from a backup would give the id of a lost account again, and its
+      -- tokens would open the new account. A random id is any integer that JSON holds exactly.
+      id bigint not null default 1 + floor(random() * 9007199254740990)
+        constraint accounts_pkey primary key,
+      name text collate "C" not null constraint accounts_name_key unique,
+      -- Changes with the account's columns, promotions and price lists: what a process has cached of them is valid as
+      -- long as this number is the same.
+      settings_version bigint not null default 0,
+      created_at timestamptz not null default now()
+    );
+    alter table accounts enable row level security, force row level security;
+    create policy accounts_of_account on accounts
+      using (id = nullif(current_setting('app.account', true), '')::bigint);
+    -- The owner creates accounts; row-level security is forced on owners too.
+    create policy accounts_of_owner on accounts to current_user using (true);
+
+    create table users (
+      account_id bigint not null constraint users_account_fkey references accounts (id) on delete cascade,
+      id bigint generated always as identity,
+      email text collate "C" not null constraint users_email_key unique,
+      password_hash text not null,
+      created_at timestamptz not null default now(),
+      constraint users_pkey primary key (account_id, id)
+    );
+    alter table users enable row level security, force row level security;
+    create policy users_of_account on users
+      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+    -- A login has an e-mail and no account yet: it sees the user with that e-mail only.
+    create policy users_of_login on users for select
+      using (email = nullif(current_setting('app.login', true), ''));
+    create policy users_of_owner on users to current_user using (true);
+  `.execute(db)
+
+  // A random version and no counter: a database that has lost the last change (a failover, a restored backup) would count
+  // to the same number again, and a process would keep the settings that were lost.
+  await sql`
+    create function count_settings_change() returns trigger
+      language plpgsql security definer set search_path = pg_catalog, pg_temp
+      as $$
+      begin
+        -- Of the size that a JavaScript number holds.
+        update public.accounts set settings_version = random() * 9007199254740991
+          where id in (select account_id from changed);
+        return null;
+      end $$
+  `.execute(db)
+
+  // Nothing is written for an account that does not exist. Tables of bulk loads check it once a statement; a foreign key
+  // would check it for each row.
+  await sql`
+    create function require_account() returns trigger
+      language plpgsql set search_path = pg_catalog, pg_temp
+      as $$
+      declare
+        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
+      begin
+        if current_account is not null and not exists (select from public.accounts where id = current_account) then
+          raise foreign_key_violation using
+            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
+        end if;
+        return null;
+      end $$
+  `.execute(db)
+}
