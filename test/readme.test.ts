@@ -32,6 +32,27 @@ t.test('the first priced read is had by the commands shown, in as many requests'
   })
 })
 
+t.test('OPERATIONS.md has a row for every setting, README.md only for settings there are', (t) => {
+  const root = join(import.meta.dirname, '..')
+  const example = readFileSync(join(root, '.env.example'), 'utf8')
+  const settings = [...example.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name = '']) => name)
+  const operations = readFileSync(join(root, 'OPERATIONS.md'), 'utf8')
+  t.strictSame(settingsIn(operations), settings.sort())
+  t.strictSame(
+    settingsIn(readme),
+    settingsIn(readme).filter((name) => settings.includes(name)),
+  )
+  t.end()
+})
+
+/** The settings in the first column of the table below `## Settings`, sorted. */
+function settingsIn(document: string): string[] {
+  const [, section = ''] = document.split(/^## Settings$/m)
+  const [table = ''] = section.split(/^## /m)
+  const cells = [...table.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = '']) => cell)
+  return cells.flatMap((cell) => cell.match(/[A-Z_]+/g) ?? []).sort()
+}
+
 async function bash(commands: string): Promise<string> {
   return (await promisify(execFile)('bash', ['-c', commands])).stdout
 }
