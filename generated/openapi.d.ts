@@ -1095,13 +1095,10 @@ export interface components {
         /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` have no effect. */
         NdjsonExport: string;
         /**
-         * @description The file that was sent, with `error` last in each row, empty (NDJSON left out) where the row is sound, or where its
-         *     fault is beyond the first 100,000 that show when all rows are there.
-         * @example code,country,error
-         *     85123A,France,
-         *     ,France,code: is required
+         * @description The rejected rows of the file that was sent, in its order, each with `error` last: at most the first 10,000 and
+         *     16 MB. CSV has the header of the file. A line of NDJSON that is no object is the text `row` beside its `error`.
          */
-        RejectedFile: string;
+        RejectedRows: string;
         FeedResult: {
             /** @description How many rows the file has, repeated ones counted. */
             rows: number;
@@ -1967,18 +1964,23 @@ export interface components {
             };
         };
         /**
-         * @description A malformed body, a wrong shape, or bad rows; all bad rows are listed and nothing was written. A file with bad rows
-         *     comes back as it was sent, with an `error` in each bad row, when its media type is what `Accept` likes best and
-         *     the service has room to keep it meanwhile.
+         * @description A malformed body, a wrong shape, or bad rows; all bad rows are counted, the first 1,000 errors are listed and
+         *     nothing was written. When `Accept` prefers the media type of a file, the answer holds its rejected rows instead.
          */
         BadFeed: {
             headers: {
+                "Rejected-Rows": components["headers"]["RejectedRows"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["Problem"];
-                "text/csv": components["schemas"]["RejectedFile"];
-                "application/x-ndjson": components["schemas"]["RejectedFile"];
+                /**
+                 * @example code,country,error
+                 *     ,France,code: is required
+                 */
+                "text/csv": components["schemas"]["RejectedRows"];
+                /** @example {"country":"France","error":"code: is required"} */
+                "application/x-ndjson": components["schemas"]["RejectedRows"];
             };
         };
         /** @description No valid token (or, for the login, no such e-mail and password). */
@@ -2287,6 +2289,11 @@ export interface components {
          * @example 0
          */
         SkippedRows: number;
+        /**
+         * @description The `error_count` of a refused file that is answered with its rejected rows: how many errors they have in all.
+         * @example 1
+         */
+        RejectedRows: number;
     };
     pathItems: never;
 }

@@ -37,12 +37,12 @@ export function openFeedFile(name: string): FeedFile {
   return { name, mediaType, isGzip, bytes: size, open }
 }
 
-/** Throws `UsageFault` where rows of the file, as they come back, could not be loaded from a file of that name. */
+/** Throws `UsageFault` where rejected rows of the file could not be loaded from a file of that name. */
 export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): void {
   const [, format] = ending.exec(rejects.toLowerCase()) ?? []
   if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
   const [text, end] = mediaType === 'text/csv' ? ['CSV', '.csv'] : ['NDJSON', '.ndjson']
-  throw new UsageFault(`The rows of ${name} come back as ${text}: let ${rejects} end in ${end}.`)
+  throw new UsageFault(`The rejected rows of ${name} are ${text}: let ${rejects} end in ${end}.`)
 }
 
 /**

@@ -25,7 +25,7 @@ export function describeRefused(
     paint('red', printable(`${file}: ${detail}`)),
     ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
     ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
-    ...(rejects ? [`${rejects} has the rows, each with what is wrong.`] : []),
+    ...(rejects ? [`${rejects} has the rejected rows, each with what is wrong.`] : []),
   ].join('\n')
 }
 

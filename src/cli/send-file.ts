@@ -39,8 +39,8 @@ async function endOf(load: Load, answered: object): Promise<Loaded> {
 }
 
 /**
- * Sends a file that was refused, to get it back with an `error` in each bad row, and writes it to `target`. Answers what
- * became of the rows where nothing is wrong with them any more: then they are loaded.
+ * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target`. If nothing is
+ * wrong with the file any more, it is loaded, and this answers what became of its rows.
  */
 export async function writeRejects(load: Load, target: string): Promise<Loaded | undefined> {
   const { mediaType } = load.file
@@ -92,7 +92,7 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
     const response = await fetch(whole).catch((error) => {
       throw error.cause instanceof UsageFault ? error.cause : error
     })
-    // The file that comes back is what was asked for, and no fault.
+    // Rejected rows are what was asked for: no error, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }

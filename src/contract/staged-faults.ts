@@ -16,8 +16,8 @@ export interface StagedFaults {
   count: number
 }
 
-/** More than anyone corrects by hand; a file for the wrong list would bring its millions of rows back into memory. */
-export const stagedFaultsMax = 100_000
+/** As many as a refused file gives back; a file for the wrong list would bring millions of rows into memory. */
+export const stagedFaultsMax = 10_000
 
 /** The faults that rows of a statement tell of: each carries the `total` of them, and names itself by `faultOf`. */
 export function stagedFaults<Row extends { position: number; line: number; total: number }>(

@@ -5,7 +5,6 @@ import { keysMax } from '../contract/json-scanner.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { type ErrorCode, invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
-import { errorPlace } from './row-with-error.ts'
 import { errorColumn, type RowShape } from './rows.ts'
 
 /** A column of a CSV file: where its value goes in the row, and how its cells are read. */
@@ -44,6 +43,13 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
 /** How many columns are before those behind the last that has a heading; the errors of a refused file may stand there, too. */
 function headedColumns(header: readonly string[]): number {
   return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
+}
+
+/** Where the error of an earlier answer is, or -1: last in its file, also in a row with too many fields. */
+export function errorPlace(fields: readonly string[], header: readonly string[]): number {
+  const column = header.indexOf(errorColumn)
+  const isLast = column >= 0 && column === header.length - 1
+  return isLast ? Math.max(column, fields.length - 1) : column
 }
 
 /** The fault of a row that has a value behind the columns that have a heading. */

@@ -1,154 +1,164 @@
-import { randomUUID } from 'node:crypto'
-import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Stream } from '../contract/operation.ts'
+import { sql } from 'kysely'
 import type { RequestError } from '../contract/problem.ts'
 import { unescapePointer } from '../contract/row-errors.ts'
-import { sendPieces } from '../contract/send-pieces.ts'
-import { type StagedFault, stagedFaultsMax } from '../contract/staged-faults.ts'
-import { Shares } from '../lib/shares.ts'
-import { csvLine } from './csv-cell.ts'
-import { rowWithError, withoutError, wording } from './row-with-error.ts'
+import type { StagedFault } from '../contract/staged-faults.ts'
+import type { Trx } from '../database/pool.ts'
+import { allStaged } from '../database/staging-table.ts'
+import { csvLine, escapeFormula } from './csv-cell.ts'
+import { errorPlace } from './csv-header.ts'
 import { errorColumn, type FileRow, type RowSource } from './rows.ts'
 
-/** Files of rows that the disk of the process has at once, from their first row until they are answered. */
-const places = new Shares(4)
+const rowsMax = 10_000
+const bytesMax = 16 * 1024 * 1024
 
-/** A client that takes nothing for so long is let go: others wait for its place on the disk. */
-const stalledMs = 30_000
+/** Staged rows carry their text in this column, because some are found to be bad when all have gone by. */
+export const sourceColumn = { name: 'file_row', type: 'text' } as const
 
-/** Whose file it is, and who is told why it cannot be kept. */
-interface RowsOptions {
-  mediaType: string
-  account: number
-  /** Told what the disk refuses. */
-  onFault: (cause: unknown) => void
-}
-
-/**
- * The rows of a file, kept on disk while they are checked, to be answered with what is wrong with each. Where the disk
- * does not take them all, or has as many files already, or more is wrong than anyone corrects by hand, they are gone, and
- * the check goes on.
- */
+/** The rejected rows of a file in the file's format, each with its `error`: the first 10,000, at most 16 MB. */
 export class RejectedRows {
-  readonly #options: RowsOptions
+  readonly mediaType: string
   #header: readonly string[] = []
-  #late = new Map<number, string>()
-  #file: FileHandle | undefined
-  #leave = () => {}
-  #told = 0
-  /** Whether all rows of the file are there. */
-  isWhole = false
+  #rows: { row: number; text: string }[] = []
+  #bytes = 0
 
-  constructor(options: RowsOptions) {
-    this.#options = options
+  constructor(mediaType: string) {
+    this.mediaType = mediaType
   }
 
-  /** Notes the header record; there is a file from now on, if there may be one, and `delete` must be called at last. */
-  async begin(header: readonly string[]): Promise<void> {
-    const { account, onFault } = this.#options
+  /** Notes the header record of a CSV file. */
+  begin(header: readonly string[]): void {
     this.#header = header
-    if (!places.hasRoom(account, 1)) return
-    const leave = places.take(account, 1)
-    this.#leave = leave
-    const file = await openNameless().catch(onFault)
-    if (file) this.#file = file
-    else leave()
   }
 
-  /** Whether the rows so far are there. */
-  get isKept(): boolean {
-    return this.#file !== undefined
+  get isEmpty(): boolean {
+    return this.#rows.length === 0
   }
 
-  /** Adds rows, the first of them at `first`, and what is wrong with them. */
-  async add(batch: readonly FileRow[], faults: readonly RequestError[], first: number) {
-    this.#told += faults.length
-    if (this.#told > stagedFaultsMax) await this.delete()
-    if (!this.#file) return
-    const byRow = Map.groupBy(faults, ({ row }) => row)
-    const lines = batch.map(({ source }, index) => {
-      const said = byRow
-        .get(first + index)
-        ?.map(wording)
-        .join('; ')
-      return `${inOneLine(JSON.stringify([source, said ?? '']))}\n`
-    })
-    await this.#file.appendFile(lines.join('')).catch((cause) => this.#giveUp(cause))
+  /** Whether later rows would be left out. */
+  get isFull(): boolean {
+    return this.#rows.length >= rowsMax || this.#bytes > bytesMax
   }
 
-  /** Others need the room more than half a file. */
-  async #giveUp(cause: unknown): Promise<void> {
-    if (this.#file) this.#options.onFault(cause)
-    await this.delete()
-  }
-
-  /** Ends the rows, with what was found when all were there. */
-  end(late: readonly StagedFault[]): void {
-    for (const fault of late) {
-      const early = this.#late.get(fault.position)
-      const said = wording({ ...fault, field: unescapePointer(fault.field) })
-      this.#late.set(fault.position, early ? `${early}; ${said}` : said)
+  /** Adds the bad rows of a batch whose first row is `first`. */
+  add(batch: readonly FileRow[], faults: readonly RequestError[], first: number): void {
+    for (const [row = 0, said] of Map.groupBy(faults, (fault) => fault.row)) {
+      const source = batch[row - first]?.source
+      if (source === undefined || this.isFull) return
+      this.#addRow(row, this.textOf(source), said)
     }
-    this.isWhole = this.#file !== undefined
   }
 
-  /** The rows as a file of the same type, each with its `error`; they are deleted when it is sent. */
-  answer(): Promise<Stream> {
-    const contentType = `${this.#options.mediaType}; charset=utf-8`
-    return new Promise((answer) => {
-      const write = () => this.#lines()
-      void sendPieces({ contentType, stalledMs, write, answer }).finally(() => this.delete())
-    })
-  }
-
-  /** Removes the rows from the disk. */
-  async delete(): Promise<void> {
-    const file = this.#file
-    this.#file = undefined
-    if (!file) return
-    await file.close().catch(this.#options.onFault)
-    this.#leave()
-  }
-
-  async *#lines(): AsyncGenerator<string> {
-    const header = withoutError(this.#header, this.#header)
-    if (this.#options.mediaType === 'text/csv') yield csvLine([...header, errorColumn])
-    let row = 0
-    for await (const text of this.#file ? linesOf(this.#file) : []) {
-      const [source, early] = JSON.parse(text) as [RowSource, string]
-      const said = [early, this.#late.get(row++) ?? ''].filter(Boolean).join('; ')
-      yield rowWithError(source, said, this.#header)
+  /** Adds rows that were found to be bad once all were staged. */
+  async addStaged(trx: Trx, faults: readonly StagedFault[]): Promise<void> {
+    const byRow = Map.groupBy(faults, ({ position }) => position)
+    for (const { position, source } of await readSources(trx, [...byRow.keys()])) {
+      const said = byRow.get(position) ?? []
+      const named = said.map((fault) => ({ ...fault, field: unescapePointer(fault.field) }))
+      this.#addRow(position, source, named)
     }
-    // Before its end is sent: whoever has all of it may send the next file.
-    await this.delete()
+  }
+
+  /** A row without its end and without the error of an earlier answer. */
+  textOf(source: RowSource): string {
+    if (typeof source === 'string') return source
+    const width = withoutError(this.#header, this.#header).length
+    const fields = withoutError(source, this.#header)
+    while (fields.length < width) fields.push('')
+    return csvLine(fields).slice(0, -2)
+  }
+
+  /** The rows in the order of their file. */
+  get file(): string {
+    const isCsv = this.mediaType === 'text/csv'
+    let file = isCsv ? csvLine([...withoutError(this.#header, this.#header), errorColumn]) : ''
+    let bytes = 0
+    this.#rows.sort((a, b) => a.row - b.row)
+    for (const { text } of this.#rows.slice(0, rowsMax)) {
+      bytes += Buffer.byteLength(text)
+      if (bytes > bytesMax) break
+      file += text
+    }
+    return file
+  }
+
+  #addRow(row: number, source: string, faults: readonly Fault[]): void {
+    const error = faults.map(wording).join('; ')
+    const isCsv = this.mediaType === 'text/csv'
+    const text = isCsv
+      ? `${source},${csvLine([escapeFormula(error)])}`
+      : `${jsonWithError(source, error)}\n`
+    this.#rows.push({ row, text })
+    this.#bytes += Buffer.byteLength(text)
   }
 }
 
-/** A file that has no name: it is gone with the process, however that ends. */
-async function openNameless(): Promise<FileHandle> {
-  const path = join(tmpdir(), `pricewell-feed-${randomUUID()}`)
-  const file = await open(path, 'wx+', 0o600)
-  await unlink(path)
-  return file
+/** The texts of staged rows, as many of the first as an answer may have. */
+async function readSources(
+  trx: Trx,
+  positions: readonly number[],
+): Promise<{ position: number; source: string }[]> {
+  if (positions.length === 0) return []
+  const source = sql.ref(sourceColumn.name)
+  const { rows } = await sql<{ position: number; source: string }>`
+    select position, source from (
+      select position, ${source} as source,
+        sum(octet_length(${source})) over (order by position) as bytes
+      from ${allStaged} where position = any(${positions}::integer[])
+    ) as named
+    where bytes <= ${bytesMax} order by position`.execute(trx)
+  return rows
 }
 
-/** Its lines. Node's own reader of lines holds a thousand of them, and leaves the file open when it is left. */
-async function* linesOf(file: FileHandle): AsyncGenerator<string> {
-  let rest = ''
-  for await (const piece of file.createReadStream({
-    start: 0,
-    encoding: 'utf8',
-    autoClose: false,
-  })) {
-    const lines = `${rest}${piece}`.split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+interface Fault {
+  field?: string
+  message: string
+}
+
+function wording({ field, message }: Fault): string {
+  return field ? `${field}: ${message}` : message
+}
+
+function withoutError(fields: readonly string[], header: readonly string[]): string[] {
+  const place = errorPlace(fields, header)
+  return fields.filter((_, index) => index !== place)
+}
+
+/** What is no JSON object cannot carry its error and stands beside it as a text. */
+function jsonWithError(source: string, error: string): string {
+  if (!isJsonObject(source)) return JSON.stringify({ row: source, error })
+  // As they were sent: a key may be there twice, a number may have more digits than JavaScript keeps.
+  const members = membersOf(source).filter((member) => keyOf(member) !== errorColumn)
+  return `{${[...members, `"error":${JSON.stringify(error)}`].join(',')}}`
+}
+
+function isJsonObject(source: string): boolean {
+  try {
+    return source.trimStart().startsWith('{') && JSON.parse(source) !== undefined
+  } catch {
+    return false
   }
 }
 
-/** The JSON without what JSON takes for a character and who reads lines for the end of one. */
-function inOneLine(json: string): string {
-  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+const string = /"(?:[^"\\]+|\\.)*"/
+const token = new RegExp(`${string.source}|[{}[\\],]`, 'g')
+const key = new RegExp(`^\\s*(${string.source})`)
+
+/** The members of a JSON object, each as it is written. */
+function membersOf(object: string): string[] {
+  const members: string[] = []
+  let depth = 0
+  let start = 0
+  for (const { 0: text, index } of object.matchAll(token)) {
+    if (text === '{' || text === '[') depth++
+    else if (text === '}' || text === ']') depth--
+    const isBegun = text === '{' && depth === 1
+    const isEnded = depth === 0 || (text === ',' && depth === 1)
+    if (isEnded) members.push(object.slice(start, index))
+    if (isBegun || isEnded) start = index + 1
+  }
+  return members.filter((member) => member.trim() !== '')
+}
+
+function keyOf(member: string): string {
+  return JSON.parse(key.exec(member)?.[1] ?? '""')
 }

@@ -36,7 +36,7 @@ import {
   withIdsOf,
 } from './feed-ids.ts'
 import { readNdjson } from './ndjson.ts'
-import type { RejectedRows } from './rejected-rows.ts'
+import { type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
 import { textBlocks } from './text-blocks.ts'
 
@@ -60,7 +60,7 @@ export interface FeedRun {
   job?: number
   /** Told how many rows are read and checked so far. */
   progress: { rows: number }
-  /** Takes all rows with what is wrong with them, for those who want their file back. */
+  /** Takes the bad rows, for a client that accepts them as a file. */
   rejected: RejectedRows | undefined
 }
 
@@ -76,12 +76,14 @@ export async function runFeed(
   const errors = new FeedErrors()
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
-  await stageRows(trx, [...feed.input, ...stagedIds(feed)], copyLines(run, feed, file, errors))
-  const named = run.rejected?.isKept ? stagedFaultsMax : listedMax
+  const source = run.rejected ? [sourceColumn] : []
+  const columns = [...feed.input, ...stagedIds(feed), ...source]
+  await stageRows(trx, columns, copyLines(run, feed, file, errors))
+  const named = run.rejected ? stagedFaultsMax : listedMax
   const repeated = await findRepeated(trx, feed.input, feed.key, named)
   const late = bothFaults(await findLateFaults(feed, repeated), await findChangedKeys(trx, feed))
   errors.addLate(late)
-  run.rejected?.end(late.first)
+  await run.rejected?.addStaged(trx, late.first)
   errors.reject()
   if (repeated) await deleteRepeated(trx, feed.key)
   const staged = stagedRows(trx, feed.key)
@@ -97,7 +99,7 @@ async function openFile(
   const shape = { schema, columns: [...feed.columns, ...idColumns(feed)], ignored }
   const blocks = textBlocks(whileAwaited(bytes, rejectGone))
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
-  await rejected?.begin(file.header)
+  rejected?.begin(file.header)
   return file
 }
 
@@ -124,11 +126,11 @@ async function* copyLines(
     const first = progress.rows
     progress.rows += batch.length
     rejectTooMany(progress.rows, run.context.limits.feedRowsMax)
-    // Each row of a file that comes back says what is wrong with it.
-    const listed = run.rejected?.isKept ? Number.POSITIVE_INFINITY : errors.left
+    // A row that is given back says all that is wrong with it.
+    const listed = run.rejected?.isFull === false ? Number.POSITIVE_INFINITY : errors.left
     const { text, faults, count } = await readBatch(run, feed, batch, first, listed)
     errors.add(faults, count)
-    await run.rejected?.add(batch, faults, first)
+    run.rejected?.add(batch, faults, first)
     if (text !== '') yield text
     await nextTurn()
   }
@@ -166,7 +168,7 @@ export interface ReadRows {
 
 /** Reads a batch whose first row is at the position `first`. Of what is wrong the first `listed` are worded. */
 async function readBatch(
-  { findFaults, asBody }: Pick<FeedRun, 'findFaults' | 'asBody'>,
+  { findFaults, asBody, rejected }: Pick<FeedRun, 'findFaults' | 'asBody' | 'rejected'>,
   feed: Pick<OpenFeed, 'read' | 'input' | 'ids'>,
   batch: FileRow[],
   first: number,
@@ -183,7 +185,9 @@ async function readBatch(
     const index = readable[position] as number
     for (const { value } of feed.input) text += `${copyField(value(row))}\t`
     for (const id of given[position] ?? []) text += `${copyField(id as string | number | null)}\t`
-    text += `${first + index}\t${batch[index]?.line}\n`
+    const { line, source } = batch[index] as FileRow
+    if (rejected) text += `${copyField(rejected.textOf(source))}\t`
+    text += `${first + index}\t${line}\n`
   }
   const faults = [
     ...rowErrors.all().map((error) => {

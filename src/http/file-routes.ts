@@ -10,7 +10,6 @@ import {
   JsonText,
   type OperationId,
   type Schemas,
-  Stream,
 } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -27,13 +26,12 @@ import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import type { Implementation } from './execute.ts'
 import { storing } from './idempotency.ts'
+import type { UnreadAnswers } from './overload/memory-budget.ts'
 import { chooseMediaType } from './preconditions.ts'
 import type { OperationServices } from './routes.ts'
 import { sendStream } from './send-stream.ts'
 
-/**
- * Loads a file, or has a job load it; one that is refused comes back with its errors when the client accepts a file.
- */
+/** Loads a file, or has a job load it; of a refused one the bad rows are answered when the client accepts a file. */
 export async function takeFile(
   bytes: FeedBytes,
   implementation: Implementation,
@@ -45,13 +43,16 @@ export async function takeFile(
   const call = feedCall(bytes, implementation, services, request, reply)
   const isStored = isForJob(call)
   if (!isStored) request.file = call.progress
-  const take = isStored ? acceptFile : answerFeed
-  const result = await take(call).catch(async (refusal) => {
-    if (!(await bytes.discard())) reply.header('connection', 'close')
-    throw refusal
-  })
-  if (result instanceof Stream) return sendStream(result, 400, reply)
-  return sendAnswer(result, implementation.operation, reply)
+  const rejected = wantsFile(call) ? new RejectedRows(bytes.mediaType) : undefined
+  const result = await (isStored ? acceptFile(call) : load(call, rejected)).catch(
+    async (refusal) => {
+      if (rejected && isOfRows(refusal, rejected))
+        return rejectedFile(rejected, refusal, implementation.unread, call.account, reply)
+      if (!(await bytes.discard())) reply.header('connection', 'close')
+      throw refusal
+    },
+  )
+  return result instanceof Answer ? sendAnswer(result, implementation.operation, reply) : result
 }
 
 /** Nothing moves on the connection while we have not read what has arrived, nor while all rows are written. */
@@ -87,7 +88,6 @@ function feedCall(
     rejectGone: () => {
       if (reply.raw.destroyed) throw clientGone()
     },
-    onDiskFault: (err) => request.log.error({ err }, 'no temporary file for refused rows'),
   }
 }
 
@@ -144,29 +144,27 @@ interface FeedCall {
   rejectGone: () => void
   /** Told how many rows are read and checked so far. */
   progress: { rows: number }
-  /** Told why a refused file cannot come back with its errors: then their list is answered. */
-  onDiskFault: (cause: unknown) => void
 }
 
-/** Loads a file and answers what happened to its rows, as text; or the refused file, if that is what is accepted. */
-async function answerFeed(call: FeedCall): Promise<Answer<string> | Stream> {
-  const rejected = wantsFile(call) ? rejectedRows(call) : undefined
-  try {
-    const result = await load(call, rejected)
-    await rejected?.delete()
-    return result
-  } catch (error) {
-    if (rejected?.isWhole && error instanceof Problem && error.type === 'invalid-request')
-      return rejected.answer()
-    await rejected?.delete()
-    throw error
-  }
+/** Whether rows of the file were refused; a header with faults has none. */
+function isOfRows(refusal: unknown, rejected: RejectedRows): refusal is Problem {
+  return refusal instanceof Problem && refusal.type === 'invalid-request' && !rejected.isEmpty
 }
 
-function rejectedRows({ bytes: { mediaType }, account, onDiskFault }: FeedCall): RejectedRows {
-  return new RejectedRows({ mediaType, account, onFault: onDiskFault })
+/** Answers the rejected rows. Throws, as any read does, when too many answers wait for their clients. */
+function rejectedFile(
+  { mediaType, file }: RejectedRows,
+  { options }: Problem,
+  unread: UnreadAnswers,
+  account: number,
+  reply: FastifyReply,
+): FastifyReply {
+  unread.hold(account, Buffer.byteLength(file), reply.raw)
+  reply.code(400).type(`${mediaType}; charset=utf-8`)
+  return reply.header('rejected-rows', options.errorCount).send(file)
 }
 
+/** Loads a file and answers what happened to its rows, as text. */
 async function load(
   { operation, bytes, inAccount, query, ...call }: FeedCall,
   rejected: RejectedRows | undefined,
@@ -197,7 +195,7 @@ function asText(result: unknown): Answer<string> {
   return new Answer(body instanceof JsonText ? body.text : JSON.stringify(body), headers)
 }
 
-/** Whether the client would rather have its file back than the list of errors. */
+/** Whether the client would rather have the rejected rows as a file than the list of errors. */
 function wantsFile({ accept, bytes }: FeedCall): boolean {
   const types = ['application/problem+json', 'application/json', bytes.mediaType]
   return chooseMediaType(accept, types) === bytes.mediaType

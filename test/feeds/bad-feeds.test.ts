@@ -370,19 +370,3 @@ t.test('more than 10,000 columns are refused, as are so many keys in a JSON body
   t.match(await send(10_001), { status: 400, body: { type: 'malformed-file' } })
   t.equal((await send(10_000)).status, 200)
 })
-
-t.test('a file that cannot be read on leaves its place to the next one', async (t) => {
-  const account = await service.newAccount(t)
-  const header = 'transaction_id,code,extension,quantity,revenue'
-  const send = (...lines: string[]) => {
-    const headers = { 'content-type': 'text/csv', accept: 'text/csv' }
-    return account.send('POST', sales, [header, ...lines].join('\n'), headers)
-  }
-  for (let broken = 0; broken < 4; broken++) {
-    const answer = await send('T,A,,1,1', '"')
-    t.match(answer, { status: 400, body: { type: 'malformed-file' } })
-  }
-  const { status, headers } = await send('T,A,,x,1')
-  t.equal(status, 400)
-  t.match(headers['content-type'], /^text\/csv/, 'the file comes back')
-})

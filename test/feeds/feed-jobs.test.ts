@@ -184,7 +184,7 @@ t.test('a file over FEED_JOB_MB becomes a job unasked', async (t) => {
   t.equal(large.headers['preference-applied'], undefined)
   t.match(await account.finished(large.body), { status: 'done', result: { rows: 29_000 } })
   const rejects = { ...length(file.length), accept: 'text/csv' }
-  t.equal((await csv(account, file, rejects)).status, 201, 'not if it would come back with errors')
+  t.equal((await csv(account, file, rejects)).status, 201, 'not if it asks for its rejected rows')
   const small = file.slice(0, -1)
   t.equal((await csv(account, small, length(small.length))).status, 201)
 })

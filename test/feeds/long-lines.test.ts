@@ -46,7 +46,7 @@ const files: Record<string, [type: string, file: string]> = {
 }
 
 for (const [name, [type, file]] of Object.entries(files)) {
-  t.test(`a file is refused at a line over 1 MB, and does not come back: ${name}`, async (t) => {
+  t.test(`a file is refused at a line over 1 MB, without its rejected rows: ${name}`, async (t) => {
     const account = await service.newAccount(t)
     const expected = { status: 400, body: { type: 'malformed-file', errors: [tooLong] } }
     t.match(await send(account, type, file), expected)

@@ -53,17 +53,6 @@ t.test('faults of all kinds are listed in the order of their rows', async (t) =>
   )
 })
 
-t.test('a file with more faults than anyone corrects does not come back', async (t) => {
-  const account = await service.newAccount(t)
-  const send = (rows: number) => {
-    const file = `${header}\n${'T1,A,UK,x,y\n'.repeat(rows)}`
-    return account.send('POST', path, file, { ...csv, accept: 'text/csv' })
-  }
-  t.match(await send(50_000), { status: 400, body: /^transaction_id,.*,error\r\n/ })
-  const answer = await send(50_001)
-  t.match(answer, { status: 400, body: { type: 'invalid-request', error_count: 100_002 } })
-})
-
 for (const [name, [type, row]] of Object.entries(kinds)) {
   t.test(`others are answered while a file is read: ${name}`, async (t) => {
     const account = await service.newAccount(t)

@@ -1,95 +1,109 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import t, { type Test } from 'tap'
-import { RejectedRows } from '../../src/feeds/rejected-rows.ts'
-import { nextTurn } from '../../src/lib/cooperative.ts'
+import { gzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import t from 'tap'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'pricewell-rejected-'))
-const { TMPDIR } = process.env
-process.env.TMPDIR = directory
-t.teardown(() => {
-  process.env.TMPDIR = TMPDIR
-  rmSync(directory, { recursive: true })
-})
+const path = '/api/v1/sales_history/bulk_create_or_update'
+const header = 'transaction_id,code,extension,quantity,revenue'
+const sale = { transaction_id: 'T1', code: 'A', extension: '', quantity: '1', revenue: '2' }
+const megabyte = 1024 * 1024
 
-const fault = {
-  pointer: '/1/=code',
-  field: '=code',
-  code: 'length',
-  message: 'is too long',
-} as const
+const service = await startTestService(t)
 
-/** A file of two rows of which the second is bad, and of so many more. */
-async function refused(t: Test, account: number, more = 0): Promise<RejectedRows> {
-  const onFault = (cause: unknown) => t.fail(String(cause))
-  const rows = new RejectedRows({ mediaType: 'text/csv', account, onFault })
-  t.teardown(() => rows.delete())
-  await rows.begin(['=code', 'size'])
-  const batch = [1, 2].map((line) => ({ value: {}, line, source: [`'=${line}`, 'S'] }))
-  await rows.add(batch, [{ ...fault, row: 1 }], 0)
-  const others = Array.from({ length: more }, (_, index) => ({
-    value: {},
-    line: index + 3,
-    source: ['x'.repeat(1000), 'S'],
-  }))
-  await rows.add(others, [], 2)
-  rows.end([])
-  return rows
+async function rejectedBy(account: TestAccount, type: string, file: string | Buffer, headers = {}) {
+  const answer = await account.send('POST', path, file, {
+    'content-type': type,
+    accept: type,
+    ...headers,
+  })
+  t.equal(answer.status, 400)
+  t.equal(answer.headers['content-type'], `${type}; charset=utf-8`)
+  t.equal((await account.get('/api/v1/sales_history/')).body.count, 0, 'nothing was written')
+  return { body: answer.body as string, count: answer.headers['rejected-rows'] }
 }
 
-const stays = new AbortController().signal
-
-t.test('rows come back as they were sent, and no spreadsheet runs their errors', async (t) => {
-  const { contentType, open } = await (await refused(t, 1)).answer()
-  t.equal(contentType, 'text/csv; charset=utf-8')
-  const expected = "=code,size,error\r\n'=1,S,\r\n'=2,S,'=code: is too long\r\n"
-  t.equal(await text(open(stays)), expected)
+t.test('a refused file is answered with its rejected rows only', async (t) => {
+  const account = await service.newAccount(t)
+  const file = `${header}\nT1,A,UK,1,2\nT2,,UK,x,2\nT3,A,UK,1,2\nT1,A,UK,1,3\n`
+  const { body, count } = await rejectedBy(account, 'text/csv', file)
+  t.equal(count, '3', 'as error_count')
+  const rows = parse(body)
+  t.strictSame(rows, [
+    [...header.split(','), 'error'],
+    ['T2', '', 'UK', 'x', '2', rows[1]?.at(-1)],
+    ['T1', 'A', 'UK', '1', '3', 'lines 2 and 5 have the same key and differ'],
+  ])
+  t.match(rows[1]?.at(-1), /^code: is required; quantity: must be /)
+  const list = await account.send('POST', path, file, { 'content-type': 'text/csv' })
+  t.equal(list.body.error_count, 3)
+  t.equal(list.headers['rejected-rows'], undefined)
 })
 
-t.test(
-  'nothing of them has a name, so that nothing is left whatever ends the process',
-  async (t) => {
-    t.equal((await refused(t, 1)).isWhole, true)
-    t.strictSame(readdirSync(directory), [])
-  },
-)
-
-t.test('an account has two of the four places, until its answers are read', async (t) => {
-  const [first, second, third] = [await refused(t, 1), await refused(t, 1), await refused(t, 1)]
-  t.strictSame([first.isWhole, second.isWhole, third.isWhole], [true, true, false])
-  const { open } = await first.answer()
-  t.equal((await refused(t, 1)).isWhole, false, 'nobody has read the first one')
-  await text(open(stays))
-  t.equal((await refused(t, 1)).isWhole, true)
+t.test('rejected rows of CSV stay as they were, and no spreadsheet runs them', async (t) => {
+  const account = await service.newAccount(t)
+  const file = `${header}\r\n'=1,"a, ""b""\r\nc",UK,x,2\r\n`
+  const { body } = await rejectedBy(account, 'text/csv', gzipSync(file), {
+    'content-encoding': 'gzip',
+  })
+  t.match(body, `'=1,"a, ""b""\r\nc",UK,x,2,"quantity: must be`)
 })
 
-t.test('others have the other two, and nobody a fifth', async (t) => {
-  const whole: boolean[] = []
-  for (const account of [1, 1, 1, 2, 3, 4]) whole.push((await refused(t, account)).isWhole)
-  t.strictSame(whole, [true, true, false, true, true, false])
+t.test('rejected rows of NDJSON stay as they were, also what is no object', async (t) => {
+  const account = await service.newAccount(t)
+  const late = JSON.stringify({ ...sale, revenue: '3' })
+  const digits = JSON.stringify(sale).replace('"1"', '12345678901234567890')
+  const file = [JSON.stringify(sale), late, digits, 'x,"', '[1]'].join('\n')
+  const { body, count } = await rejectedBy(account, 'application/x-ndjson', file)
+  t.equal(count, '4')
+  t.strictSame(body.split('\n'), [
+    `${late.slice(0, -1)},"error":"lines 1 and 2 have the same key and differ"}`,
+    `${digits.slice(0, -1)},"error":"quantity: must be string"}`,
+    '{"row":"x,\\"","error":"is not valid JSON"}',
+    '{"row":"[1]","error":"must be object"}',
+    '',
+  ])
 })
 
-for (const more of [0, 5000])
-  t.test(
-    `a client that goes leaves its place, and nothing is open: ${more} rows more`,
-    async (t) => {
-      const before = openFiles()
-      const rows = await refused(t, 1, more)
-      const gone = new AbortController()
-      const { open } = await rows.answer()
-      for await (const _ of open(gone.signal)) {
-        gone.abort()
-        break
-      }
-      while (openFiles() > before) await nextTurn()
-      // The place is left a moment after the file is closed, and only if others have a turn.
-      for (let has = 0; has < 2; await nextTurn()) if ((await refused(t, 1)).isWhole) has++
-      t.pass('it has its two places')
-    },
-  )
-
-function openFiles(): number {
-  return readdirSync('/proc/self/fd').length
+/** Rows of which every second is bad: at once, or when all rows are there. */
+const kinds: Record<string, (row: number) => string> = {
+  'bad by themselves': (row) => `T${row},A,UK,${row % 2 === 0 ? 1 : 'x'},2`,
+  'bad beside others': (row) => `T${row - (row % 2)},A,UK,1,${row}`,
 }
+
+for (const [name, rowOf] of Object.entries(kinds)) {
+  const fileOf = (rows: number, text = '') =>
+    `${header},price_list_name\n${Array.from({ length: rows }, (_, row) => `${rowOf(row)},${text}\n`).join('')}`
+
+  t.test(`the first 10,000 rejected rows are answered, all are counted: ${name}`, async (t) => {
+    const { body, count } = await rejectedBy(
+      await service.newAccount(t),
+      'text/csv',
+      fileOf(24_000),
+    )
+    t.equal(count, '12000')
+    const rows = parse(body).slice(1)
+    t.equal(rows.length, 10_000)
+    t.match([rows[0], rows[9999]], [/* line 3 */ rowOf(1).split(','), rowOf(19_999).split(',')])
+  })
+
+  t.test(`at most 16 MB of rejected rows are answered: ${name}`, async (t) => {
+    const file = fileOf(100, `"${'a'.repeat(megabyte / 2)}"`)
+    const { body, count } = await rejectedBy(await service.newAccount(t), 'text/csv', file)
+    t.ok(Number(count) >= 50)
+    t.equal(parse(body).length, 1 + 31)
+    t.ok(Buffer.byteLength(body) <= 16 * megabyte)
+  })
+}
+
+t.test('a header or a file that cannot be read is answered with its errors', async (t) => {
+  const account = await service.newAccount(t)
+  for (const file of [
+    `${header},colour\nT1,A,UK,1,2,red\n`,
+    `${header}\nT1,,UK,1,2\n"T2,A,UK,1,2\n`,
+  ]) {
+    const headers = { 'content-type': 'text/csv', accept: 'text/csv' }
+    const answer = await account.send('POST', path, file, headers)
+    t.match(answer, { status: 400, body: { error_count: 1 } })
+    t.match(answer.headers['content-type'], /^application\/problem\+json/)
+  }
+})

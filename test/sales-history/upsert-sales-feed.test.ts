@@ -233,38 +233,36 @@ t.test('more bytes or rows than the limit are 413', async (t) => {
   t.match(await ndjson(account, many), { status: 413, body: { detail: /3145728 bytes/ } })
 })
 
-t.test(
-  'a refused file comes back with its errors and can be corrected and sent again',
-  async (t) => {
-    const account = await service.newAccount(t)
-    const accept = { accept: 'text/csv' }
-    const file = lines(header, row, '"T,""2",,UK,1,x', 'T3', "T4,'=A,UK,1,2")
-    const refused = await csv(account, file, accept)
-    t.equal(refused.status, 400)
-    t.strictSame(parse(refused.body), [
-      [...header.split(','), 'error'],
-      ['T1', 'A', 'UK', '1', '2.50', ''],
-      [
-        'T,"2',
-        '',
-        'UK',
-        '1',
-        'x',
-        'code: is required; quantity: '.slice(0, 17) +
-          '; revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals',
-      ],
-      ['T3', '', '', '', '', 'code: is required; quantity: is required; revenue: is required'],
-      ['T4', "'=A", 'UK', '1', '2', ''],
-    ])
-    const again = await csv(account, refused.body, accept)
-    t.equal(again.status, 400, 'it has the same faults')
-    const corrected = refused.body.replace(',,UK,1,x', ',B,UK,1,2').replace('T3,,,,', 'T3,A,UK,1,2')
-    t.match(await csv(account, corrected, accept), { status: 201, body: { created: 4 } })
-    t.equal((await salesOf(account))[3]?.code, '=A')
-  },
-)
+t.test('the rejected rows of a file can be corrected and sent again', async (t) => {
+  const account = await service.newAccount(t)
+  const accept = { accept: 'text/csv' }
+  const file = lines(header, row, '"T,""2",,UK,1,x', 'T3', "T4,'=A,UK,,2")
+  const refused = await csv(account, file, accept)
+  t.equal(refused.status, 400)
+  t.strictSame(parse(refused.body), [
+    [...header.split(','), 'error'],
+    [
+      'T,"2',
+      '',
+      'UK',
+      '1',
+      'x',
+      'code: is required; quantity: '.slice(0, 17) +
+        '; revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals',
+    ],
+    ['T3', '', '', '', '', 'code: is required; quantity: is required; revenue: is required'],
+  ])
+  const again = await csv(account, refused.body, accept)
+  t.equal(again.status, 400, 'it has the same faults')
+  const corrected = refused.body
+    .replace(',,UK,1,x', ',B,UK,1,2')
+    .replace('T3,,,,', 'T3,A,UK,1,2')
+    .replace("'=A,UK,,", "'=A,UK,1,")
+  t.match(await csv(account, corrected, accept), { status: 201, body: { created: 3 } })
+  t.equal((await salesOf(account))[2]?.code, '=A')
+})
 
-t.test('a row with too many fields keeps them, however often its file comes back', async (t) => {
+t.test('a row with too many fields keeps them, however often it is rejected', async (t) => {
   const account = await service.newAccount(t)
   const long = ['T1', 'A', 'Smith', ' John', '1', '2']
   const files: [header: string, row: string[]][] = [
@@ -283,7 +281,7 @@ t.test('a row with too many fields keeps them, however often its file comes back
   }
 })
 
-t.test('a refused NDJSON file comes back with its errors, digits as they were sent', async (t) => {
+t.test('rejected rows of NDJSON have their errors, digits as they were sent', async (t) => {
   const account = await service.newAccount(t)
   const bad =
     '{"transaction_id":"T1","code":"A","extension":"","quantity":12345678901234567890,"revenue":"2"}'
@@ -293,7 +291,6 @@ t.test('a refused NDJSON file comes back with its errors, digits as they were se
   t.strictSame(body.split('\n'), [
     `${bad.slice(0, -1)},"error":"quantity: must be string"}`,
     '{"row":"x","error":"is not valid JSON"}',
-    JSON.stringify(sale),
     '',
   ])
 })
@@ -301,19 +298,18 @@ t.test('a refused NDJSON file comes back with its errors, digits as they were se
 t.test('texts with separators of lines and paragraphs come back, too', async (t) => {
   const account = await service.newAccount(t)
   const text = 'A\u2028B\u2029\u0085'
-  const file = lines(header, `T1,${text},UK,1,2`, 'T2,,UK,1,2')
+  const file = lines(header, `T1,${text},UK,,2`, 'T2,A,UK,1,2')
   const { body } = await csv(account, file, { accept: 'text/csv' })
   t.strictSame(
     parse(body).map((fields: string[]) => [fields[1], fields.at(-1)]),
     [
       ['code', 'error'],
-      [text, ''],
-      ['', 'code: is required'],
+      [text, 'quantity: is required'],
     ],
   )
 })
 
-t.test('a refused NDJSON file that is sent again as it came back is refused again', async (t) => {
+t.test('rejected rows of NDJSON that are sent again as they are are rejected again', async (t) => {
   const account = await service.newAccount(t)
   const twice =
     '{"error":{"a":[1,"}"]}, "code":"A","extension":"","quantity":"1","revenue":"2","revenue":"3","transaction_id":"T1"}'
@@ -327,10 +323,7 @@ t.test('a refused NDJSON file that is sent again as it came back is refused agai
     file = body
   }
   const cut = twice.slice('{"error":{"a":[1,"}"]},'.length, -1)
-  t.equal(
-    answers[0],
-    `{${cut},"error":"An object has the same key twice."}\n${JSON.stringify(sale)}\n`,
-  )
+  t.equal(answers[0], `{${cut},"error":"An object has the same key twice."}\n`)
   t.strictSame(new Set(answers).size, 1)
 })
 

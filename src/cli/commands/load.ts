@@ -26,7 +26,10 @@ export function addLoad(program: Program): void {
     )
     .argument('<file...>', 'the files, in the order in which they are loaded')
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
-    .option('--rejects <file>', 'where a refused file is written, with what is wrong in each row')
+    .option(
+      '--rejects <file>',
+      'where the rejected rows of a file are written, each with what is wrong',
+    )
     .option('--job', 'have a background job load it, which goes on when this command is ended')
     .addHelpText(
       'after',
@@ -75,7 +78,6 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     return true
   } catch (error) {
     if (!isOfFile(error)) throw error
-    // A file that cannot be read to its end has no rows to give back.
     const rejects = error.type === 'invalid-request' ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
     if (loaded) tellLoaded(load, loaded, startedAt, options)
