@@ -13,12 +13,12 @@ import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
 
-/** Up to this many products are handled at once; more become a background job. */
-export const atOnceMax = 100
+/** Up to this many products are handled in the request; more become a background job. */
+export const backgroundThreshold = 100
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
-/** Adds products to a list at price 0 and publishes it. Answers the ids of the rows, or the job above 100 products. */
+/** Adds products to a list at price 0 and publishes it. Answers the ids of the rows; above 100 products, the job. */
 export const addProducts: Handler<'addProducts'> = (
   { account, body, errors, inAccount },
   { boss },
@@ -32,7 +32,7 @@ export const addProducts: Handler<'addProducts'> = (
       const ids = await findAllowedProducts(trx, list, { columns, rows, errors })
       errors.reject()
       const productIds = `{${[...ids].join(',')}}`
-      if (ids.size > atOnceMax) {
+      if (ids.size > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'add-products' } as const
         return enqueueJob(trx, boss, { ...job, total: ids.size, productIds })
       }
@@ -44,12 +44,12 @@ export const addProducts: Handler<'addProducts'> = (
 
 async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promise<number[]> {
   const rowIds = await addDraftRowsWithIds(trx, list, productIds)
-  await analyzeRows(trx, list, atOnceMax)
+  await analyzeRows(trx, list, backgroundThreshold)
   await publish(trx, list)
   return rowIds.slice(1, -1).split(',').map(Number)
 }
 
-/** What is wrong with a product that cannot be added. */
+/** Why a product cannot be added. */
 export type ProductFault = 'unknown_product' | 'inactive_product' | 'filtered_out'
 
 interface Named {
@@ -58,7 +58,7 @@ interface Named {
   errors: RowErrors
 }
 
-/** Ids of the products that the rows name, each once, in payload order; rows whose product cannot be added are errors. */
+/** The ids of the products, each once, in payload order. Products that cannot be added are errors of their rows. */
 async function findAllowedProducts(
   trx: Trx,
   list: PriceList,
@@ -83,12 +83,12 @@ async function findAllowedProducts(
 }
 
 interface Found {
-  /** Ids of those without a fault, in the order of the input, as the text of a Postgres array. */
+  /** Ids of products without a fault, as the text of a Postgres array. */
   products: string | null
   faults: [position: number, ProductFault][]
 }
 
-/** SQL of what is wrong with a product `p`, with its attributes `a`, for the list; null: it can be added. */
+/** SQL of the fault of a product `p` with attributes `a`; null if it can be added. */
 export function faultOf(list: PriceList, columns: Columns): RawBuilder<ProductFault | null> {
   const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
   return sql`case
@@ -98,7 +98,7 @@ export function faultOf(list: PriceList, columns: Columns): RawBuilder<ProductFa
     end`
 }
 
-/** The faults in words. */
+/** Messages of the faults. */
 export const faultMessages: Record<ProductFault, string> = {
   unknown_product: 'this code with these extensions is not in the catalog',
   inactive_product: 'this product is not active',

@@ -5,7 +5,10 @@ import type { InputColumn } from '../database/input-rows.ts'
 import { isInCalendar, lastCalendarDay } from '../price-lists/calendar.ts'
 import type { ListName, PriceList } from '../price-lists/queries.ts'
 
-/** The list that a body names by `price_list_name` or by another key. Neither, or two that differ: `invalid-request`. */
+/**
+ * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
+ * differ.
+ */
 export function readListName(body: { price_list_name?: string; name?: string }): ListName {
   const { price_list_name = body.name, name = price_list_name } = body
   if (price_list_name === undefined) {
@@ -25,18 +28,18 @@ export function readListName(body: { price_list_name?: string; name?: string }):
   return { name: price_list_name }
 }
 
-/** The keys by which a request names its list: one of them, or both. */
+/** How a request names its list: by one key or both. */
 export interface ListKeys {
   price_list_name?: string
   price_list_id?: number
 }
 
-/** Where an error about one of the names points to. */
+/** The place of an error about one of the keys. */
 export type PlaceOf = (name: keyof ListKeys) => Pick<RequestError, 'pointer' | 'field'>
 
 const placeInBody: PlaceOf = (name) => ({ pointer: `/${name}`, field: name })
 
-/** The list that is named, as `find` finds it. Neither name, or two that do not mean the same list: `invalid-request`. */
+/** Finds the list of a request. Throws `invalid-request` if both keys are missing or name different lists. */
 export async function findNamedList(
   { price_list_name: name, price_list_id: id }: ListKeys,
   find: (by: ListName) => Promise<PriceList>,
@@ -54,13 +57,13 @@ export async function findNamedList(
   return list
 }
 
-/** Fixed keys of a payload row that names one price of a list. */
+/** Keys of a row that select one price of a product. */
 export interface PriceAddress {
   price_dimension?: string
   date?: string
 }
 
-/** Names the rows whose `price_dimension` or `date` does not fit the list. */
+/** Reports a `price_dimension` or `date` that does not fit the list. */
 export function rejectFaultyAddress(
   list: PriceList,
   row: PriceAddress,
@@ -89,7 +92,7 @@ export function rejectFaultyAddress(
 const namedMax = 20
 const namedDimensions = new WeakMap<PriceList, string>()
 
-/** The dimensions for a message: one text for all faulty rows of a read, which may be 100,000. */
+/** The dimensions for a message, made once for all faulty rows, which may be 100,000. */
 function dimensionsOf(list: PriceList): string {
   const { price_dimensions: all } = list
   const more = all.length > namedMax ? ` and ${all.length - namedMax} more` : ''
@@ -98,7 +101,7 @@ function dimensionsOf(list: PriceList): string {
   return named
 }
 
-/** Place of a row's price dimension in the list, from 1 as in SQL; the only one when the row names none. */
+/** The index of a row's price dimension, from 1 as in SQL. A row may leave the only dimension out. */
 export function dimensionIndex(list: PriceList, row: PriceAddress): number {
   return row.price_dimension === undefined
     ? 1
@@ -107,13 +110,13 @@ export function dimensionIndex(list: PriceList, row: PriceAddress): number {
 
 type Key = Pick<KeyedRow<unknown>, 'code' | 'extensions'>
 
-/** The columns of an input that say which product each row means. */
+/** Input columns with the key of the product. */
 export const keyColumns: InputColumn<Key>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
   { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
 ]
 
-/** With the place of each row in its payload. */
+/** The key with the position of the row in its payload. */
 export const positionedKeyColumns: InputColumn<Key & { position: number }>[] = [
   { name: 'position', type: 'integer', value: ({ position }) => position },
   ...keyColumns,

@@ -13,9 +13,12 @@ import {
 } from '../price-lists/catalog-difference.ts'
 import { deleteRemovedRows, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { atOnceMax } from './add-products.ts'
+import { backgroundThreshold } from './add-products.ts'
 
-/** Makes a list what the catalog and its filters say, and publishes it. Answers the ids of the rows, or the job. */
+/**
+ * Makes a list match the catalog and its filters, and publishes it. Answers the ids of the rows; above 100 products,
+ * the job.
+ */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (
   { account, body, inAccount },
   { boss },
@@ -28,11 +31,11 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       const inBackground = (total: number) =>
         enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'sync-with-catalog', total })
       const counted = await countHandled(trx, list, columns)
-      if (counted > atOnceMax) return inBackground(counted)
+      if (counted > backgroundThreshold) return inBackground(counted)
       await rejectBusy(trx, account, list.id)
       const { changes, handled } = await findDifference(trx, list, columns)
-      // Products may have been loaded since they were counted.
-      return handled > atOnceMax ? inBackground(handled) : syncAtOnce(trx, list, changes)
+      // More products may have been loaded since the count.
+      return handled > backgroundThreshold ? inBackground(handled) : syncAtOnce(trx, list, changes)
     }),
   )
 

@@ -25,7 +25,10 @@ import {
 } from './write/dynamic-attributes.ts'
 import { findPublishedRows, type RowIds, rejectMissing } from './write/set-prices.ts'
 
-/** Sets and removes dynamic attributes of published rows, by name. Answers the ids of the rows in payload order, each once. */
+/**
+ * Sets and removes dynamic attributes of published rows by name. Answers the ids of the rows in payload order, each
+ * once.
+ */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
   account,
   body,
@@ -55,7 +58,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
     }),
   )
 
-/** The attributes of each published row, all in payload order. */
+/** The attributes by published row, both in payload order. */
 async function groupByRowId(
   attributes: Positioned<Attribute>[],
   rowIds: RowIds,
@@ -88,8 +91,8 @@ const mergedColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[
 ]
 
 /**
- * Sets the attributes of `input` (id, attributes, removed) and takes away those that are removed; those of a row that are
- * not named stay. Answers how many rows changed.
+ * Merges the attributes of `input` (id, attributes, removed) into those of the rows. Returns the number of changed
+ * rows.
  */
 export async function mergeAttributes(
   trx: Trx,

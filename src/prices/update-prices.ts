@@ -25,7 +25,7 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
       const byRow = await groupByRow(list, keyed, errors)
-      // At once, when nothing is wrong so far: were a row missing, the transaction would be undone.
+      // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
       const isWritten = errors.count === 0 && !list.is_calendar
       const rowIds = await (isWritten
         ? setPrices(trx, list, byRow)

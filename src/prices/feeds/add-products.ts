@@ -11,16 +11,21 @@ import { rejectBefore, waitForTurn } from '../../jobs/list-order.ts'
 import { addDraftRows, analyzeRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { atOnceMax, faultMessages, faultOf, fixedKeys, type ProductFault } from '../add-products.ts'
+import {
+  backgroundThreshold,
+  faultMessages,
+  faultOf,
+  fixedKeys,
+  type ProductFault,
+} from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
-/** What exports have beside the row: a file of prices names the products too. */
+/** Columns of exports that a feed skips: a file of prices names products too. */
 const ignored = ['price_dimension', 'date', 'price', 'margin']
 
 /**
- * Products from a file, for the list that the query names. Above 100 they are added by a background job, unless a job
- * loads the file.
+ * Products from a file, for the list in the query. Above 100 a background job adds them, unless a job loads the file.
  */
 export const feedAddedProducts: Feed<'addProducts'> = async (
   trx,
@@ -48,13 +53,15 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   }
 }
 
-/** Whether so few products are staged that no job adds them. */
+/** Whether the staged products are few enough to be added without a job. */
 async function isAtOnce(trx: Trx, once: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql`select from ${once} f offset ${atOnceMax} limit 1`.execute(trx)
+  const { rows } = await sql`select from ${once} f offset ${backgroundThreshold} limit 1`.execute(
+    trx,
+  )
   return rows.length === 0
 }
 
-/** Locks the list and answers the staged rows whose product cannot be added. */
+/** Locks the list and returns the staged rows whose product cannot be added. */
 async function findUnaddable(
   trx: Trx,
   { account_id, id }: PriceList,
@@ -98,7 +105,7 @@ async function addStaged(
     trx,
   )
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
-  if (total > atOnceMax && job === undefined)
+  if (total > backgroundThreshold && job === undefined)
     return enqueueJob(trx, boss, {
       account,
       priceListId: id,
@@ -109,7 +116,7 @@ async function addStaged(
   await rejectBefore(trx, account, id, job)
   if (total > 0) {
     await addDraftRows(trx, list, productIds)
-    await analyzeRows(trx, list, Math.max(total, atOnceMax))
+    await analyzeRows(trx, list, Math.max(total, backgroundThreshold))
     await publish(trx, list)
   }
   return { created, updated: total - created }

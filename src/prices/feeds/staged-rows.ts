@@ -16,10 +16,10 @@ import {
 } from '../../price-lists/queries.ts'
 import { findNamedList, type ListKeys, type PlaceOf } from '../payload.ts'
 
-/** What exports have beside the row and its prices. */
+/** Columns of exports that a feed skips. */
 export const exportedKeys = ['margin']
 
-/** The ids of exported rows. A row of another list has an id that this one has not. */
+/** The exported ids of rows, checked against their keys. The id of another list's row is ignored. */
 export function rowIds(
   { account_id, id }: PriceList,
   columns: Pick<Columns, 'extensions'>,
@@ -39,7 +39,7 @@ export function rowIds(
 
 const placeInQuery: PlaceOf = (name) => ({ pointer: `/query/${name}` })
 
-/** The list that a file is for, named by query parameters. It is not locked while the file arrives. */
+/** The list in the query of a file. It is not locked while the file arrives. */
 export async function findFeedList(trx: Trx, account: number, query: ListKeys): Promise<PriceList> {
   const find = (by: ListName) => findPriceList(trx, account, by)
   const list = await findNamedList(query, find, placeInQuery)
@@ -48,8 +48,8 @@ export async function findFeedList(trx: Trx, account: number, query: ListKeys): 
 }
 
 /**
- * The published list that a file is for. Jobs of the list that were accepted before `job` may publish it, and go first:
- * where they take long it is `unavailable`, before the file is read.
+ * The published list in the query of a file. Waits for jobs of the list accepted before `job`, which may publish it.
+ * Throws `unavailable` before the file is read if they take too long.
  */
 export async function findPublishedFeedList(
   trx: Trx,
@@ -59,18 +59,18 @@ export async function findPublishedFeedList(
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
   await waitForTurn(trx, account, list.id, job)
-  // They may have published it.
+  // Read again: the jobs may have published it.
   const ready = await findPriceList(trx, account, { id: list.id })
   rejectUnpublished(ready)
   return ready
 }
 
-/** Extensions as columns of a file; every row names all of them. */
+/** Extensions as required columns of a file. */
 export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
   return extensions.map(({ name, type }) => ({ name, type, isRequired: true }))
 }
 
-/** SQL that joins the staged rows `f` with the published rows `r` of the list. */
+/** SQL that joins staged rows `f` with the published rows `r` of the list. */
 export function joinPublished(list: PriceList): RawBuilder<unknown> {
   return sql`join ${publishedRows(list)} using (code, extension_key)`
 }
@@ -85,8 +85,8 @@ function publishedRows({ account_id, id }: PriceList): RawBuilder<unknown> {
 }
 
 /**
- * Locks the list, whose rows are now all there, and answers the staged rows that it does not have. Throws `unavailable`
- * while jobs of the list are under way that were accepted before `job`, which loads the file; undefined: a request does.
+ * Locks the list after all rows are staged, and returns those that it does not have. `job` loads the file; undefined: a
+ * request does. Throws `unavailable` while earlier jobs of the list run.
  */
 export async function findMissingRows(
   trx: Trx,
@@ -96,8 +96,8 @@ export async function findMissingRows(
   await waitForTurn(trx, list.account_id, list.id, job)
   await lockPriceList(trx, list.account_id, { id: list.id })
   await rejectBefore(trx, list.account_id, list.id, job)
-  // An anti join: 2 seconds for a million rows. `not in` compares each with all others once Postgres expects more than
-  // fit its memory, and is not done after 20.
+  // An anti join takes 2 seconds for a million rows. `not in` compares each row with all others once they exceed
+  // work_mem, and takes more than 20.
   const { rows } = await sql<{ position: number; line: number; total: number }>`
     select f.position, f.line, count(*) over () as total
     from pg_temp.feed f

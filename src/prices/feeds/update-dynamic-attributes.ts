@@ -30,7 +30,7 @@ import {
   rowIds,
 } from './staged-rows.ts'
 
-/** Dynamic attributes from a file, of the list that the query names. */
+/** Dynamic attributes from a file, for the list in the query. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   trx,
   { account, query, job },
@@ -61,7 +61,7 @@ const attributeColumns: InputColumn<Attribute>[] = [
   { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
 ]
 
-/** Staged names that are new to their row and one more than it can have; those that are removed make room. */
+/** Staged names that exceed the limit of their row. Removed names make room. */
 async function findNamesTooMany(
   trx: Trx,
   list: PriceList,
@@ -82,7 +82,7 @@ async function findNamesTooMany(
   return stagedFaults(rows, () => ({ field: 'dynamic_attribute_name', code: 'length', message }))
 }
 
-/** The staged attributes of each row. */
+/** A FROM item with the staged attributes of each row. */
 function byRow(list: PriceList): RawBuilder<unknown> {
   return sql`(
     select r.id, jsonb_object_agg(f.name, f.value) as attributes,

@@ -19,7 +19,7 @@ import {
   rowIds,
 } from './staged-rows.ts'
 
-/** Prices from a file, of the list that the query names. */
+/** Prices from a file, for the list in the query. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
@@ -43,7 +43,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, jo
   }
 }
 
-/** One price of one row: of a dimension (from 1) and, in a calendar list, of a day. */
+/** One price: of a row, a dimension (from 1) and, in a calendar list, a day. */
 interface Cell {
   code: string
   extensions: string[]
@@ -67,7 +67,7 @@ const cellColumns: InputColumn<Cell>[] = [
   { name: 'date', type: 'date', value: ({ date }) => date ?? null },
 ]
 
-/** The prices of a group of cells as an array, each at the place that `placeOf` has for it, from 1. */
+/** SQL of an array of the prices of a group; `placeOf` is the index of a price, from 1. */
 function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unknown> {
   const places = Array.from(
     { length },
@@ -99,7 +99,7 @@ async function writeDays(trx: Trx, list: PriceList): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Sets the prices of `input` (id, prices by dimension, null where a price stays). Answers how many rows changed. */
+/** Sets the prices of `input` (id, prices by dimension, null for unchanged ones). Returns the number of rows. */
 async function mergePrices(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<number> {
   const merged = list.price_dimensions.map(
     (_, index) =>

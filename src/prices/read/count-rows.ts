@@ -8,13 +8,13 @@ import { selectAllMatching } from './matching-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
 
-/** Rows of the list that a read may look at for each row that it may answer: 5,000,000 take about two seconds. */
+/** Rows of the list that a read may visit for each row that it may answer: 5,000,000 take about two seconds. */
 const visitsOfRow = 5
 
 /**
- * At most how many rows match, counted before any is read: those with the code for each wanted row that names one, those
- * of the list for each that does not. Throws `too-costly` for a read that would look at too many rows of the list, unless
- * it looks at each of them once.
+ * An upper bound of matching rows, counted before any is read: for a wanted row with a code the rows of that code, for
+ * others the whole list. Throws `too-costly` for a read that would visit too many rows, unless it visits each row only
+ * once.
  */
 export async function boundMatchingRows(
   trx: Trx,
@@ -34,7 +34,7 @@ export async function boundMatchingRows(
   return wanted.length - open.length + ofCodes + unnamed.length * ofList
 }
 
-/** How many rows of the list have the codes, as often as they are given. */
+/** Counts the rows of the list with these codes, as often as they are given. */
 async function countOfCodes(trx: Trx, { account_id, id }: PriceList, codes: string[]) {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(times * (
@@ -72,10 +72,7 @@ function rejectCostly(
   )
 }
 
-/**
- * How many rows match, without reading them. Input rows that name the same are matched once and counted as often. Throws
- * `too-costly`.
- */
+/** Counts the matching rows. Equal wanted rows are matched once and multiplied. Throws `too-costly`. */
 export async function countMatchingRows(
   trx: Trx,
   list: PriceList,
@@ -95,5 +92,5 @@ export async function countMatchingRows(
   return rows.reduce((sum, { at, count }) => sum + count * (alike[at]?.length ?? 0), 0)
 }
 
-/** What to change about a read that takes too long. */
+/** Advice for a read that takes too long. */
 export const fewerRows = 'Name more of code, extensions and attributes, or send fewer rows.'

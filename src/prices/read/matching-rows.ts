@@ -15,7 +15,7 @@ import {
   orderBy,
 } from './wildcards.ts'
 
-/** What the published list has for a wanted row. */
+/** A published row that matches a wanted row. */
 export interface MatchingRow {
   /** Index of the wanted row. */
   at: number
@@ -29,7 +29,7 @@ export interface MatchingRow {
   attributes?: (string | null)[] | null
 }
 
-/** Columns to read beyond the price. */
+/** Columns to read beside the price. */
 export interface Extras {
   costs: boolean
   dynamicAttributes: boolean
@@ -37,8 +37,8 @@ export interface Extras {
 }
 
 /**
- * The published rows that match, in the order of the wanted rows, then by code and extensions. One statement, so that a
- * publication is seen whole or not at all.
+ * The published rows that match, sorted by wanted row, code and extensions. One statement, so that it sees one
+ * publication.
  */
 export async function findMatchingRows(
   trx: Trx,
@@ -56,8 +56,8 @@ export async function findMatchingRows(
 }
 
 /**
- * Fully named rows are looked up by key, rows with a code by its index, rows with attributes by the codes that have them;
- * the others are matched by a scan of the list.
+ * SQL of all matching rows: exact rows by key, rows with a code by its index, rows with attributes by the codes that
+ * have them, others by a scan of the list.
  */
 export function selectAllMatching(
   list: PriceList,
@@ -84,10 +84,10 @@ export function selectAllMatching(
   return sql.join(selects, sql` union all `)
 }
 
-/** Input rows that are matched alike. */
+/** Input rows with the same condition. */
 interface Part {
   rows: PlacedRow[]
-  /** Joined to the input before the rows of the list: attributes are kept by code. */
+  /** Joined before the rows of the list, because attributes are stored by code. */
   codes?: RawBuilder<unknown>
   on: RawBuilder<unknown>
 }
@@ -116,12 +116,11 @@ export function priceOf(list: PriceList): RawBuilder<number> {
   return priceOnDay(list, { dimension, month, place: sql`input.place` })
 }
 
-/** A wanted row with its index among all that are wanted. */
+/** A wanted row with its index. */
 type PlacedRow = WantedRow & { at: number }
 
 /**
- * SQL of a FROM item `input` with the rows. One row is constants: joining it to each row of the list would take as long as
- * reading that.
+ * SQL of a FROM item `input` with the rows. A single row becomes constants: joining it would take as long as the scan.
  */
 function inputRows(rows: PlacedRow[]): RawBuilder<unknown> {
   const [row] = rows

@@ -18,8 +18,8 @@ export interface PriceRowOptions {
 export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 
 /**
- * Writes a row of a read as the contract shows it: the input keys, the concrete code and extensions, the result fields.
- * As text, because an object a row would be made to be written.
+ * Writes a row of the answer as JSON: the input keys, the code and extensions that they leave open, the results. It
+ * builds text, because an object for each row would only be serialized.
  */
 export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const { list, columns, include, priceOf } = options
@@ -39,15 +39,15 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   }
 }
 
-/** The fields of a row that name its list. */
+/** The fields that name the list. */
 export const namedList = ({ name, id }: PriceList): string =>
   `"price_list_name":${JSON.stringify(name)},"price_list_id":${id}`
 
 type WriteKeys = (wanted: WantedRow, match: MatchingRow) => string
 
-/** Writes the input keys, and the concrete code and extensions where the input row leaves them open. */
+/** Writes the input keys, then the code and extensions that they leave open. */
 function keysWriter({ extensions }: Columns): WriteKeys {
-  // Wildcards have many rows: what is the same in all of them is written once.
+  // A wildcard has many rows: their common part is written once.
   const open = new Map<WantedRow, (match: MatchingRow) => string>()
   return (wanted, match) => {
     if (wanted.row.extensions === undefined && isExact(wanted))
@@ -71,14 +71,16 @@ function openKeysWriter(
   }
 }
 
-/** A key that an input row leaves open: what stands before its value, and the value's place among code and extensions. */
+/**
+ * A key that an input row leaves open: the text before its value, and the index of the value among code and extensions.
+ */
 export interface OpenKey {
   prefix: string
   type: ColumnType
   place: number
 }
 
-/** The keys of a row of the answer: as they are in the input row, then those that it lacks. */
+/** The keys of an answered row: those of the input row, then the open ones. */
 export function openKeys(
   { row }: WantedRow,
   extensions: Columns['extensions'],
@@ -97,7 +99,7 @@ export function openKeys(
 
 type WriteExtras = (match: MatchingRow, activePrice: number) => string
 
-/** Writes the fields that the read asks for by `include`, each with a comma before it. */
+/** Writes the fields of `include`, each after a comma. */
 function extrasWriter({ list, columns, include }: PriceRowOptions): WriteExtras {
   const marginFor = (field: string) =>
     include.has(field) ? parseMarginFormula(list.margin_formula, columns.costs) : undefined
@@ -114,16 +116,16 @@ function extrasWriter({ list, columns, include }: PriceRowOptions): WriteExtras 
   }
 }
 
-/** Rows of an answer as JSON, in pieces without the brackets and commas around them. */
+/** Rows of an answer as JSON, in pieces without brackets and commas around them. */
 export interface WrittenRows {
   texts: string[]
   rows: number
 }
 
-/** A longer answer is sent while it is read: 100,000 rows that 100 promotions cover would be 400 MB. */
+/** Longer answers are streamed: 100,000 rows with 100 promotions each would be 400 MB. */
 const heldLengthMax = 64_000_000
 
-/** Writes rows of an answer that is held until it is whole, and no more of them once it is too long for that. */
+/** Writes rows of an answer that is held in memory, and stops when it is too long. */
 export class HeldRows {
   readonly #write: WritePriceRow
   #length = 0
@@ -136,7 +138,7 @@ export class HeldRows {
     return this.#length > heldLengthMax
   }
 
-  /** The rows that were found, as JSON with commas between them. */
+  /** Writes rows as JSON with commas between them. */
   async write(wanted: WantedRow[], found: MatchingRow[]): Promise<string> {
     const rows = await mapInTurns(found, (match) =>
       this.#writeRow(wanted[match.at] as WantedRow, match),
@@ -152,7 +154,7 @@ export class HeldRows {
   }
 }
 
-/** Throws `result-too-large` for a read of `size` rows, if it may have `rowsMax`. */
+/** Throws `result-too-large` if a read has more rows than `rowsMax`. */
 export function rejectTooLarge(size: number, rowsMax: number): void {
   if (size <= rowsMax) return
   const detail = `A read expands to at most ${rowsMax} rows, this one to ${size}. Name more of code, extensions and attributes.`

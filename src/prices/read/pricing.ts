@@ -7,28 +7,28 @@ import { compilePromotions, type PromotionRules } from '../../promotions/promote
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
 
-/** What is asked for, on a day: today may be over before it is answered. */
+/** A read with its day: today may end before the answer. */
 export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
 
 const knownByService = new WeakMap<Context, KnownPricings>()
 
-/** The pricings that a running service keeps. */
+/** The cache of a running service. */
 export function knownPricings(context: Context): KnownPricings {
   const known = knownByService.get(context) ?? new KnownPricings()
   knownByService.set(context, known)
   return known
 }
 
-/** Reads of equal keys work with the same pricing. */
+/** Reads with equal keys share a pricing. */
 export function pricingKey(account: number, body: DatedInput): string {
   const { price_list_name, price_list_id, promotion_date } = body
   return JSON.stringify([account, price_list_name, price_list_id, promotion_date])
 }
 
-/** The pricing of a read; throws what is wrong with the list that it names. */
+/** Loads the pricing of a read. Throws if its list does not exist or is not published. */
 export async function loadPricing(trx: Trx, account: number, body: DatedInput): Promise<Pricing> {
-  // Sent together: one round trip. The version is read first: if settings change meanwhile, they are read again by the
-  // next read and not kept under the version that they have from now on.
+  // Sent together, in one round trip. The version is read first: if settings change in between, the next read notices,
+  // because the pricing is cached under the earlier version.
   const [settingsVersion, list, columns, promotions] = await Promise.all([
     findSettingsVersion(trx, account),
     findNamedList(body, (by) => findPriceList(trx, account, by)),
@@ -57,22 +57,22 @@ async function findSettingsVersion(trx: Trx, account: number): Promise<number> {
   return row?.settings_version ?? 0
 }
 
-/** What a read works with beside the rows: a published list, the account's columns, the promotions of a day. */
+/** What a read needs beside the rows: a published list, the account's columns, the promotions of a day. */
 export interface Pricing {
-  /** Of the account when this was read; columns and promotions are as they were as long as it is the same. */
+  /** The account's version when the pricing was loaded. Columns and promotions change only with it. */
   settingsVersion: number
   list: PriceList
   columns: Columns
   promotions: PromotionRules
 }
 
-/** What the pricings of one process take of its memory, about. */
+/** The memory for the pricings of a process, roughly. */
 const bytesMax = 100 * 1024 * 1024
 
-/** Measured: a promotion with a filter of 20,000 codes takes 3 MB, one with none 0.6 kB. */
+/** Measured: a promotion with a filter of 20,000 codes takes 3 MB, one without filters 0.6 kB. */
 const bytesOf = { pricing: 20_000, promotion: 600, text: 150 }
 
-/** Pricings that were read a moment ago: reading and compiling them again would take longer than reading a price. */
+/** A cache of pricings: loading and compiling one takes longer than reading a price. */
 export class KnownPricings {
   readonly #byKey = new Map<string, Pricing>()
   #size = 0
@@ -109,16 +109,16 @@ function sizeOf({ list, columns, promotions }: Pricing): number {
   return bytesOf.pricing + bytesOf.promotion * promotions.names.size + bytesOf.text * texts
 }
 
-/** The settings of the account have changed since a pricing was loaded, or its list is gone or published no more. */
+/** A pricing is outdated: settings of the account have changed, or the list is deleted or not published. */
 export class PricingChanged extends Error {}
 
-/** What tells whether a pricing holds; null: the list is not there; 0: it is not published. */
+/** The present versions; `list` is null if it does not exist, 0 if it is not published. */
 export interface Versions {
   settings: number
   list: number | null
 }
 
-/** The columns `settings` and `list` of a statement, which so tells of the pricing what it tells of the rows. */
+/** SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. */
 export function versionColumns({
   account_id,
   id,
@@ -128,12 +128,12 @@ export function versionColumns({
     (select version from price_lists where account_id = ${account_id} and id = ${id}) as list`
 }
 
-/** Throws PricingChanged unless a pricing still holds. */
+/** Throws PricingChanged if a pricing is outdated. */
 export function rejectChanged({ settingsVersion }: Pricing, { settings, list }: Versions): void {
   if (!list || settings !== settingsVersion) throw new PricingChanged()
 }
 
-/** `rejectChanged` for a read whose statement does not bring the versions. Answers them. */
+/** `rejectChanged` with a statement of its own. Returns the versions. */
 export async function lookForChanges(trx: Trx, pricing: Pricing): Promise<Versions> {
   const { rows } = await sql<Versions>`select ${versionColumns(pricing.list)}`.execute(trx)
   const versions = rows[0] as Versions

@@ -2,7 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Column, Columns } from '../../catalog/columns.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** SQL that is true where the columns that rows name are equal; of those that only some rows name, null equals any. */
+/**
+ * SQL that is true if the given columns are equal. Columns that only some rows give may be null there, which matches
+ * any value.
+ */
 function matches(
   columns: Column[],
   named: (string | null)[][],
@@ -14,22 +17,22 @@ function matches(
     const isEqual = sql`${textAt(place)} = ${wanted}${place}`
     const unnamed = named.filter((values) => values[index] === null).length
     if (unnamed === named.length) return []
-    // Without an `or` Postgres hashes the rows, and does not compare each with each.
+    // Without an `or` Postgres uses a hash join instead of comparing each row with each.
     return unnamed === 0 ? isEqual : sql`(${wanted}${place} is null or ${isEqual})`
   })
   return each.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(each, sql` and `)})`
 }
 
-/** SQL that is true where the extensions of row `r` are those that the input row names. */
+/** SQL that is true if the extensions of row `r` match those of the input row. */
 export function matchesExtensions({ extensions }: Columns, rows: WantedRow[]): RawBuilder<boolean> {
   const named = rows.map((row) => row.extensions)
   return matches(extensions, named, (place) => sql`r.extensions${place}`, sql`input.extensions`)
 }
 
 /**
- * SQL that is true where row `r` has a code `a`, and its attributes and extensions are those that the input row names. An
- * extension is never null, and refers to `a` all the same: Postgres takes it for one of 200, would join the input to half
- * of the list by it, and look for the codes then.
+ * SQL that is true if row `r` has the code `a`, and its attributes and extensions match the input row. The useless
+ * coalesce with `a.code` keeps Postgres from joining by extension first: it estimates 200 values, and would join the
+ * input to half of the list.
  */
 export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuilder<boolean> {
   const [attributes, extensions] = [
@@ -43,14 +46,14 @@ export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuild
     and ${matches(columns.extensions, extensions, extensionAt, sql`input.extensions`)}`
 }
 
-/** Each group is matched by a statement of its own, in one. */
+/** Each group becomes a select of one union. */
 const groupsMax = 64
 
-/** Which columns a row names. */
+/** A text of which columns a row gives. */
 const namesOf = ({ extensions, attributes }: WantedRow): string =>
   [...extensions, ...attributes].map((value) => (value === null ? '-' : '+')).join('')
 
-/** Rows that name the same columns together; where that makes too many groups, those of the small ones in one. */
+/** Groups rows that give the same columns. If there are too many groups, the smallest are merged. */
 export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
   const groups = [...Map.groupBy(rows, namesOf).values()]
   if (groups.length <= groupsMax) return groups
@@ -58,7 +61,9 @@ export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
   return [...bySize.slice(0, groupsMax - 1), bySize.slice(groupsMax - 1).flat()]
 }
 
-/** How often the list is looked through for rows without a code: once a group, of a mixed one once a row. */
+/**
+ * How often a read scans the list for rows without a code: once for each group, in a merged group once for each row.
+ */
 export function countScans(rows: WantedRow[]): number {
   return [rows.filter(namesAttribute), rows.filter((row) => !namesAttribute(row))]
     .flatMap(groupByNames)
@@ -72,7 +77,7 @@ const isMixed = (group: WantedRow[]): boolean =>
 export const namesAttribute = ({ attributes }: WantedRow): boolean =>
   attributes.some((value) => value !== null)
 
-/** Payload order, then code and extensions: numbers order as numbers, everything else as text in code point order. */
+/** Payload order, then code and extensions: numbers by value, all else as text by code point. */
 export function orderBy(columns: Columns, wanted: WantedRow[]): RawBuilder<unknown> {
   const keys = columns.extensions.map(({ type, ordinal }) =>
     type === 'integer' || type === 'number'

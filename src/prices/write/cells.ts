@@ -4,21 +4,21 @@ import type { RowErrors } from '../../contract/row-errors.ts'
 import { mapInTurns, sortInTurns } from '../../lib/cooperative.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
-/** A price that a payload gives a row of a list: of a dimension and, in a calendar list, of a day. */
+/** A price of a payload: of a row, a dimension and, in a calendar list, a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
 
 /**
- * The cells of a payload, those of one row beside each other. Rows are ranges of one array: objects for them, and arrays
- * of their prices, would take a tenth of the time of an update, most of it to collect them.
+ * The cells of a payload, grouped by row. Rows are ranges of one array: an object for each would take a tenth of the
+ * time of an update, most of it in garbage collection.
  */
 export interface CellsByRow {
-  /** Each once, in the order of codes: neighbours in the database are neighbours here. */
+  /** Each once, sorted by code, so that neighbours are neighbours in the database. */
   cells: Cell[]
-  /** Where in `cells` each row begins; then where the last one ends. */
+  /** The index in `cells` of the first cell of each row, then the length. */
   starts: number[]
 }
 
-/** Groups the cells of a payload. A price that is given again, and differs, is an error. */
+/** Groups the cells of a payload. A cell that is given twice with different prices is an error. */
 export async function groupByRow(
   list: PriceList,
   inputs: readonly Cell[],
@@ -50,9 +50,9 @@ export function cellsOf({ cells, starts }: CellsByRow, row: number): Cell[] {
   return cells.slice(starts[row], starts[row + 1])
 }
 
-/** What is known of the rows, by where the first cell of each stands in the payload. */
+/** Sorts values of rows by the position of each row's first cell in the payload. */
 export function inPayloadOrder<T>(byRow: CellsByRow, known: readonly T[]): T[] {
-  // Made in its full length: one that is filled in any order would become a map.
+  // Allocated in full: an array filled in random order would become a hash map.
   const length = byRow.cells.reduce((least, { position }) => Math.max(least, position + 1), 0)
   const ordered = new Array<T>(length)
   for (const [row, one] of known.entries()) ordered[firstPosition(byRow, row)] = one
@@ -66,7 +66,7 @@ function firstPosition({ cells, starts }: CellsByRow, row: number): number {
   return first
 }
 
-/** The price that is given for the dimension of a row, null if none is. */
+/** The price of a row in a dimension; null if not given. */
 export function priceOf(
   { cells, starts }: CellsByRow,
   row: number,
@@ -87,7 +87,7 @@ function compareKeys(a: Cell, b: Cell): number {
   return (a.extensions[index] as string) < (b.extensions[index] as string) ? -1 : 1
 }
 
-/** Orders the cells of a row by dimension and day. */
+/** Compares cells of a row by dimension and day. */
 function placesComparer({ price_dimensions: [only = ''] }: PriceList) {
   return ({ row: a }: Cell, { row: b }: Cell): number => {
     const { price_dimension: dimensionOfA = only, date: dayOfA = '' } = a

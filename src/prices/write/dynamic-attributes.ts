@@ -17,7 +17,7 @@ export const fixedKeys = new Set([
 ])
 const valueBytesMax = 4096
 
-/** One dynamic attribute of one row; the value null removes it. */
+/** A dynamic attribute of a row; the value null removes it. */
 export interface Attribute {
   code: string
   extensions: string[]
@@ -25,10 +25,10 @@ export interface Attribute {
   value: unknown
 }
 
-/** Attributes by the id of their row. */
+/** Attributes by row id. */
 export type AttributesByRow = Map<number, Positioned<Attribute>[]>
 
-/** The names that are removed from a row, as an input of a statement. */
+/** The input column of removed names. */
 export const removedColumn: InputColumn<[id: number, attributes: Positioned<Attribute>[]]> = {
   name: 'removed',
   type: 'text[]',
@@ -42,7 +42,7 @@ export function attributeOf({ row, position, code, extensions }: KeyedRow<Input>
   return { row: { code, extensions, name, value }, position }
 }
 
-/** Names a row whose attribute has a name or a value that is not taken. */
+/** Reports an attribute whose name or value is not allowed. */
 export function rejectFaultyAttribute(row: Input, position: number, errors: RowErrors): void {
   if (row.dynamic_attribute_name === '__proto__')
     errors.add(position, 'dynamic_attribute_name', 'not_allowed', 'is not allowed as a name')
@@ -56,7 +56,7 @@ export function rejectFaultyAttribute(row: Input, position: number, errors: RowE
     errors.add(position, field, 'type', 'must be a number that a double holds as it was written')
 }
 
-/** Where in a value the numbers are that were not kept as they were written (they are NaN or infinite by now). */
+/** The places of numbers that a double does not hold exactly; the JSON reader made them NaN or infinite. */
 function inexactNumbers(value: unknown, field: string): string[] {
   if (typeof value === 'number') return Number.isFinite(value) ? [] : [field]
   if (typeof value !== 'object' || value === null) return []
@@ -67,7 +67,7 @@ function inexactNumbers(value: unknown, field: string): string[] {
 
 export const namesMax = 100
 
-/** Names the payload rows, given in payload order, with which a row of the list would have more than 100 names. */
+/** Reports attributes, in payload order, that would give a row more than 100 names. */
 export async function rejectTooManyNames(
   trx: Trx,
   list: PriceList,
@@ -102,7 +102,7 @@ const nameColumns: InputColumn<[id: number, attributes: Positioned<Attribute>[]]
   removedColumn,
 ]
 
-/** The rows that would have too many names, with the names that they have now and keep. */
+/** The rows that would have too many names, with the names that they keep. */
 async function findFullRows(
   trx: Trx,
   list: PriceList,

@@ -8,7 +8,7 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 
-/** Sets prices of days: one chunk a row, dimension and month, made at its first price; absent prices are 0. */
+/** Sets prices of days, stored by row, dimension and month. */
 export async function setDays(
   trx: Trx,
   list: PriceList,
@@ -19,7 +19,7 @@ export async function setDays(
   await mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
 }
 
-/** Sets the prices of `input` (row_id, dimension, month, prices by day, null where a price stays). */
+/** Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months. */
 export async function mergeMonths(
   trx: Trx,
   list: PriceList,
@@ -36,16 +36,16 @@ export async function mergeMonths(
   await analyzeLoaded(trx, { table: 'calendar_months', ...load })
 }
 
-/** The prices of a month. */
+/** Prices of a row in a dimension and month. */
 interface Chunk {
   id: number
   dimension: number
   month: string
-  /** By day, null where the payload gives none. */
+  /** By day; null if not given. */
   prices: (number | null)[]
 }
 
-/** The chunks of a row's cells, which are in the order of dimensions and days. */
+/** The months of a row's cells, which are sorted by dimension and day. */
 function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
   const chunks: Chunk[] = []
   for (const { row } of cells) {
@@ -67,7 +67,7 @@ const chunkColumns: InputColumn<Chunk>[] = [
   { name: 'prices', type: 'numeric[]', value: ({ prices }) => arrayLiteral(prices) },
 ]
 
-/** Day by day, as an unnest of both arrays would take twice as long. */
+/** Day by day: an unnest of both arrays would take twice as long. */
 const merged = sql.join(
   Array.from({ length: daysInMonth }, (_, day) => {
     const place = sql.raw(`[${day + 1}]`)

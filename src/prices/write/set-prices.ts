@@ -14,10 +14,10 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { keyColumns, positionedKeyColumns } from '../payload.ts'
 import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
 
-/** Ids of rows in the order in which they were asked for; null for a row that is not in the published list. */
+/** Row ids in the order of their keys; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
 
-/** Ids of the published rows that the keys name. */
+/** Finds the published rows with these keys. */
 export async function findPublishedRows(
   trx: Trx,
   list: PriceList,
@@ -36,13 +36,16 @@ export async function findPublishedRows(
 }
 
 /**
- * Rows that one statement sets: while Postgres does, the next are made ready. The first are few, so that Postgres begins
- * at once.
+ * Rows of one statement: while Postgres writes them, the next are prepared. The first statement is small, so that
+ * Postgres starts at once.
  */
 const firstRows = 1000
 const rowsAtOnce = 4500
 
-/** Sets prices of published rows; dimensions without a price keep theirs. Rows that are not found are passed over. */
+/**
+ * Sets prices of published rows and returns their ids. Dimensions without a price keep theirs; unknown rows are
+ * skipped.
+ */
 export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<RowIds> {
   const columns = rowColumns(list, byRow)
   const rows = Array.from({ length: byRow.starts.length - 1 }, (_, row) => row)
@@ -53,7 +56,7 @@ export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): P
     const done = setPricesOf(trx, list, input).then(({ found, positions }) => {
       for (const [index, row] of positions.entries()) ids[row] = found[index] as number
     })
-    // Its failure is seen when all slices are waited for.
+    // Its failure is seen below, where all slices are awaited.
     done.catch(() => undefined)
     slices.push(done)
   }
@@ -61,7 +64,7 @@ export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): P
   return ids
 }
 
-/** Sets the prices of an input; answers the ids of the rows that were found, and their positions in it. */
+/** Sets the prices of an input. Returns the ids of the found rows and their positions in it. */
 async function setPricesOf(
   trx: Trx,
   list: PriceList,
@@ -86,7 +89,7 @@ async function setPricesOf(
   return { found: readNumbers(ids), positions: readNumbers(positions) }
 }
 
-/** One slice for COPY, of which a transaction can do one at a time. */
+/** A single slice if the rows go by COPY, of which a transaction can run one at a time. */
 function* slicesOf(rows: number[]): Generator<number[]> {
   if (isCopied(rows.length)) return yield rows
   if (rows.length > 0) yield rows.slice(0, firstRows)
@@ -94,7 +97,7 @@ function* slicesOf(rows: number[]): Generator<number[]> {
     yield rows.slice(from, from + rowsAtOnce)
 }
 
-/** A row by its number: its key, and its price in each dimension, null where the payload gives none. */
+/** Columns of a row, by its index: its key, and its price in each dimension, null if not given. */
 function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
   const rows = rowsOf(byRow)
   return [
@@ -110,10 +113,7 @@ function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
 
 const priceName = (index: number) => `price_${index}`
 
-/**
- * Names the rows of a payload that are not in the published list, each as often as it is there. `ids` are those that
- * were found for `rows`, which have each row once.
- */
+/** Reports payload rows that are not in the published list. `ids` are those of `rows`, which has each row once. */
 export function rejectMissing(
   payload: readonly KeyedRow<unknown>[],
   rows: readonly Pick<KeyedRow<unknown>, 'code' | 'extensions'>[],
