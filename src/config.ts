@@ -147,11 +147,12 @@ function jwks(env: Env, faults: string[]): Config['jwks'] {
   return isUrl && issuer && audience ? { url: new URL(url), issuer, audience } : undefined
 }
 
-/**
- * Connections for files that come or go, and as many for answers that are sent while they are read: they last as long as
- * their client takes.
- */
+/** Connections for files and for answers that are sent while they are read. They last as long as their client takes. */
 export const streamConnections = 4
+
+/** Connections for pages of lists: half as many as for reads. */
+export const listConnections = (databaseConnections: number): number =>
+  Math.ceil(databaseConnections / 2)
 
 /** What keeps the service alive and fair when more is asked of it than it can do. */
 export interface LoadLimits {

@@ -150,7 +150,6 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
       'load-file': fileLoader({
-        db: pools.loads,
         context: contextOf(parts),
         onLoaded: metrics?.loaded,
       }),

@@ -60,7 +60,7 @@ t.test('a job that waits for the lock of another session is handed back', atOnce
   const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
   t.equal((await call('POST', path, file, headers)).status, 202)
   const waiting = `select from pg_stat_activity where datname = current_database()
-    and application_name = 'pricewell loads' and wait_event_type = 'Lock'`
+    and application_name = 'pricewell jobs' and wait_event_type = 'Lock'`
   while ((await select(databaseUrl, waiting)).length === 0) await sleep(20)
   t.equal(await stop(), 0)
   t.strictSame(

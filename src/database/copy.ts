@@ -15,6 +15,9 @@ export class CopySource {
 /** What pg says when `query_timeout` has passed. It leaves the connection open, and each further statement would wait. */
 const timedOut = 'Query read timeout'
 
+/** A client has ten minutes to fetch the rows: a slow one would hold its connection for an hour. */
+const copyOutMs = 600_000
+
 /** Stands for the end of `copy (select ...) to stdout`, as its last parameter. */
 export class CopyTarget {}
 
@@ -64,11 +67,10 @@ export class CopyingClient extends pg.Client {
     const settings = values.flatMap((value, index) =>
       isLiteral(value) ? [] : [{ name: settingName(index + 1), value }],
     )
+    settings.push({ name: 'statement_timeout', value: copyOutMs })
     const sets = settings.map(({ name }, index) => `set_config('${name}', $${index + 1}, true)`)
-    if (sets.length > 0) {
-      const given = settings.map(({ value }) => value)
-      await super.query(`select ${sets.join(', ')}`, given)
-    }
+    const given = settings.map(({ value }) => value)
+    await super.query(`select ${sets.join(', ')}`, given)
     const select = text.replace(/ \$\d+$/, '').replace(/\$(\d+)/g, (_, place: string) => {
       const value = values[Number(place) - 1]
       return isLiteral(value) ? String(value) : `current_setting('${settingName(Number(place))}')`

@@ -1,9 +1,9 @@
+import { sql } from 'kysely'
 import { type Operation, operations } from '../contract/document.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context, Schemas } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { compileBody } from '../contract/validation.ts'
-import type { Database } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, inAttempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { endLoaded, endUndone } from '../jobs/end-job.ts'
@@ -12,9 +12,7 @@ import { JobRefused, type RunJob } from '../jobs/run-job.ts'
 import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
 
-/** Where files are loaded: transactions of `db` may take as long as the largest file. */
 interface Loading {
-  db: Database
   context: Context
   /** Where somebody counts the rows of files that were loaded. */
   onLoaded?: ((loaded: { operation: string; rows: number }) => void) | undefined
@@ -40,12 +38,14 @@ export function fileLoader(loading: Loading): RunJob {
 async function loadFile(
   attempt: Attempt,
   job: JobRow,
-  { db, context, onLoaded }: Loading,
+  { context, onLoaded }: Loading,
 ): Promise<void> {
-  const { account } = attempt
+  const { account, db } = attempt
   const operation = findOperation(job)
   const progress = { rows: 0 }
   await onceInAccount(db, account, async (trx) => {
+    // For the statement that writes the largest file.
+    await sql`set local statement_timeout = '1h'`.execute(trx)
     const result = await runFeed(trx, {
       ...operationFeed(operation),
       account,

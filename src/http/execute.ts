@@ -68,8 +68,8 @@ async function runHandler(
   const db = services.pools[operation.pool]
   const inTurn = inTurns((work) => queue.run(account, reply.raw, work), db, account)
   const sendingInTurn: InAccount = (work) =>
-    turns.sending.run(account, reply.raw, () =>
-      readInAccount(services.pools.sending, account, work),
+    turns.streams.run(account, reply.raw, () =>
+      readInAccount(services.pools.streams, account, work),
     )
   const handle = () =>
     handler(

@@ -73,7 +73,7 @@ function feedCall(
 ): FeedCall {
   const account = request.caller?.account ?? 0
   const bound: InAccount = (work) =>
-    turns.files.run(account, reply.raw, () => onceInAccount(pools.files, account, work))
+    turns.streams.run(account, reply.raw, () => onceInAccount(pools.streams, account, work))
   return {
     operation,
     findFaults,
@@ -107,7 +107,7 @@ function sendAnswer(
 export async function giveFile(
   mediaType: string,
   { operation: { id, status }, turns }: Implementation,
-  { pools: { files: db } }: OperationServices,
+  { pools: { streams: db } }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -119,7 +119,7 @@ export async function giveFile(
     query,
     mediaType,
     account,
-    inTurn: (work) => turns.files.run(account, reply.raw, work),
+    inTurn: (work) => turns.streams.run(account, reply.raw, work),
     export: exports[id as keyof typeof exports] as Export<OperationId>,
   })
   request.answered = stream

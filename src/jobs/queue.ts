@@ -55,7 +55,7 @@ export function createBoss(
   const boss = new PgBoss({
     connectionString: withSessionSettings(url, { lock_timeout: lockTimeoutMs }),
     application_name: 'pricewell queue',
-    max: 4,
+    max: 2,
     ...silence,
     migrate: false,
     createSchema: false,

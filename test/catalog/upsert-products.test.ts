@@ -156,7 +156,7 @@ t.test('a file whose columns change while it is read is to be sent again', async
   const commit = await renameColumn(service.url, account.id, 'color')
   const file = 'code,country,color\nA,UK,red\n'
   const loading = account.send('POST', productsPath, file, { 'content-type': 'text/csv' })
-  await untilLockAwaited(service.url, 'pricewell files', loading)
+  await untilLockAwaited(service.url, 'pricewell streams', loading)
   await commit()
   t.match(await loading, { status: 503, body: { type: 'unavailable' } })
   t.strictSame(await products(account), [])

@@ -23,7 +23,7 @@ export interface BreakableProxy {
 const commit = Buffer.from('commit\0')
 
 /** The application names, in the first bytes of a connection, of those that write; a read's lost COMMIT says nothing. */
-const writers = /pricewell (writes|files|jobs|loads)\0/
+const writers = /pricewell (writes|streams|jobs)\0/
 
 /** A socket that is reset while it is being ended is never closed, and the process then spins at its end (Node 26.10). */
 function reset(socket: net.Socket): void {

@@ -482,7 +482,7 @@ t.test('a file whose schema changes while it is read is to be sent again', async
   const commit = await anotherSchema(market.id)
   const file = 'code,competitor_name,competitor_price\nA,Rival,1\n'
   const loading = market.send('POST', loadPath, file, { 'content-type': 'text/csv' })
-  await untilLockAwaited(service.url, 'pricewell files', loading)
+  await untilLockAwaited(service.url, 'pricewell streams', loading)
   await commit()
   t.match(await loading, { status: 503, body: { type: 'unavailable' } })
   t.equal((await market.get(listPath)).body.count, 0)

@@ -256,7 +256,7 @@ t.test('the file of a client that goes away in the middle is gone', async (t) =>
   sent.on('error', () => undefined)
   sent.write(lines(header, ...manyRows(29_000)))
   const uploads = `select count(*)::int from pg_stat_activity
-    where datname = current_database() and application_name = 'pricewell files' and state like 'idle in%'`
+    where datname = current_database() and application_name = 'pricewell streams' and state like 'idle in%'`
   await until(t, async () => (await select(service.url, uploads))[0].count > 0)
   sent.destroy()
   await until(t, async () => (await select(service.url, uploads))[0].count === 0)

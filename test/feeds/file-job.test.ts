@@ -23,7 +23,7 @@ import {
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
 const isLost = { message: 'the job has ended or another worker has taken it up' }
-const load = testFileLoader(db, undefined as never)
+const load = testFileLoader(undefined as never)
 const run = async (attempt: Attempt) => load(attempt, await startAttempt(attempt))
 
 const size = 20_000
@@ -269,7 +269,7 @@ t.test('files of two accounts are loaded at the same time', async (t) => {
   const sent = await Promise.all(accounts.map((account) => sendTo(account, salesPath, few)))
   let begun = 0
   const both = Promise.withResolvers<void>()
-  const loadHere = testFileLoader(openJobsDatabase(t, own), undefined as never)
+  const loadHere = testFileLoader(undefined as never)
   await startTestWorkers(t, own, {
     'load-file': async (attempt, job) => {
       if (++begun === 2) both.resolve()

@@ -68,14 +68,14 @@ async function expectServed(t: Test, account: TestAccount): Promise<void> {
 t.test('an account whose files hardly arrive waits for itself, and others do not', async (t) => {
   const [slow, other] = [await service.newAccount(t), await service.newAccount(t)]
   const [first, second] = [await slowUpload(t, slow, 'A'), await slowUpload(t, slow, 'B')]
-  await untilBusy('files', 2)
+  await untilBusy('streams', 2)
   const third = await slowUpload(t, slow, 'C')
   expectProblem(t, await upload(slow), 429, 'too-many-requests', 'its fourth file')
   await expectServed(t, other)
   for (const request of [first, second, third]) request.write(chunk(rowOf('Z')) + chunk(''))
   for (const request of [first, second, third]) t.equal((await request.answer()).status, 201)
   t.equal((await slow.get(sales)).body.count, 4, 'its own are loaded in their turns')
-  await untilBusy('files', 0)
+  await untilBusy('streams', 0)
 })
 
 t.test('a file that waits for its turn makes no pause, its client does', async (t) => {
@@ -85,7 +85,7 @@ t.test('a file that waits for its turn makes no pause, its client does', async (
   t.teardown(() => service.app.server.off('request', note))
   const account = await service.newAccount(t)
   const [first, second] = [await slowUpload(t, account, 'A'), await slowUpload(t, account, 'B')]
-  await untilBusy('files', 2)
+  await untilBusy('streams', 2)
   const waiting = await slowUpload(t, account, 'C')
   while (!raws[2]?.readableLength) await nextLoop()
   // As when nothing has moved on it for two minutes.
@@ -93,7 +93,7 @@ t.test('a file that waits for its turn makes no pause, its client does', async (
   await second.closed
   for (const request of [first, waiting]) request.write(chunk(''))
   for (const request of [first, waiting]) t.equal((await request.answer()).status, 201)
-  await untilBusy('files', 0)
+  await untilBusy('streams', 0)
 })
 
 t.test(
@@ -101,11 +101,11 @@ t.test(
   async (t) => {
     const slow = await service.newAccount(t)
     const loading = [await slowUpload(t, slow, 'A'), await slowUpload(t, slow, 'B')]
-    await untilBusy('files', 2)
+    await untilBusy('streams', 2)
     const waiting = await slowUpload(t, slow, 'C')
     for (const request of [waiting, ...loading]) await request.abort()
     while ((await upload(slow)).status !== 201);
-    await untilBusy('files', 0)
+    await untilBusy('streams', 0)
     t.equal((await slow.get(sales)).body.count, 1)
   },
 )
@@ -118,10 +118,10 @@ t.test(
       slowUpload(t, account, 'A'),
       slowUpload(t, account, 'B'),
     ])
-    await untilBusy('files', 4)
+    await untilBusy('streams', 4)
     expectProblem(t, await upload(await service.newAccount(t)), 503, 'overloaded', 'busy')
     for (const request of uploads) await (await request).abort()
-    await untilBusy('files', 0)
+    await untilBusy('streams', 0)
   },
 )
 
@@ -136,11 +136,11 @@ t.test('who takes nothing of its files leaves the others theirs', async (t) => {
   const request = requestBytes('GET', sales, slow.token).toString('latin1')
   const asFile = Buffer.from(request.replace('\r\n', '\r\nAccept: text/csv\r\n'), 'latin1')
   const readers = [await slowReader(t, asFile), await slowReader(t, asFile)]
-  await untilBusy('files', 2)
+  await untilBusy('streams', 2)
   const third = await slowReader(t, asFile)
   await expectServed(t, other)
   for (const socket of [...readers, third]) socket.destroy()
-  await untilBusy('files', 0)
+  await untilBusy('streams', 0)
   await expectServed(t, await service.newAccount(t))
 })
 
@@ -161,10 +161,10 @@ t.test('who takes nothing of its large reads leaves the others theirs', async (t
   )
   const request = requestBytes('POST', prices, slow.token, JSON.stringify(everyPrice))
   const readers = [await slowReader(t, request), await slowReader(t, request)]
-  await untilBusy('sending', 2)
+  await untilBusy('streams', 2)
   readers.push(await slowReader(t, request))
   t.equal((await other.post(prices, everyPrice)).body.length, products.length)
   for (const socket of readers) socket.destroy()
-  await untilBusy('sending', 0)
+  await untilBusy('streams', 0)
   t.equal((await slow.post(prices, everyPrice)).body.length, products.length)
 })

@@ -90,7 +90,7 @@ t.test('a file whose client goes while it is read is read no further', async (t)
     select(
       service.url,
       `select from pg_stat_activity where datname = current_database()
-         and application_name = 'pricewell files' and state <> 'idle'`,
+         and application_name = 'pricewell streams' and state <> 'idle'`,
     )
   while ((await busy()).length > 0);
   t.equal((await account.get('/api/v1/sales_history/')).body.count, 0)

@@ -53,17 +53,17 @@ export async function startTestWorkers(
     runners: {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
-      'load-file': testFileLoader(db, boss),
+      'load-file': testFileLoader(boss),
       ...runners,
     },
   })
 }
 
 /** Loads files as the workers of the service do. */
-export function testFileLoader(db: Database, boss: PgBoss): RunJob {
+export function testFileLoader(boss: PgBoss): RunJob {
   const { limits } = readConfig({})
   const stopping = new AbortController().signal
-  return fileLoader({ db, context: { boss, limits, stopping, jwtSecret: new Uint8Array() } })
+  return fileLoader({ context: { boss, limits, stopping, jwtSecret: new Uint8Array() } })
 }
 
 /** A try at a job, as a worker makes it. */

@@ -83,7 +83,7 @@ const sessions = (): Promise<{ pid: number }[]> =>
   select(
     service.url,
     `select pid from pg_stat_activity where datname = current_database() and state <> 'idle'
-       and application_name in ('pricewell files', 'pricewell sending')`,
+       and application_name in ('pricewell streams')`,
   )
 
 /** The lines of a request, once the last one is there. */

@@ -61,7 +61,7 @@ const sessions = (condition: string): Promise<{ pid: number }[]> =>
   select(
     service.url,
     `select pid from pg_stat_activity where datname = current_database() and (${condition})
-       and application_name in ('pricewell files', 'pricewell sending', 'pricewell reads')`,
+       and application_name in ('pricewell streams', 'pricewell reads')`,
   )
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
@@ -94,7 +94,7 @@ async function brokenExport(request: Buffer): Promise<net.Socket> {
   const client = await send(request)
   await until(async () => (await sessions(`state = 'idle in transaction'`)).length > 0)
   await sleep(300)
-  const [session] = await sessions(`application_name = 'pricewell files' and state <> 'idle'`)
+  const [session] = await sessions(`application_name = 'pricewell streams' and state <> 'idle'`)
   await select(service.url, 'select pg_terminate_backend($1)', [session?.pid])
   return client
 }

@@ -56,7 +56,7 @@ async function beginPrices(shop: TestAccount) {
   const sent = request({ port, path: prices, method: 'POST', headers })
   sent.write('code,country,price\n')
   const arriving = `select from pg_stat_activity where datname = current_database()
-    and application_name = 'pricewell files' and state like 'idle in%'`
+    and application_name = 'pricewell streams' and state like 'idle in%'`
   while ((await select(service.url, arriving)).length === 0);
   const answer = async () => {
     sent.end('A,UK,2')
@@ -126,7 +126,7 @@ t.test('the job of a file whose list is deleted meanwhile fails for that', async
   const { body: job } = await sendPrices(shop)
   await select(service.url, `delete from price_lists where id = ${list.id}`)
   const attempt = anAttempt(db, shop, job, 0)
-  await t.rejects(testFileLoader(db, boss)(attempt, await startAttempt(attempt)))
+  await t.rejects(testFileLoader(boss)(attempt, await startAttempt(attempt)))
   const { status, errors } = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
   t.match({ status, errors }, { status: 'failed', errors: [{ code: 'price-list-not-found' }] })
 })

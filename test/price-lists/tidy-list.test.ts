@@ -58,7 +58,7 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
     runners: {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
-      'load-file': testFileLoader(db, boss),
+      'load-file': testFileLoader(boss),
     },
   })
   await shop.finished(job)

@@ -38,7 +38,7 @@ async function aBusyShop(t: Test): Promise<BusyShop> {
   const body = JSON.stringify({ ...everyPrice, include: ['dynamic_attributes'] })
   const readers = [await slowReader(t, shop, body), await slowReader(t, shop, body)]
   const sending = `select from pg_stat_activity where datname = current_database()
-    and application_name = 'pricewell sending' and state <> 'idle'`
+    and application_name = 'pricewell streams' and state <> 'idle'`
   while ((await select(service.url, sending)).length < readers.length);
   return { shop, list, giveTurn: () => readers[0]?.destroy() }
 }

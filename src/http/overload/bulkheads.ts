@@ -1,10 +1,10 @@
-import { type LoadLimits, streamConnections } from '../../config.ts'
+import { type LoadLimits, listConnections, streamConnections } from '../../config.ts'
 import { type PoolUse, poolUse } from '../../database/pool.ts'
 import type { Pools } from '../../pools.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** The turns of requests at the connections of each kind. */
-export type Turns = Readonly<Record<'reads' | 'lists' | 'writes' | 'sending' | 'files', FairQueue>>
+export type Turns = Readonly<Record<'reads' | 'lists' | 'writes' | 'streams', FairQueue>>
 
 /** How long a request waits for the database while other accounts use it. */
 const waitMs = 1400
@@ -27,10 +27,14 @@ export function createTurns({
   return {
     reads: new FairQueue({ ...short, turnsOfAccountMax: readsOfAccountMax, waitOwnMs: waitMs }),
     // A page may take seconds: those of one account wait for each other.
-    lists: new FairQueue({ ...short, turnsOfAccountMax: 1, waitOwnMs }),
+    lists: new FairQueue({
+      ...shared,
+      turnsMax: listConnections(databaseConnections),
+      turnsOfAccountMax: 1,
+      waitOwnMs,
+    }),
     writes: new FairQueue({ ...short, turnsOfAccountMax: accountWritesMax, waitOwnMs }),
-    sending: new FairQueue(long),
-    files: new FairQueue(long),
+    streams: new FairQueue(long),
   }
 }
 
