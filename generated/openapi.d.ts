@@ -3405,14 +3405,6 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["PriceRow"][];
-                    /**
-                     * @example code,country,price_dimension,price_list_name,price_list_id,extended_catalog_id,pk,active_price,promotions,base_price,margin,active_margin
-                     *     85123A,United Kingdom,retail,Retail 2026,1,3,2,1.55,"[{""name"":""Black Friday"",""value"":2.04},{""name"":""One pound off"",""value"":1.55}]",2.55,50.980392,19.354839
-                     *     85123A,France,wholesale,Retail 2026,1,2,1,0,"[{""name"":""One pound off"",""value"":0}]",0,,
-                     */
-                    "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","price_list_name":"Retail 2026","price_list_id":1,"extended_catalog_id":3,"pk":2,"active_price":1.55,"promotions":[{"name":"Black Friday","value":2.04},{"name":"One pound off","value":1.55}],"base_price":2.55,"margin":50.980392,"active_margin":19.354839} */
-                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];

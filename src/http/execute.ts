@@ -13,8 +13,6 @@ import { listedMax } from '../contract/row-errors.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
-import { rowsAsFile } from '../feeds/export.ts'
-import { exports } from '../feeds/exports.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { giveFile, takeFile } from './file-routes.ts'
 import { hashBody, storing } from './idempotency.ts'
@@ -47,12 +45,10 @@ export async function runOperation(
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
   const mediaType = chooseMediaType(request.headers.accept, operation.answers ?? []) ?? ''
-  const isFile = operation.fileAnswers.includes(mediaType)
-  if (isFile && operation.id in exports)
+  if (operation.fileAnswers.includes(mediaType))
     return giveFile(mediaType, implementation, services, request, reply)
   const result = await runHandler(implementation, services, request, reply)
-  const answer = isFile ? rowsAsFile(result as JsonText, request.body, mediaType) : result
-  return sendResult(answer, implementation, request, reply)
+  return sendResult(result, implementation, request, reply)
 }
 
 async function runHandler(

@@ -32,10 +32,6 @@ const [job] = (await shop.get('/api/v1/jobs/')).body.results
 const answers = {
   'an export': { request: requestOf('GET', salesPath, 'text/csv'), table: 'sales' },
   'a large read': { request: requestOf('POST', pricesPath, '*/*'), table: 'price_list_rows' },
-  'a large read as a file': {
-    request: requestOf('POST', pricesPath, 'text/csv'),
-    table: 'price_list_rows',
-  },
   'the events of a job': {
     request: requestOf('GET', `/api/v1/jobs/${job.id}/events/`, '*/*'),
     table: 'jobs',

@@ -76,8 +76,7 @@ t.test('an answer that would be too long is refused, and told how many rows fit'
     'L',
     codes.map((code) => ({ code })),
   )
-  const read = (body: object, headers = {}) =>
-    shop.send('POST', path, { price_list_name: 'L', payload: [{}], ...body }, headers)
+  const read = (body: object) => shop.post(path, { price_list_name: 'L', payload: [{}], ...body })
   t.equal((await read({})).body.length, 2100)
   const promotion = {
     kind: 'percentage',
@@ -90,14 +89,12 @@ t.test('an answer that would be too long is refused, and told how many rows fit'
     name: `Promotion ${index}`,
   }))
   await shop.post('/api/v1/promotions/bulk_create_or_update/', promotions)
-  for (const headers of [{}, { accept: 'text/csv' }]) {
-    const refused = await read({}, headers)
-    expectProblem(t, refused, { status: 400, type: 'result-too-large' })
-    t.match(
-      refused.body.detail,
-      /at most 1 MB, the 2100 rows of this one have about \d+\. Read some \d+ at once/,
-    )
-  }
+  const refused = await read({})
+  expectProblem(t, refused, { status: 400, type: 'result-too-large' })
+  t.match(
+    refused.body.detail,
+    /at most 1 MB, the 2100 rows of this one have about \d+\. Read some \d+ at once/,
+  )
   t.equal((await read({ payload: [{ promotion: 'Promotion 1' }] })).body.length, 2100)
   const few = codes.slice(0, 500).map((code) => ({ code }))
   t.equal((await read({ payload: few })).body.length, 500, 'what fits into memory is not bounded')

@@ -40,7 +40,6 @@ const reads: Record<string, Read> = {
     status: 200,
   },
   'prices in pieces': prices,
-  'prices as a file': { ...prices, accept: 'text/csv' },
 }
 
 const attributes = Array.from({ length: 30 }, (_, index) => `a${index}`)
