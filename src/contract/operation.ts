@@ -32,6 +32,9 @@ export interface OperationRequest<Id extends OperationId> {
   errors: RowErrors
 }
 
+/** The contract: "Work on more than 100 products runs in the background". */
+export const backgroundThreshold = 100
+
 export type InAccount = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>
 
 type Defined<T> = Exclude<T, undefined>

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
-import type { Handler } from '../contract/operation.ts'
+import { backgroundThreshold, type Handler } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { inputRows, readNumbers } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -12,9 +12,6 @@ import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
-
-/** Up to this many products are handled in the request; more become a background job. */
-export const backgroundThreshold = 100
 
 export const fixedKeys = new Set(['code', 'extensions'])
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { backgroundThreshold, type Handler, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
@@ -13,7 +13,6 @@ import {
 } from '../price-lists/catalog-difference.ts'
 import { deleteRemovedRows, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { backgroundThreshold } from './add-products.ts'
 
 /**
  * Makes a list match the catalog and its filters, and publishes it. Answers the ids of the rows; above 100 products,
@@ -34,7 +33,7 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       if (counted > backgroundThreshold) return inBackground(counted)
       await rejectBusy(trx, account, list.id)
       const { changes, handled } = await findDifference(trx, list, columns)
-      // More products may have been loaded since the count.
+      // Products may have been loaded since they were counted.
       return handled > backgroundThreshold ? inBackground(handled) : syncAtOnce(trx, list, changes)
     }),
   )

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { operations, readContract } from '../../src/contract/document.ts'
+import { backgroundThreshold } from '../../src/contract/operation.ts'
 import { contractSchema } from '../helpers/conformant.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document.
@@ -154,3 +155,8 @@ function visit(
     visit(child, `${pointer}/${segment}`, look)
   }
 }
+
+t.test('the contract states the background threshold', async (t) => {
+  const { description } = contract.tags.find(({ name }: { name: string }) => name === 'Jobs')
+  t.match(description, `Work on more than ${backgroundThreshold} products runs in the background`)
+})

@@ -3,7 +3,7 @@ import type { PgBoss } from 'pg-boss'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed, FeedCounts } from '../../contract/feed.ts'
-import type { Answer, Schemas } from '../../contract/operation.ts'
+import { type Answer, backgroundThreshold, type Schemas } from '../../contract/operation.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
@@ -11,13 +11,7 @@ import { rejectBefore, waitForTurn } from '../../jobs/list-order.ts'
 import { addDraftRows, analyzeRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import {
-  backgroundThreshold,
-  faultMessages,
-  faultOf,
-  fixedKeys,
-  type ProductFault,
-} from '../add-products.ts'
+import { faultMessages, faultOf, fixedKeys, type ProductFault } from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 

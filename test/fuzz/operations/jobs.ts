@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backgroundThreshold } from '../../../src/contract/operation.ts'
 import { chance, oneOf } from '../draw.ts'
 import type { Job, Model, PriceList, Product } from '../model.ts'
 import { expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
 import { absentId, absentPlan, pagePlan } from './pages.ts'
 import { addPlan, candidates, takeAdded } from './rows.ts'
 import { takeSynced } from './sync.ts'
-
-/** Above this many products the work runs as a job. */
-const atOnceMax = 100
 
 async function ended({ send }: World, id: number): Promise<Job> {
   for (;;) {
@@ -58,7 +56,7 @@ export function syncJobPlan(list: PriceList): Plan {
 export function isLarge(model: Model, list: PriceList): boolean {
   const keys = new Set(candidates(model, list).map((product) => product.id))
   for (const { productId } of list.rows.values()) keys.add(productId)
-  return keys.size > atOnceMax
+  return keys.size > backgroundThreshold
 }
 
 const isReady = ({ jobs }: Model) => jobs.length > 0
