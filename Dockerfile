@@ -13,6 +13,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json openapi.yaml LICENSE ./
 COPY generated/openapi.json ./generated/
+COPY docs/guide.md ./docs/
 COPY migrations ./migrations
 COPY src ./src
 # Of nobody but root, so that the service cannot change itself.

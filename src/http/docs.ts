@@ -3,13 +3,14 @@ import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readContract } from '../contract/document.ts'
 import { overloaded } from '../contract/problem.ts'
+import { registerGuide } from './guide.ts'
 import { documentationPolicy } from './headers.ts'
 import { rejectOtherMethods } from './method-not-allowed.ts'
 
-/** Swagger UI at /docs, over the contract as it is written. */
+/** Swagger UI for the contract at /docs, and the guide at /docs/guide. */
 export async function registerDocumentation(app: FastifyInstance): Promise<void> {
   const document = readContract()
-  // Swagger UI sends requests to it, seen from /docs/json: below a path prefix, too.
+  // Relative to /docs/json, so that requests and links also work below a path prefix.
   document.servers[0].url = '..'
   await app.register(swagger, { mode: 'static', specification: { document } })
   const urls = new Set<string>()
@@ -23,6 +24,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
       // Swagger UI names its files by the end of the URL, and takes a query for part of the path.
       raw.url = raw.url?.replace(/[?#].*$/s, '')
     })
+    registerGuide(docs)
     await docs.register(swaggerUi, swaggerOptions())
   })
   for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })

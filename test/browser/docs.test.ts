@@ -6,7 +6,7 @@ import { demoUser, withMadeUp } from '../../src/cli/made-up.ts'
 import { readShop } from '../../src/cli/online-retail.ts'
 import { createClient } from '../../src/client/index.ts'
 import { operations, readContract } from '../../src/contract/document.ts'
-import { openBrowser, openPage } from '../helpers/browser.ts'
+import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
 
 /** It loads the demonstration first. */
@@ -51,6 +51,25 @@ t.test('what Swagger UI fills in by itself is taken', async () => {
     await execute(page, id, id.startsWith('list') ? 200 : 201)
   await execute(page, 'updateAgreement', 200)
   await execute(page, 'readJobEvents', 200)
+})
+
+t.test('the reference links the guide', async (t) => {
+  t.equal(await page.locator('.info__extdocs').getAttribute('href'), `${url}/docs/guide`)
+})
+
+t.test('the guide is accessible and fits, wide and narrow, light and dark', async (t) => {
+  for (const width of [1440, 390]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const viewport = { width, height: 900 }
+      const guide = await openPage(t, browser, { url, path: '/docs/guide', viewport, colorScheme })
+      await expectFits(t, guide, `${width} ${colorScheme}`)
+      await expectAccessible(t, guide, `${width} ${colorScheme}`)
+      await guide.getByRole('navigation').getByRole('link', { name: 'Concepts' }).click()
+      t.equal(guide.url(), `${url}/docs/guide#concepts`)
+      await guide.getByRole('link', { name: 'API' }).click()
+      await guide.locator('.opblock').first().waitFor()
+    }
+  }
 })
 
 /** Opens an operation, executes it as it stands and answers the body. */

@@ -73,7 +73,16 @@ t.test('the service runs where it is installed, with its contract and migrations
 /** As `npm run package` packs it, from a copy, so that nothing is left in the sources. */
 function packInto(dir: string): void {
   const copy = join(t.testdirName, 'copy')
-  const parts = ['bin', 'src', 'migrations', 'generated', 'openapi.yaml', 'README.md', 'LICENSE']
+  const parts = [
+    'bin',
+    'src',
+    'migrations',
+    'generated',
+    'docs',
+    'openapi.yaml',
+    'README.md',
+    'LICENSE',
+  ]
   const settings = ['package.json', 'tsconfig.json', 'tsconfig.build.json']
   for (const part of [...parts, ...settings])
     cpSync(join(root, part), join(copy, part), { recursive: true })
