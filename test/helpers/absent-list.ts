@@ -3,7 +3,7 @@ import { sameProblem } from './refused.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { aList } from './shop.ts'
 
-/** The list of another account answers byte for byte like one that does not exist; an id that is none is 400. */
+/** Expects the same answer for another account's list as for a missing one, and 400 for an invalid id. */
 export async function expectAbsentLists(
   t: Test,
   service: TestService,

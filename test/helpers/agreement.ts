@@ -3,7 +3,6 @@ import type { TestAccount } from './service.ts'
 export const loadPath = '/api/v1/agreement/bulk_create_or_update'
 export const listPath = '/api/v1/agreement/'
 
-/** An agreement as a client sends it. */
 export function anAgreement(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     name: 'Frame contract',
@@ -15,7 +14,7 @@ export function anAgreement(overrides: Record<string, unknown> = {}): Record<str
   }
 }
 
-/** Loads one agreement and answers it as it is read, with its id. */
+/** Loads one agreement and returns it as read, with its id. */
 export async function loadAgreement(
   account: TestAccount,
   agreement: Record<string, unknown>,

@@ -11,7 +11,7 @@ const places = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ]
 
-/** The browser that CHROMIUM names, or one where systems keep it; undefined: there is none. */
+/** The browser named by CHROMIUM, or an installed one; undefined if there is none. */
 export function findBrowser(): string | undefined {
   return [process.env.CHROMIUM, ...places].find((path) => path !== undefined && existsSync(path))
 }
@@ -27,17 +27,17 @@ export async function openBrowser(t: Test): Promise<Browser> {
 }
 
 export interface PageOptions extends BrowserContextOptions {
-  /** Where the service listens. */
+  /** Base URL of the service. */
   url: string
-  /** What follows the address of the service. */
+  /** Path below the base URL. */
   path?: string
-  /** Of the account that is logged in; nobody is when left out. */
+  /** Token of the account that is logged in; none if left out. */
   token?: string
 }
 
 /**
- * A page of the service in a browser of its own, nothing remembered. The test fails when a script of the page fails, when
- * the page does what its policy forbids, or when it asks anyone but the service.
+ * Opens a page in a fresh browser context. The test fails on script errors, policy violations and requests to
+ * other hosts.
  */
 export async function openPage(
   t: Test,
@@ -65,9 +65,9 @@ export async function openPage(
   return page
 }
 
-/** Fails the test for each thing on the page that keeps people out, by the rules of WCAG 2.2 AA. */
+/** Fails the test for each violation of WCAG 2.2 AA on the page. */
 export async function expectAccessible(t: Test, page: Page, message: string): Promise<void> {
-  // Evaluated by the browser's debugger, which the policy of the page does not hold for.
+  // The page's content security policy does not bind the debugger.
   await page.evaluate(`${axe.source}; undefined`)
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
   const { violations } = (await page.evaluate(

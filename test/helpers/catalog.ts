@@ -23,7 +23,7 @@ export async function aCatalog(
   return account
 }
 
-/** An attribute `color`, an extension `country`, a cost `purchase`. */
+/** Attribute `color`, extension `country`, cost `purchase`. */
 export const smallSchema = {
   attributes: [{ name: 'color', type: 'string' }],
   extensions: [{ name: 'country', type: 'string' }],
@@ -37,7 +37,7 @@ export const typedColumns = (prefix: string) =>
     type,
   }))
 
-/** The products of an account without their ids, in the order of these. */
+/** The account's products by id, without the ids. */
 export async function products({ get }: TestAccount): Promise<object[]> {
   const { body } = await get(`${catalogPath}?limit=1000`)
   return body.results.map(
@@ -45,7 +45,7 @@ export async function products({ get }: TestAccount): Promise<object[]> {
   )
 }
 
-/** Renames a column as a declaration does, up to its commit, which is what it answers. */
+/** Renames a column in an open transaction; returns its commit. */
 export async function renameColumn(
   url: string,
   account: number,

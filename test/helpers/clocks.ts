@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 
-/** Lets time pass, until the test ends: every clock of the process is so much later. */
+/** Moves all clocks of this process forward until the test ends. */
 export function letPass(t: Test, ms: number): void {
   const { now } = performance
   performance.now = () => now.call(performance) + ms
@@ -10,7 +10,7 @@ export function letPass(t: Test, ms: number): void {
   setClock(t, ms)
 }
 
-/** Sets the clock of the machine forward or back, until the test ends: no time passes. */
+/** Sets the wall clock forward or back until the test ends; monotonic time stays. */
 export function setClock(t: Test, ms: number): void {
   const Clock = Date
   globalThis.Date = class extends Clock {

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-/** A span as it was sent. */
 export interface CollectedSpan {
   name: string
   traceId: string
@@ -17,7 +16,6 @@ export interface CollectedSpan {
 export interface Collector {
   url: string
   spans: () => CollectedSpan[]
-  /** All that was sent, as it came. */
   text: () => string
 }
 
@@ -30,7 +28,7 @@ interface SentSpan {
   status: { code: number }
 }
 
-/** A collector of OpenTelemetry that takes spans over OTLP/HTTP in JSON. */
+/** A stand-in for an OpenTelemetry collector: OTLP/HTTP with JSON. */
 export async function startCollector(t: Test): Promise<Collector> {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {

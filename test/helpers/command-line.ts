@@ -14,22 +14,22 @@ export interface Ended {
   stderr: string
 }
 
-/** The command line as a user with a home of their own runs it. */
+/** The command line, run with a home directory of its own. */
 export interface CommandLine {
-  /** A directory of the user's, where the commands run. */
+  /** Working directory of the commands. */
   home: string
   run(...args: string[]): Promise<Ended>
-  /** As `run`, with this on standard input. */
+  /** As `run`, with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
-  /** A line of Bash in which `pricewell` is the command; its code is that of the first part of a pipe that fails. */
+  /** Runs a line of Bash in which `pricewell` is the command, with `pipefail`. */
   shell(line: string): Promise<Ended>
-  /** As `run`, on a terminal: what it shows, both outputs in one; `input` is typed. */
+  /** As `run`, on a terminal; `input` is typed. Returns both outputs as one text. */
   type(input: string, ...args: string[]): Promise<{ code: number | null; screen: string }>
-  /** As `type`; Ctrl-C is typed as soon as the screen shows `sight`. */
+  /** As `type`; Ctrl-C is typed when the screen shows `sight`. */
   interrupt(sight: string, ...args: string[]): Promise<{ code: number | null; screen: string }>
 }
 
-/** A new user; `settings` are environment variables. */
+/** A command line with its own home; `settings` are environment variables. */
 export function commandLine(t: Test, settings: Record<string, string> = {}): CommandLine {
   const home = mkdtempSync(join(tmpdir(), 'pricewell-home-'))
   t.teardown(() => rmSync(home, { recursive: true }))

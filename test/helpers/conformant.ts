@@ -16,7 +16,6 @@ ajv.addFormat('decimal', isDecimal)
 ajv.addFormat('money-text', isDecimal)
 ajv.addSchema(contract, 'contract')
 
-/** A response as the tests see it. */
 export interface TestResponse {
   status: number
   headers: Record<string, string | string[] | number | undefined>
@@ -24,12 +23,12 @@ export interface TestResponse {
   body: any
 }
 
-/** The validator of a schema of the contract, by its JSON Pointer in URI form. */
+/** The validator of a schema in the contract, by its JSON Pointer in URI form. */
 export function contractSchema(pointer: string): ValidateFunction {
   return ajv.getSchema(`contract#${pointer}`) ?? ajv.compile({ $ref: `contract#${pointer}` })
 }
 
-/** Fails the test when a response is not what the contract says of this operation: status, media type, body. */
+/** Fails the test unless status, media type and body of a response match the contract. */
 export function expectConformant(
   t: Test,
   method: string,
@@ -68,7 +67,7 @@ function segment(part: string | number, index: number): string {
   return index === 0 ? String(part) : encodeURIComponent(pointerSegment(String(part)))
 }
 
-/** The operation that a request calls. */
+/** The operation of a method and a path. */
 export function findOperation(method: string, path: string): Operation | undefined {
   const [pathname = ''] = path.split('?')
   const candidates = operations.filter(

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { query } from './database.ts'
 import type { TestService } from './service.ts'
 
-/** Lets the database of a service take connections or not; it does again when the test ends. */
+/** Allows or refuses new connections to the service's database; allowed again when the test ends. */
 export function connectionsOf(
   t: Test,
   { url }: TestService,

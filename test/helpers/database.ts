@@ -6,7 +6,7 @@ import { installQueue } from '../../src/jobs/queue.ts'
 
 const template = 'pricewell_test_template'
 
-/** A migrated database that every test file clones: 100 ms instead of all migrations. */
+/** Creates the migrated database that test databases are cloned from. */
 export async function createTemplate(url: string): Promise<void> {
   await query(url, `drop database if exists ${template}`)
   await query(url, `create database ${template}`)
@@ -17,15 +17,15 @@ export async function createTemplate(url: string): Promise<void> {
 export interface TestDatabase {
   name: string
   url: string
-  /** Another database of the same server. */
+  /** The `postgres` database of the same server. */
   serverUrl: string
   drop(): Promise<void>
 }
 
-/** A database of this test file's own. */
+/** A migrated database of its own. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(template)
 
-/** A database that no service has used; `options` are those of `create database`. */
+/** A database without migrations; `options` are those of `create database`. */
 export const emptyDatabase = (options = ''): Promise<TestDatabase> =>
   createDatabase(`template0 ${options}`)
 
@@ -38,13 +38,13 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   return { name, url: databaseUrl(server, name), serverUrl: server, drop }
 }
 
-/** For `create role <name> ${loginOf(url)}`: with another user the URL is that of the new role. */
+/** The options of `create role` for a role that logs in with the password in this URL. */
 export function loginOf(url: string): string {
   const password = decodeURIComponent(new URL(url).password)
   return password === '' ? 'login' : `login password ${pg.escapeLiteral(password)}`
 }
 
-/** One statement on a connection of its own, as the owner. */
+/** Runs one statement as the owner, on a new connection. */
 export async function query(url: string, text: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -19,7 +19,7 @@ const schema = {
   extensions: [{ name: 'since', type: 'date' }],
   costs: [{ name: 'freight' }],
 }
-/** More than are added without a job. */
+/** More than the background threshold. */
 const codes = Array.from({ length: 101 }, (_, index) => ({ code: `P${index}`, since }))
 const products = codes.map((code, index) => ({
   ...code,
@@ -56,7 +56,7 @@ function reading(path: string): Request {
   return [`/api/v1/${path}`]
 }
 
-/** What the operations answer that write and read dates, times, prices of days, arrays and files, also by jobs. */
+/** The answers of all operations that handle dates, times, daily prices, arrays and files, jobs included. */
 export async function aDay(t: Test, service: TestService): Promise<unknown[]> {
   const { send, finished, get } = await service.newAccount(t)
   const answers: unknown[] = []
@@ -72,7 +72,7 @@ export async function aDay(t: Test, service: TestService): Promise<unknown[]> {
   return answers
 }
 
-/** Without the moments and ids that differ from one run to the next. */
+/** The value without ids and times that differ between runs. */
 function masked(answer: unknown): unknown {
   const now = new RegExp(
     `"${new Date().toISOString().slice(0, 10)}T[^"]*"|"[0-9a-f]{8}-[^"]{27}"`,

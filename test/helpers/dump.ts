@@ -1,12 +1,12 @@
 import pg from 'pg'
 
-/** Answers one text for everything that an account has: the same exactly while nothing is changed. */
+/** A hash of all rows of an account, to compare before and after. */
 export interface Dump {
   hashOf(account: number): Promise<string>
   close(): Promise<void>
 }
 
-/** Reads all tables with an account as the owner, rows in an order of their own. */
+/** Reads every table that has an account, as the owner; rows are sorted. */
 export async function openDump(url: string): Promise<Dump> {
   const pool = new pg.Pool({ connectionString: url, max: 2 })
   const { rows: tables } = await pool.query<{ name: string }>(

@@ -5,14 +5,14 @@ type Document = any
 
 const contract: Document = readContract()
 
-/** A body that the contract shows, and the name under which its answer is shown, if it has one. */
+/** A request body in the contract, with the name of its example. */
 export interface BodyExample {
   mediaType: string
   name: string | undefined
   body: unknown
 }
 
-/** Every body that the contract shows for an operation; a request without a body is one of `undefined`. */
+/** All example bodies of an operation; `undefined` for a request without a body. */
 export function bodyExamples(operation: Operation): BodyExample[] {
   const content = contractOf(operation).requestBody?.content
   if (!content) return [{ mediaType: 'application/json', name: undefined, body: undefined }]
@@ -21,7 +21,7 @@ export function bodyExamples(operation: Operation): BodyExample[] {
   )
 }
 
-/** The path and the query of an operation as Swagger UI fills them in: with the examples and the defaults. */
+/** The path of an operation with its example and default parameters, as Swagger UI fills them in. */
 export function examplePath(operation: Operation): string {
   const own: Document[] = (contractOf(operation).parameters ?? []).map(resolve)
   const shared: Document[] = (contract.paths[operation.path].parameters ?? []).map(resolve)
@@ -39,20 +39,20 @@ export function examplePath(operation: Operation): string {
   return query.size > 0 ? `${path}?${query}` : path
 }
 
-/** What a file adds to the path: it names its list in the query. */
+/** The query that a file needs: the name of its list. */
 export function fileQuery({ path, method }: Operation): string {
   const { parameters } = contract.paths[path][method.toLowerCase()]
   const isNamed = parameters?.some(({ $ref = '' }: Document) => $ref.endsWith('/FeedListName'))
   return isNamed ? '?price_list_name=Retail%202026' : ''
 }
 
-/** The JSON answers that the contract shows for the success of an operation. */
+/** The JSON examples of an operation's success response. */
 export function answerExamples(operation: Operation): Example[] {
   const { content = {} } = contractOf(operation).responses[operation.status]
   return named(content['application/json'] ?? {})
 }
 
-/** The files that the contract shows as the answer of an operation. */
+/** The file examples of an operation's success response. */
 export function fileExamples(operation: Operation): { mediaType: string; text: string }[] {
   const { content = {} } = contractOf(operation).responses[operation.status]
   return operation.fileAnswers.map((mediaType) => ({ mediaType, text: content[mediaType].example }))

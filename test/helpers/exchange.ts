@@ -1,6 +1,5 @@
 import type net from 'node:net'
 
-/** The bytes of a request. */
 export function requestBytes(method: string, path: string, token: string, body = ''): Buffer {
   const length = Buffer.byteLength(body)
   return Buffer.from(
@@ -8,18 +7,17 @@ export function requestBytes(method: string, path: string, token: string, body =
   )
 }
 
-/** `exchangeHead` that answers the status; 0 when the connection broke. */
+/** Sends a request; returns its status, 0 when the connection broke. */
 export async function exchange(socket: net.Socket, request: Buffer): Promise<number> {
   return statusOf(await exchangeHead(socket, request))
 }
 
-/** The status of the answer that begins with these bytes; 0 when there is none. */
+/** The status in the first bytes of a response; 0 when there is none. */
 export const statusOf = (head: string) => Number(head.slice(9, 12))
 
 /**
- * Sends a request on a keep-alive connection that nothing else uses, and answers the first bytes of the answer, all its
- * headers among them, when the last byte is there; nothing when the connection broke. Of the answer nothing is looked at
- * but whether it ends the connection: a client library takes 0.2 ms, as much as a read of one price.
+ * Sends a request on an idle keep-alive connection; resolves with the head when the last byte is there, '' when
+ * the connection broke. A client library takes 0.2 ms, as long as a read of one price.
  */
 export function exchangeHead(socket: net.Socket, request: Buffer): Promise<string> {
   return new Promise((resolve) => {
@@ -48,7 +46,10 @@ export function exchangeHead(socket: net.Socket, request: Buffer): Promise<strin
 
 const lastChunk = '0\r\n\r\n'
 
-/** Tells by the chunks of a body, one after the other, whether it is whole. JSON has no line ends that look like it. */
+/**
+ * Returns a function that takes the chunks of a body and tells when it is complete. JSON cannot end like
+ * `lastChunk`.
+ */
 function endOf(head: string): (chunk: Buffer) => boolean {
   if (/\r\ntransfer-encoding: chunked/i.test(head)) {
     let last = ''

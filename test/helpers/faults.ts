@@ -1,14 +1,14 @@
 import type { Test } from 'tap'
 import type { TestResponse } from './conformant.ts'
 
-/** What an answer says is wrong, each as "pointer code", in its order. */
+/** The errors of a response as "pointer code", in order. */
 export function faultsOf({ body }: TestResponse): string[] {
   return (body.errors ?? []).map(
     ({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`,
   )
 }
 
-/** Expects 400 `invalid-request` with exactly these faults, each as "pointer code". */
+/** Expects 400 `invalid-request` with exactly these errors ("pointer code"), in order. */
 export function expectFaults(t: Test, response: TestResponse, faults: string[]): void {
   t.equal(response.status, 400)
   t.equal(response.body.type, 'invalid-request')
@@ -25,10 +25,10 @@ export function expectProblem(
   t.strictSame({ status, type: body.type }, expected)
 }
 
-/** Pointer and code of each error that an answer must name. */
+/** Pointer and code of each expected error. */
 export type Faults = [pointer: string, code: string][]
 
-/** Fails the test unless the answer is 400 `invalid-request` with exactly these errors, in any order. */
+/** Expects 400 `invalid-request` with exactly these errors, in any order. */
 export function expectAllFaults(t: Test, { status, body }: TestResponse, faults: Faults): void {
   t.equal(status, 400)
   t.equal(body.type, 'invalid-request')

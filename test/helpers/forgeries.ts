@@ -7,14 +7,14 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const rsaPem = rsa.publicKey.export({ type: 'spki', format: 'pem' })
 
-/** A value as a part of a token. */
+/** A value as a segment of a token. */
 export function part(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString(
     'base64url',
   )
 }
 
-/** A token with any header and claims, signed as the service signs. */
+/** A token with any header and claims, signed with the service's secret. */
 export function signed(
   header: unknown,
   payload: unknown,
@@ -26,12 +26,12 @@ export function signed(
 }
 
 const hs256 = { alg: 'HS256', typ: 'JWT' }
-/** A token signed as the service signs, with other claims. */
+/** A token with valid claims, some overridden, signed with the service's secret. */
 export const withClaims = (overrides: Record<string, unknown>) => signed(hs256, claims(overrides))
 const withHeader = (header: Record<string, unknown>) => signed({ ...hs256, ...header }, claims())
 const jwk = { kty: 'oct', k: part('x'.repeat(32)), alg: 'HS256' }
 
-/** Tokens that must be refused, by what is wrong with them. */
+/** Tokens that must be refused, by their defect. */
 export async function forgeries(): Promise<Record<string, string>> {
   const valid = await aToken()
   const [header = '', payload = '', signature = ''] = valid.split('.')
@@ -102,7 +102,7 @@ export async function forgeries(): Promise<Record<string, string>> {
   }
 }
 
-/** Claims that must be refused whoever has signed them: each out of its bounds, left out and of every wrong type. */
+/** Claims that must be refused whatever signs them: out of bounds, missing, of a wrong type. */
 export function wrongClaims(): Record<string, Record<string, unknown>> {
   const wrong: Record<string, unknown[]> = {
     exp: [String(now + 600), null, {}, [now + 600], true],

@@ -3,16 +3,16 @@ import fc from 'fast-check'
 /** An exact fraction in lowest terms: [numerator, positive denominator]. */
 export type Ratio = [bigint, bigint]
 
-/** What a formula is evaluated with: millionths, null for a cost that is absent. */
+/** The variables of a formula in millionths; null for a missing cost. */
 export interface Given {
   price: bigint
   costs: (bigint | null)[]
 }
 
-/** A formula and its value by another way than the parser's: it is made together with its meaning. */
+/** A formula with its value, computed without the service's parser. */
 export interface Formula {
   text: string
-  /** 0 a sum, 1 a product, 2 an operand. */
+  /** 0 for a sum, 1 for a product, 2 for an operand. */
   level: number
   value: (given: Given) => Ratio | null
 }
@@ -24,7 +24,7 @@ function ratio(n: bigint, d: bigint): Ratio | null {
   return [n / divisor, d / divisor]
 }
 
-/** The ratio with 6 decimals, halves away from zero. */
+/** The fraction rounded to 6 decimals, halves away from zero. */
 export function rounded([n, d]: Ratio): number {
   const sign = n < 0n ? -1 : 1
   const scaled = (n < 0n ? -n : n) * 1_000_000n
@@ -45,7 +45,7 @@ const group = ({ text, value }: Formula): Formula => ({ text: `(${text})`, level
 const atLeast = (level: number, formula: Formula) =>
   formula.level < level ? group(formula) : formula
 
-/** Formulas over Price and costs, each cost by one of its names. */
+/** Random formulas over Price and costs. */
 export function formulas(costNames: string[][]): fc.Arbitrary<Formula> {
   const literal = fc
     .tuple(fc.nat({ max: 9999 }), fc.nat({ max: 99 }))
@@ -99,7 +99,7 @@ export function formulas(costNames: string[][]): fc.Arbitrary<Formula> {
   })).any
 }
 
-/** Operators of one level group from the left, so a right operand must be of a higher one. */
+/** Operators of one precedence group from the left, so a right operand needs a higher one. */
 function binary([operator, a, b, before, after]: [
   string,
   Formula,

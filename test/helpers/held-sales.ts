@@ -2,16 +2,15 @@ import pg from 'pg'
 import type { Test } from 'tap'
 
 export interface HeldSales {
-  /** Keeps all that write sales waiting, until `release`. */
+  /** Blocks all writes of sales until `release`. */
   hold(): Promise<void>
-  /** Waits until so many of them wait. */
+  /** Waits until this many writes are blocked. */
   untilHeld(count?: number): Promise<void>
   release(): Promise<void>
 }
 
 /**
- * Holds up writes of sales for as long as a test needs. A lock is waited for little more than a second, and a machine that
- * is busy with other tests may take longer than that for what is to happen meanwhile.
+ * Blocks writes of sales without a lock: the service waits 1.25 s for one, too short for a test on a busy machine.
  */
 export async function holdableSales(t: Test, url: string): Promise<HeldSales> {
   const owner = new pg.Client({ connectionString: url })

@@ -1,4 +1,4 @@
-/** Texts that a parser of array literals, SQL, JSON Pointers or objects may take for something else. */
+/** Texts that break naive parsers of array literals, SQL, JSON Pointers or objects. */
 export const hostileTexts = [
   'a"b',
   "a'b; drop table products; --",
@@ -26,5 +26,5 @@ export const hostileTexts = [
   'hasOwnProperty',
 ]
 
-/** Characters outside the basic plane: two UTF-16 units and four bytes each. */
+/** Characters outside the basic plane: two UTF-16 units, four bytes in UTF-8. */
 export const astral = (length: number): string => '😀'.repeat(length)

@@ -5,7 +5,7 @@ import { aList, aShop } from './shop.ts'
 export interface BigJob {
   shop: TestAccount
   list: { id: number; name: string }
-  /** The answer of the call that started it. */
+  /** The response of the call that started it. */
   job: { id: number }
 }
 
@@ -14,7 +14,7 @@ export function someCodes(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `P${String(index).padStart(3, '0')}`)
 }
 
-/** A job that adds 101 products to the new list "L" of a new account. */
+/** Starts a job that adds 101 products to the list "L" of a new account. */
 export async function aBigJob(t: Test, service: TestService): Promise<BigJob> {
   const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
   const list = await aList(shop, { name: 'L' })

@@ -1,14 +1,13 @@
 type Work = () => unknown
 
-/** What a command or a run has made, to be taken away again. */
+/** Teardowns of a command or a run. */
 export interface Teardowns {
-  /** Done when it ends, last one first; at once if it has ended. */
+  /** Runs `work` at the end, last registered first; at once if it has ended. */
   teardown(work: Work): void
-  /** Does all of it once, each whatever the others come to; answers what went wrong. */
+  /** Runs all teardowns once, even if some fail; returns their errors. */
   takeAway(): Promise<unknown[]>
 }
 
-/** What must not remain when something ends. */
 export function collectTeardowns(): Teardowns {
   const works: Work[] = []
   const errors: unknown[] = []
@@ -37,14 +36,14 @@ export function collectTeardowns(): Teardowns {
 }
 
 export interface Command extends Pick<Teardowns, 'teardown'> {
-  /** Takes everything away and ends the process; with 0 if all was good and nothing is left. */
+  /** Runs the teardowns and ends the process: 0 if `isGood` and none failed. */
   end(isGood: boolean): Promise<never>
 }
 
-/** npm passes on the signal that a terminal has sent to both: so soon after the first it is the same. */
+/** npm repeats the terminal's signal to its child: within this time it is the same Ctrl-C. */
 const sameSignalMs = 1000
 
-/** A command that is run by hand: what it has made is taken away also when it breaks, and on Ctrl-C. */
+/** Teardowns of a command that also run after an uncaught error or a signal. */
 export function leaveNothing(): Command {
   const { teardown, takeAway } = collectTeardowns()
   let beganMs: number | undefined
@@ -57,12 +56,12 @@ export function leaveNothing(): Command {
   const breakOff = (reason: unknown) => {
     if (beganMs !== undefined) return
     console.error(reason)
-    // What goes on fails for want of what is taken away: that is no finding.
+    // What still runs now fails because of the teardowns.
     console.log = () => undefined
     void end(false)
   }
   const onSignal = (signal: string) => {
-    // Who sends a second one does not want to wait.
+    // A second signal ends the process at once.
     if (beganMs !== undefined && performance.now() - beganMs > sameSignalMs) process.exit(1)
     breakOff(`broken off by ${signal}`)
   }

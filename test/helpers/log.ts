@@ -1,10 +1,9 @@
 import type { Test } from 'tap'
 
-/** A line of the service's log. */
 // biome-ignore lint/suspicious/noExplicitAny: each test knows what it looks for.
 export type LogLine = Record<string, any>
 
-/** Everything that this process writes to its standard error while the test runs. */
+/** Captures standard error of this process until the test ends. */
 export function captureLog(t: Test): { text: () => string; lines: () => LogLine[] } {
   const { write } = process.stderr
   let text = ''

@@ -38,12 +38,12 @@ export async function aMarket(
   return market
 }
 
-/** A competitor price under the schema `["code"]`. */
+/** A competitor price for the schema `["code"]`. */
 export function anEntry(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { code: 'A', competitor_name: 'Rival', competitor_price: 2.55, ...overrides }
 }
 
-/** Does these statements about an account as another transaction does, up to its commit, which is what it answers. */
+/** Runs statements in an open transaction of this account; returns its commit. */
 export async function uncommitted(
   url: string,
   account: number,

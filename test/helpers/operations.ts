@@ -5,18 +5,16 @@ import type { TestService } from './service.ts'
 
 const contract = readContract()
 
-/** Operations that need a token. */
 export const protectedOperations = operations.filter(({ scope }) => scope !== undefined)
 
-/** Operations that take a body. */
 export const bodyOperations = operations.filter(({ hasBody }) => hasBody)
 
-/** A path of the contract with an id in it that no account has. */
+/** The path with an id that does not exist. */
 export function concretePath(path: string): string {
   return path.replace(/\{\w+\}/g, '999999999')
 }
 
-/** The body that the contract shows as the example of an operation. */
+/** The example body of an operation. */
 // biome-ignore lint/suspicious/noExplicitAny: the body of any operation.
 export function exampleBody({ path, method }: Operation): any {
   const content = contract.paths[path][method.toLowerCase()].requestBody?.content
@@ -31,7 +29,7 @@ export interface PlainRequest {
   payload?: string | Buffer
 }
 
-/** A request in nobody's name unless its headers say so; the answer is checked against the contract. */
+/** Sends a request with no token of its own; the response must match the contract. */
 export async function send(
   t: Test,
   { app }: Pick<TestService, 'app'>,
@@ -53,7 +51,7 @@ export async function send(
   return answer
 }
 
-/** Fails the test unless the answer is this problem, in the media type of problems. */
+/** Expects this problem with the media type of problems. */
 export function expectProblem(
   t: Test,
   answer: TestResponse,

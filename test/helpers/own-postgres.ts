@@ -3,7 +3,7 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/postgres.ts'
 import type { Teardowns } from './leave-nothing.ts'
 import { freshDataDir } from './process.ts'
 
-/** An embedded PostgreSQL of a command's own, in a folder of that name; whoever is still connected at the end is cut off. */
+/** Starts an embedded PostgreSQL for a command; it is stopped, and its data removed, when the command ends. */
 export async function startOwnPostgres(
   command: Pick<Teardowns, 'teardown'>,
   name: string,
@@ -14,7 +14,8 @@ export async function startOwnPostgres(
   command.teardown(async () => {
     const { url, stop } = await starting
     await stop()
-    // It stops for nobody who is still connected: the folder's own teardown ends it, and knows nothing of its socket.
+    // `stop` waits for open connections in vain; the teardown of the folder kills the server but leaves its
+    // socket.
     const socketDir = new URL(url).searchParams.get('host')
     if (socketDir) rmSync(socketDir, { recursive: true, force: true })
   })

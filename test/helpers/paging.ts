@@ -20,7 +20,7 @@ const faults: [query: string, code: string][] = [
   ['offset=%2B1', 'type'],
 ]
 
-/** A list operation pages as all of them do; `path` lists at least 26 and at most 1,000 results, `id` is their order. */
+/** Checks the paging of a list operation; `path` has 26 to 1,000 results, ordered by `id`. */
 export async function expectPaging(t: Test, { get }: TestAccount, path: string, id: string) {
   const all = (await get(`${path}?limit=1000`)).body
   const ids = all.results.map((result: Record<string, number>) => result[id])

@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 /**
- * Stands before a PostgreSQL as PgBouncer does: refuses the `options` of connections, or drops them
- * (`ignore_startup_parameters = options`). Answers its URL.
+ * A proxy that treats connection `options` as PgBouncer does: refuses them, or drops them
+ * (`ignore_startup_parameters`). Returns its URL.
  */
 export async function openPooler(
   t: Test,
@@ -56,7 +56,7 @@ function message(type: string, body: string): Buffer {
   return Buffer.concat([head, Buffer.from(body)])
 }
 
-/** The first message of a connection: its length, the version of the protocol, then names and values. */
+/** The startup message of a connection: length, protocol version, names and values. */
 function withoutOptions(startup: Buffer): Buffer {
   const fields = startup.subarray(8).toString().split('\0')
   const kept = fields.flatMap((field, index) =>

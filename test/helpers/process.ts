@@ -11,21 +11,21 @@ import type { Teardowns } from './leave-nothing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** A process of the service, as `npm start` runs it, in a process group of its own. */
+/** A service process in its own process group, started as by `npm start`. */
 export interface ServiceProcess {
   pid: number
   url: string
   stdout: () => string
   stderr: () => string
-  /** Ends the whole group at once, as a crash does. */
+  /** Kills the group with SIGKILL. */
   kill: () => Promise<void>
-  /** Its exit code, once it has ended. */
+  /** The exit code, once it has ended. */
   exited: Promise<number | null>
-  /** Asks it to stop; answers its exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop: () => Promise<number | null>
 }
 
-/** A data directory that no service has used; emptied, and its PostgreSQL ended, when the test ends. */
+/** A new data directory; removed, and its PostgreSQL killed, when the test ends. */
 export function freshDataDir(t: Pick<Teardowns, 'teardown'>, name = 'process'): string {
   const dataDir = mkdtempSync(join(tmpdir(), `pricewell-${name}-`))
   t.teardown(async () => {
@@ -39,16 +39,15 @@ export function freshDataDir(t: Pick<Teardowns, 'teardown'>, name = 'process'): 
   return dataDir
 }
 
-/** The environment of a child: ours without what configures the service, and these settings. */
+/** The environment of a child process: none of our service settings, but these. */
 export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
   return { PATH, HOME, NODE_COMPILE_CACHE, ...settings }
 }
 
-/** What `npm start` runs. */
 export const startCommand = [process.execPath, 'src/server.ts'] as const
 
-/** How a process is started: its command, and where its log goes. */
+/** The command of a process and the target of its log. */
 interface Start {
   command?: readonly [string, ...string[]]
   log?: 'pipe' | number | Writable
@@ -87,7 +86,7 @@ export async function startProcess(
   }
 }
 
-/** Runs one of the files under src to its end. */
+/** Runs a file of src to its end. */
 export async function runFile(
   file: string,
   args: string[],
@@ -101,7 +100,7 @@ export async function runFile(
   return { code: child.exitCode, stdout: stdout(), stderr: stderr() }
 }
 
-/** The id of the PostgreSQL of a data directory, if it runs. */
+/** The process id of the PostgreSQL of a data directory, if it runs. */
 export function postmasterPid(dataDir: string): number | undefined {
   try {
     const [pid] = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
@@ -111,7 +110,7 @@ export function postmasterPid(dataDir: string): number | undefined {
   }
 }
 
-/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+/** Whether a process runs; zombies do not. */
 export function isAlive(pid: number): boolean {
   try {
     const status = `/proc/${pid}/status`
@@ -122,7 +121,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process ends: PostgreSQL takes its lock file away a moment before. */
+/** Waits up to 5 s for a process to end: PostgreSQL removes its lock file a moment earlier. */
 export async function ends(pid: number): Promise<boolean> {
   for (let look = 0; look < 250 && isAlive(pid); look++) await sleep(20)
   return !isAlive(pid)
@@ -134,7 +133,7 @@ export function firstAccount(stdout: string): { email: string; password: string 
   return email && password ? { email, password } : undefined
 }
 
-/** The same, as soon as it is printed. */
+/** Waits for `firstAccount`. */
 export async function firstUser({ stdout }: Pick<ServiceProcess, 'stdout'>) {
   for (;;) {
     const user = firstAccount(stdout())
@@ -146,12 +145,12 @@ export async function firstUser({ stdout }: Pick<ServiceProcess, 'stdout'>) {
 export type Call = (
   method: string,
   path: string,
-  /** JSON; a text is sent as it is. */
+  /** JSON; a string is sent as it is. */
   body?: unknown,
   headers?: Record<string, string>,
 ) => Promise<TestResponse>
 
-/** Requests over HTTP in the name of a token. */
+/** Sends requests over HTTP with a token. */
 export function caller(url: () => string, token?: string): Call {
   return async (method, path, body, given = {}) => {
     const response = await fetch(`${url()}${path}`, {
@@ -173,7 +172,7 @@ export function caller(url: () => string, token?: string): Call {
   }
 }
 
-/** Waits until the first account is printed, logs it in, and answers requests in its name. */
+/** Waits for the first account, logs in and returns its `Call`. */
 export async function logInFirst(
   service: ServiceProcess,
   url: () => string = () => service.url,

@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
 import type { TestAccount } from './service.ts'
 
-/** A payload that breaks a rule, and every fault that the answer must name. */
+/** A payload that breaks a rule, with all expected errors. */
 export type BadPayload = [rule: string, body: unknown, ...faults: [pointer: string, code: string][]]
 
-/** Every payload is answered 400 with exactly its faults, and what `read` reads is as it was. */
+/** Expects 400 with exactly these errors for each payload, and no change in what `read` returns. */
 export async function expectRefused(
   t: Test,
   { post }: TestAccount,
@@ -25,7 +25,7 @@ export async function expectRefused(
   t.strictSame((await read()).body, before, 'nothing was written')
 }
 
-/** `row` and `field` say the same as the pointer of an error in an array of rows. */
+/** `row` and `field` repeat the pointer of an error in an array of rows. */
 function expectPlace(
   t: Test,
   rule: string,
@@ -37,7 +37,7 @@ function expectPlace(
   t.equal(field, match[2]?.replaceAll('~1', '/').replaceAll('~0', '~'), rule)
 }
 
-/** The same problem apart from the id of the request. */
+/** The problem without the id of the request. */
 export function sameProblem(t: Test, a: { body: object }, b: { body: object }): void {
   t.strictSame({ ...a.body, instance: '' }, { ...b.body, instance: '' })
 }

@@ -12,7 +12,7 @@ export function aSale(overrides: Record<string, unknown> = {}): Record<string, u
   return { ...required, ...overrides }
 }
 
-/** The sales of an account in the order of their ids, without the ids; `query` as in `code=A`. */
+/** The account's sales by id, without the ids; `query` as in `code=A`. */
 export async function salesOf(shop: TestAccount, query = ''): Promise<Record<string, unknown>[]> {
   const { body } = await shop.get(`/api/v1/sales_history/?limit=1000&${query}`)
   return body.results.map(({ id: _, ...sale }: Record<string, unknown>) => sale)

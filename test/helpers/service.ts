@@ -8,25 +8,22 @@ import type { TestResponse } from './conformant.ts'
 import { cloneDatabase, type TestDatabase } from './database.ts'
 import { send as sendRequest } from './operations.ts'
 
-/** What the services of the tests sign with. */
 export const jwtSecret = randomBytes(32).toString('base64')
 const secretBytes = new TextEncoder().encode(jwtSecret)
 
-/** What the operator of the services of the tests reads their metrics with. */
 export const metricsToken = randomBytes(16).toString('hex')
 
 export interface TestService extends Service {
-  /** Connects as the owner, for what the interface does not show. */
+  /** Connects as the owner of the tables. */
   url: string
-  /** Signs tokens that the service takes. */
   jwtSecret: Uint8Array
-  /** How many files are being copied into the database. */
+  /** Number of files that are being copied into the database. */
   feedsUnderWay(): Promise<number>
-  /** A new account with nothing in it. */
+  /** A new, empty account. */
   newAccount(t: Test): Promise<TestAccount>
 }
 
-/** An account, and requests in its name; every response is checked against the contract. */
+/** An account; each response to it is checked against the contract. */
 export interface TestAccount {
   id: number
   token: string
@@ -38,11 +35,11 @@ export interface TestAccount {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestResponse>
-  /** Waits until a job has ended and answers it. */
+  /** Waits until a job has ended and returns it. */
   finished(job: { id: number }): Promise<TestResponse['body']>
 }
 
-/** The real service on a database of its own; stopped and dropped when the test file ends. */
+/** Starts the service on a new database; stopped and dropped when the test file ends. */
 export async function startTestService(
   t: Test,
   settings: Record<string, string> = {},
@@ -50,7 +47,7 @@ export async function startTestService(
   return startServiceOn(t, await cloneDatabase(), settings)
 }
 
-/** The real service on this database; stopped, and the database dropped, when the test file ends. */
+/** Starts the service on this database; stopped and dropped when the test file ends. */
 export async function startServiceOn(
   t: Test,
   database: TestDatabase,
@@ -59,9 +56,9 @@ export async function startServiceOn(
   const environment = {
     DATABASE_URL: database.url,
     JWT_SECRET: jwtSecret,
-    // Nobody reads what a test file logs: the pipe takes some 200 KB, then the file hangs.
+    // Nothing reads the log: after some 200 KB the pipe would block.
     LOG_LEVEL: 'fatal',
-    // A machine that is busy with other tests is late, and that is no fault.
+    // Other tests delay the event loop.
     EVENT_LOOP_DELAY_MS: '0',
     METRICS_TOKEN: metricsToken,
     ...settings,

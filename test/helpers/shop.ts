@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { TestAccount, TestService } from './service.ts'
 
-/** An account with a catalog: every code in every country, with the description "about <code>" and two costs. */
+/** An account with a catalog: each code in each country, description "about <code>", two costs. */
 export async function aShop(
   t: Test,
   service: TestService,
@@ -22,7 +22,7 @@ export async function aShop(
   return shop
 }
 
-/** A price list of the year 2026, not published. */
+/** A draft price list of the year 2026. */
 export async function aList(
   shop: TestAccount,
   overrides: Record<string, unknown>,
@@ -32,7 +32,7 @@ export async function aList(
   return body[0]
 }
 
-/** Adds products to a list and waits for them to be published. */
+/** Adds products to a list and waits until they are published. */
 export async function addProducts(
   shop: TestAccount,
   list: string,
@@ -65,7 +65,7 @@ export async function aShopOf(
   return shop
 }
 
-/** Sets prices; answers the ids of the rows. */
+/** Sets prices; returns the ids of the rows. */
 export async function setPrices(
   shop: TestAccount,
   list: string,
@@ -75,7 +75,7 @@ export async function setPrices(
   return (await expectOk(shop.post('/api/v1/prices/bulk_update_prices/', body))).body
 }
 
-/** The published rows of a list in the order of their ids; `query` as in `date=2026-01-01`. */
+/** The published rows of a list by id; `query` as in `date=2026-01-01`. */
 export async function rowsOf(
   shop: TestAccount,
   list: { id: number },

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import net from 'node:net'
 import type { TestResponse } from './conformant.ts'
 
-/** A request that is written piece by piece, on a connection of its own. */
+/** A request that is written in pieces on its own connection. */
 export interface OpenRequest {
   write(bytes: string | Buffer): void
-  /** Waits for the answer, whole. */
+  /** Waits for the whole response. */
   answer(): Promise<TestResponse>
-  /** Goes away without waiting for the answer. */
+  /** Closes the connection without waiting for the response. */
   abort(): Promise<void>
   /** Resolves when the connection has ended. */
   closed: Promise<unknown>
 }
 
-/** Opens a connection, sends the head of a POST with these headers, and waits until the server has it. */
+/** Connects, sends the head of a POST and waits until the server has read it. */
 export async function openRequest(
   { server }: { server: net.Server },
   path: string,

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The rows of one statement on a connection of its own, as the owner: for what the interface does not show. */
+/** Runs one statement as the owner, on a new connection; returns its rows. */
 export async function select(
   url: string,
   text: string,
@@ -16,7 +16,7 @@ export async function select(
   }
 }
 
-/** Waits until a session of this name waits for a lock, or what it waits for it to do has ended. */
+/** Waits until a session of this name waits for a lock, or until `work` has ended. */
 export async function untilLockAwaited(
   url: string,
   name: string,

@@ -3,15 +3,15 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
 /**
- * What one request is answered with; `destroy`: the connection breaks instead, `ends`: how after this much of the body,
- * `silence`: nothing ever comes.
+ * The answer to one request. `destroy`: the connection breaks, `ends`: how, after this part of the body;
+ * `silence`: no answer.
  */
 export type StandInAnswer =
   | { status: number; headers?: Record<string, string>; body?: unknown; ends?: 'cut' | 'never' }
   | 'destroy'
   | 'silence'
 
-/** A server that gives these answers one after the other, the last one for ever, and keeps the requests. */
+/** A server that gives these answers in order, the last one for ever, and keeps the requests. */
 export async function standIn(
   t: Test,
   answers: StandInAnswer[],

@@ -2,13 +2,12 @@ import pg from 'pg'
 import { withSessionSettings } from '../../src/database/connection-setup.ts'
 import { applicationRole } from '../../src/database/pool.ts'
 
-/** A statement as it went to Postgres. */
 export interface Statement {
   text: string
   values: unknown[]
 }
 
-/** What is sent when it is time for it, and no work needs: the queue, what a wait leaves of the patience for locks. */
+/** Statements on timers: the queue, remaining lock timeouts, expired rows. */
 const byTime =
   /pgboss|pg_listening_channels|^\s*select (set_config\('lock_timeout'|delete_expired_|from pg_stat_activity)/
 let recorded: Statement[] | undefined
@@ -29,7 +28,7 @@ function note(client: pg.Client, statement: Statement): void {
   if (statement.text.includes('pg_temp.feed')) staged?.push(explain(client, statement))
 }
 
-/** The statements that some work sends to Postgres from this process. */
+/** The statements that `work` sends to Postgres from this process. */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = []
   recorded = statements
@@ -39,7 +38,7 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
   return statements
 }
 
-/** The plans of the statements about staged rows that some work sends, made where they run: no other connection has them. */
+/** The plans of statements on staging tables; made on the same connection, because no other sees those tables. */
 export async function plansOfStaged(work: () => Promise<unknown>): Promise<PlanNode[]> {
   const plans: Promise<PlanNode>[] = []
   staged = plans
@@ -49,7 +48,6 @@ export async function plansOfStaged(work: () => Promise<unknown>): Promise<PlanN
   return Promise.all(plans)
 }
 
-/** A node of a plan. */
 export interface PlanNode {
   'Node Type': string
   'Relation Name'?: string
@@ -64,7 +62,7 @@ export interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** A connection that plans as the service's own do. */
+/** A connection with the planner settings of the service. */
 export async function openPlanner(url: string): Promise<pg.Client> {
   const settings = { role: applicationRole, timezone: 'UTC', random_page_cost: 1.1 }
   const client = new pg.Client({ connectionString: withSessionSettings(url, settings) })
@@ -72,7 +70,7 @@ export async function openPlanner(url: string): Promise<pg.Client> {
   return client
 }
 
-/** All nodes of the plan of a statement in an account. */
+/** All nodes of a statement's plan in an account. */
 export async function planOf(
   planner: pg.Client,
   account: number,
@@ -84,7 +82,7 @@ export async function planOf(
   return nodesOf(plan)
 }
 
-/** All nodes of the plan that a connection keeps for a statement once it has run it often, whatever its values. */
+/** All nodes of a statement's generic plan. */
 export async function lastingPlanOf(planner: pg.Client, { text }: Statement): Promise<PlanNode[]> {
   const { rows } = await planner.query(`explain (generic_plan, format json) ${text}`)
   return nodesOf(rows[0]['QUERY PLAN'][0].Plan)

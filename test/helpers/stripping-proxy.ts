@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
 /**
- * A proxy that serves what is at `target` below a prefix, and nothing else; it takes the prefix away and, if it is told to,
- * says so. Answers its address, with the prefix.
+ * A proxy that serves `target` below a prefix only: it strips the prefix and, if told to, sends it in a header.
+ * Returns its URL with the prefix.
  */
 export async function startStrippingProxy(
   t: Test,

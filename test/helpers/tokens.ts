@@ -1,7 +1,7 @@
 import { type JWTPayload, SignJWT } from 'jose'
 import { jwtSecret } from './service.ts'
 
-/** The claims of a valid token; an override of `undefined` leaves the claim out. */
+/** Valid claims; an override of `undefined` leaves a claim out. */
 export function claims(overrides: Record<string, unknown> = {}): JWTPayload {
   const now = Math.floor(Date.now() / 1000)
   const valid = { sub: '1', account: 1, scope: 'read write', iss: 'pricewell', aud: 'pricewell' }
@@ -9,7 +9,7 @@ export function claims(overrides: Record<string, unknown> = {}): JWTPayload {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
-/** A token signed as the service signs, with other claims. */
+/** A token with valid claims, some overridden, signed with the service's secret. */
 export function aToken(overrides: Record<string, unknown> = {}): Promise<string> {
   return new SignJWT(claims(overrides))
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

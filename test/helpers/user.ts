@@ -1,7 +1,7 @@
 import { createAccount } from '../../src/accounts/create-account.ts'
 import type { TestService } from './service.ts'
 
-/** Hashes keep their cost: this one makes tests cheap. */
+/** A low cost of password hashes keeps tests quick. */
 const cheap = { N: 2 ** 10, r: 8, p: 1 }
 let users = 0
 

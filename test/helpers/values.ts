@@ -1,13 +1,13 @@
 import { hostileTexts } from './hostile.ts'
 
-/** Amounts at the edges of 15 significant digits and 6 decimals. */
+/** Amounts at the limits of 15 significant digits and 6 decimals. */
 export const amounts = [
   0, 0.000001, 0.00001, 0.1, 0.07, 0.3, 1.005, 2.675, 4.35, 19.99, 100, 1e6, 999999999.999999,
   123456789.012345, 100000000.000001, 123456789012.345, 99999999999999.9, 999999999999999,
   123456789012345, 1e14, 1e15, 1e21, 8999999999.99999,
 ]
 
-/** The same in strings, with zeros that say how exactly they were measured. */
+/** Decimals as strings; trailing zeros count. */
 export const decimals = [
   '0',
   '0.00',
@@ -22,7 +22,7 @@ export const decimals = [
   '-4.35',
 ]
 
-/** Leap days, days on which clocks change or that a zone left out, ends of years and of the calendar. */
+/** Leap days, clock changes, skipped days, ends of years and of the calendar. */
 export const days = [
   '2024-02-29',
   '2000-02-29',
@@ -44,7 +44,7 @@ export const days = [
   '2038-01-19',
 ]
 
-/** Moments as they are sent and as they are read. */
+/** Timestamps as sent and as read. */
 export const moments: [sent: string, read: string][] = [
   ['2025-03-30T02:30:00', '2025-03-30T02:30:00.000Z'],
   ['2025-03-30T02:30:00+01:00', '2025-03-30T01:30:00.000Z'],
@@ -60,7 +60,7 @@ export const moments: [sent: string, read: string][] = [
   ['1883-11-18T12:03:57.5', '1883-11-18T12:03:57.500Z'],
 ]
 
-/** Codes and names in many scripts, and texts that look alike and are not. */
+/** Codes and names in many scripts, some that look alike. */
 export const texts = [
   ...new Set([
     ...hostileTexts,

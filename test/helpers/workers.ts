@@ -29,7 +29,7 @@ export function openJobsDatabase(t: Test, { url }: TestService): Database {
   return db
 }
 
-/** Workers for a service that was started with ROLE=api; they try again at once. */
+/** Starts workers for a service with ROLE=api; they retry at once. */
 export async function startTestWorkers(
   t: Test,
   service: TestService,
@@ -66,7 +66,7 @@ export function testFileLoader(boss: PgBoss): RunJob {
   return fileLoader({ context: { boss, limits, stopping, jwtSecret: new Uint8Array() } })
 }
 
-/** A try at a job, as a worker makes it. */
+/** An attempt at a job, as a worker makes it. */
 export function anAttempt(
   db: Database,
   account: TestAccount,
@@ -78,8 +78,8 @@ export function anAttempt(
 }
 
 /**
- * Says "stop" from the transaction after the first `count` on, as a process does that is killed between two of them. Up
- * to 12,500 products are added by one and noted by the next.
+ * Aborts after the first `count` transactions, like a process that is killed between two of them. One transaction
+ * adds up to 12,500 products, the next records them.
  */
 export function stopAfter(count: number): AbortSignal {
   let begun = 0
