@@ -14,7 +14,7 @@ interface Cell {
   price: number
 }
 
-/** Two calendar lists alike: ours, and the one that bare statements fill, with the ids of their rows. */
+/** Two equal calendar lists with their row ids: one for the service, one for bare SQL. */
 interface Calendars {
   ours: BenchList
   bare: BenchList
@@ -22,7 +22,7 @@ interface Calendars {
 }
 let calendars: Calendars | undefined
 
-/** Calendar lists of two dimensions and 365 days: filled month by month, then changed and read at random. */
+/** Calendar lists of two dimensions and 365 days: loaded by month, then updated and read at random. */
 export const calendarMeasures = (rows: number): Measure[] => [
   loadMeasure(rows),
   updateMeasure(rows),
@@ -43,7 +43,7 @@ async function prepare(service: BenchService, rows: number): Promise<Calendars> 
   return calendars
 }
 
-/** A round is a month of all rows; twelve of them are the whole load. */
+/** A round loads a month of all rows; twelve rounds are the whole load. */
 function loadMeasure(rows: number): Measure {
   return {
     name: `load a month of ${rows} calendar rows x 2 dimensions`,
@@ -129,7 +129,6 @@ function readMeasure(rows: number): Measure {
   }
 }
 
-/** The months that the load left out. */
 async function fillYear(service: BenchService, rows: number): Promise<void> {
   const { ours, bare } = await prepare(service, rows)
   await service.sql.query(
@@ -152,7 +151,7 @@ interface BareCell {
   price: number
 }
 
-/** Random cells as bare statements name them, sorted. */
+/** Random cells for bare SQL, sorted. */
 async function bareCells(service: BenchService, rows: number) {
   const { bare, bareIds } = await prepare(service, rows)
   const cells = randomCells(rows)

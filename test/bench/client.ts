@@ -3,19 +3,19 @@ import { exchange, requestBytes } from '../helpers/exchange.ts'
 
 /** A keep-alive connection to the service. */
 export interface Client {
-  /** Sends one request and waits for the last byte of the answer; throws unless it is 2xx. */
+  /** Sends a request and waits for the last byte of the answer; throws unless it is 2xx. */
   send(method: string, path: string, body?: string): Promise<void>
   close(): void
 }
 
-/** Opens a connection on which requests go one after the other. The service closes it where none come for a while. */
+/** Opens a connection for sequential requests; reconnects when the service has closed it as idle. */
 export function openClient(url: string, token: () => string): Client {
   const { hostname, port } = new URL(url)
   const open = () =>
     net
       .connect(Number(port), hostname)
       .setNoDelay()
-      // What the service says when it closes is no answer to what is asked next.
+      // What the service sends when it closes does not answer the next request.
       .resume()
       .on('error', () => undefined)
   let socket = open()

@@ -8,7 +8,7 @@ const path = '/api/v1/competitor_prices/bulk_create_or_update/'
 const columns =
   'account_id, hash, code, dimensions, competitor_name, competitor_price, latest_update'
 
-/** Entries under a schema of code and country, against COPY of bytes that were made beforehand. */
+/** Loads entries keyed by code and country, against COPY of prepared bytes. */
 export const competitorMeasures = (present: number): Measure[] => [
   {
     name: `upsert 10000 new competitor prices, ${present} there`,

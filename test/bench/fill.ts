@@ -1,6 +1,6 @@
 import type { BenchService } from './service.ts'
 
-/** A list of `rows` rows, filled in SQL: the measures are about what happens to lists that are there. */
+/** A list of `rows` rows, filled by SQL. */
 export interface BenchList {
   id: number
   name: string
@@ -10,7 +10,7 @@ export interface BenchList {
 /** Code of product `index`; every product has the extension country UK. */
 export const codeOf = (index: number) => `P${String(index).padStart(7, '0')}`
 
-/** Declares the columns and fills the catalog up to `rows` products; two attributes, two costs. */
+/** Declares the columns (two attributes, two costs) and fills the catalog up to `rows` products. */
 export async function fillCatalog(service: BenchService, rows: number): Promise<void> {
   await service.call('POST', '/api/v1/product_catalog/schema/create_schema/', {
     attributes: [
@@ -31,7 +31,7 @@ export async function fillCatalog(service: BenchService, rows: number): Promise<
   await sql.query('vacuum analyze products, product_attributes')
 }
 
-/** A published list of the first `rows` products, or of those that `where` (over `i`, the product's index) keeps. */
+/** A published list of the first `rows` products, or of those that `where` (over the index `i`) selects. */
 export async function fillList(
   service: BenchService,
   name: string,

@@ -6,7 +6,7 @@ import { type BenchList, codeOf, fillCatalog, fillList } from './fill.ts'
 import { type Measure, timed } from './measure.ts'
 import type { BenchService } from './service.ts'
 
-/** A published list whose rows are those of half the catalog, by a filter. */
+/** A published list that follows half of the catalog by a filter. */
 const half = Array.from({ length: 50 }, (_, index) => `F${index}`)
 const isInHalf = 'i % 100 < 50'
 
@@ -38,7 +38,7 @@ function wildcardMeasure(rows: number): Measure {
   }
 }
 
-/** Before each round a hundredth of the list is wrong: a half lacks, a half has to go. */
+/** Makes a hundredth of the list wrong before each round: half of it missing, half surplus. */
 function syncMeasure(catalog: number): Measure {
   const lists: BenchList[] = []
   const [wrong, step] = [`i % 20000 < 200`, catalog / 2]
@@ -85,7 +85,7 @@ function syncMeasure(catalog: number): Measure {
   }
 }
 
-/** Everything that a sync does, with its answer, in one statement. */
+/** A sync and its answer in one statement. */
 function bareSync({ account }: BenchService, { id }: BenchList): string {
   return `
     with wanted as (
@@ -113,7 +113,7 @@ function bareSync({ account }: BenchService, { id }: BenchList): string {
       (select json_agg(id) from difference where id is not null and product_id is not null)::text as untouched`
 }
 
-/** The last transaction of a job; the rows that it publishes are in the draft. */
+/** The last transaction of a job: publishes the rows of the draft. */
 function publishMeasure(rows: number): Measure {
   let list: BenchList
   let db: Database
@@ -168,7 +168,7 @@ function openJobs({ databaseUrl }: BenchService): Database {
     acquireTimeoutMs: 2500,
     lockTimeoutMs: 60_000,
     statementTimeoutMs: 300_000,
-    // The bench ends by stopping Postgres under this connection.
+    // The bench stops Postgres before this connection closes.
     onError: () => undefined,
   })
 }
@@ -204,7 +204,7 @@ function addMeasure(rows: number, catalog: number): Measure {
   }
 }
 
-/** Whole lists: read, synchronised, published, filled. */
+/** Reads, syncs, publishes and fills whole lists. */
 export const listMeasures = (present: number): Measure[] => [
   wildcardMeasure(100_000),
   syncMeasure(present),

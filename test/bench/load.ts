@@ -4,8 +4,8 @@ import { type Measure, median, timed } from './measure.ts'
 import { salePath, salesOf } from './sales.ts'
 
 /**
- * How long one request can hold up all others, seen from outside: the longest that `GET /health/live` waits on a
- * connection of its own while a body is handled, less what it takes when nothing else goes on.
+ * How long a large body delays other requests: the longest `GET /health/live` on its own connection while the body
+ * is handled, minus its idle time.
  */
 function blockMeasure(rows: number, floor: number, aim: number): Measure {
   return {
@@ -30,7 +30,7 @@ function blockMeasure(rows: number, floor: number, aim: number): Measure {
   }
 }
 
-/** The most memory that a fresh server takes for one body beyond what it has at rest, in sizes of the body. */
+/** Peak memory that a new process needs for one body beyond its idle memory, as a multiple of the body. */
 function memoryMeasure(rows: number): Measure {
   return {
     name: `server RSS growth over a body of ${rows} rows, in body sizes`,
@@ -67,7 +67,7 @@ function rssBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }
 
-/** What one large body does to everybody else and to the memory. */
+/** The cost of one large body for other requests and for memory. */
 export const loadMeasures: Measure[] = [
   blockMeasure(10_000, 50, 20),
   blockMeasure(100_000, 150, 50),

@@ -1,25 +1,25 @@
 import type { BenchService } from './service.ts'
 
-/** One row of the table. */
+/** A row of the table. */
 export interface Measure {
   name: string
-  /** Fills the database with what is there before. */
+  /** Prepares the data. */
   prepare(service: BenchService): Promise<void>
-  /** The figure of round `round` through the service: the duration of some work in ms, unless it says otherwise. */
+  /** The figure of a round through the service: mostly a duration in ms. */
   ours(service: BenchService, round: number): Promise<number>
-  /** The same of the bare way, taken in turns with `ours`; without it `ours` alone is the figure. */
+  /** The same in bare SQL, alternating with `ours`; without it the figure is `ours` alone. */
   bare?(service: BenchService, round: number): Promise<number>
   unit: Unit
-  /** So many times the rounds of other measures, because its own are short. */
+  /** Multiplies the number of rounds, for short ones. */
   shortRounds?: number
-  /** What must be reached, and what is aimed at; without them the row is for information. */
+  /** Required and desired figure; without them the row is informative. */
   floor?: number
   aim?: number
 }
 
 /**
- * What the figure is. `share`: bare / ours, larger is better. `times`: ours / bare, or ours itself where there is no
- * bare side, smaller is better. `ms`: ours itself, smaller is better.
+ * `share`: bare / ours, larger is better. `times`: ours / bare, or ours alone, smaller is better. `ms`: ours,
+ * smaller is better.
  */
 export type Unit = 'share' | 'times' | 'ms'
 
@@ -34,12 +34,12 @@ export interface Result {
   verdict: 'aim' | 'floor' | 'below' | ''
 }
 
-/** Rounds that are not counted: both sides are measured warm, as they are all day. */
+/** Rounds that are not counted, to warm up both sides. */
 const warmingRounds = 3
 
 /**
- * Runs a measure `rounds` times, both sides in turns, when they are warm; answers the medians. The figure is that of the
- * rounds: a virtual machine can be half as fast again from one second to the next, which both sides of a round share.
+ * Runs both sides of a measure alternately and returns medians. The figure is the median of the rounds' figures:
+ * the speed of a virtual machine varies by half, but both sides of a round share it.
  */
 export async function run(
   measure: Measure,
@@ -81,14 +81,14 @@ export function median(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Milliseconds that some work takes. */
+/** Duration of some work in ms. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start
 }
 
-/** The median of some short work that is done many times a round. */
+/** Median duration of short work that is repeated in a round. */
 export async function medianOf(repeats: number, work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let repeat = 0; repeat < repeats; repeat++) times.push(await timed(work))

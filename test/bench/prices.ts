@@ -5,7 +5,7 @@ import type { BenchService } from './service.ts'
 const dimensions = ['retail', 'wholesale', 'web']
 let list: BenchList | undefined
 
-/** The list of all measures here: three dimensions, made once. */
+/** The list of all measures here, with three dimensions. */
 export async function threeDimensions(service: BenchService, rows: number): Promise<BenchList> {
   if (!list) {
     await fillCatalog(service, rows)
@@ -14,7 +14,7 @@ export async function threeDimensions(service: BenchService, rows: number): Prom
   return list
 }
 
-/** Short work is timed a few times a round, so that both sides are warm. */
+/** Repetitions of short work in a round. */
 const updates = 3
 const shortRounds = 5
 
@@ -85,7 +85,7 @@ function readMeasure(rows: number, keys: number, floor: number, aim: number): Me
   }
 }
 
-/** Updates and reads of prices, against the bare statements. */
+/** Updates and reads of prices, against bare SQL. */
 export const priceMeasures = (rows: number): Measure[] => [
   updateMeasure(rows),
   readMeasure(rows, 1, 2.5, 1.8),

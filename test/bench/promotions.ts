@@ -4,7 +4,7 @@ import type { BenchService } from './service.ts'
 
 const count = 1000
 
-/** The same read of a list that 1,000 promotions cover and of one that none covers. */
+/** The same read with 1,000 promotions and with none. */
 export const promotionMeasures = (products: number): Measure[] => {
   const read = (service: BenchService, name: string) => {
     const codes = someIndexes(1000, products).map(codeOf)
@@ -30,7 +30,7 @@ export const promotionMeasures = (products: number): Measure[] => {
   ]
 }
 
-/** Each for a family and a country: every row has ten of its own and 990 others. */
+/** Each covers a family and a country: 10 apply to a row, 990 do not. */
 async function createPromotions(service: BenchService): Promise<void> {
   const promotions = Array.from({ length: count }, (_, index) => ({
     name: `Promotion ${index}`,

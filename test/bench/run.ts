@@ -15,8 +15,8 @@ import { growthMeasures, salesMeasures } from './sales.ts'
 import { startBenchService } from './service.ts'
 
 /**
- * Measures the service against bare SQL on the same database, both sides in turns. `--only TEXT` runs the measures whose
- * name holds the text, `--quick` fills less and takes fewer rounds, `--json` prints JSON.
+ * Compares the service with bare SQL on the same database, alternating. `--only TEXT` runs the measures with this
+ * text in their names, `--quick` uses less data and fewer rounds, `--json` prints JSON.
  */
 const { values: options } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import type { BenchService } from './service.ts'
 const columns =
   'transaction_id, price_list_name, price_dimension, code, extension, quantity, active_price, client_code, agreement_code, departure_date, revenue, transaction_date, currency'
 
-/** Random characters, two a byte. */
+/** Random hexadecimal digits, two per byte. */
 export const randomKey = (bytes = 10) => randomBytes(bytes).toString('hex')
 const saleRow = () => ({
   transaction_id: randomKey(),
@@ -68,7 +68,7 @@ function upsertMeasure(rows: number, floor: number, aim: number, present: number
 }
 
 function resendMeasure(present: number): Measure {
-  // The first send is the bare side: made by ours, as only ours knows what to send again.
+  // The first send, of new rows, is the bare side: bare SQL does not know what to send again.
   let first = 0
   return {
     name: 'unchanged re-send of 10000 sales, speed against the first send',
@@ -97,13 +97,13 @@ async function upserts(service: BenchService): Promise<number> {
   return median(times)
 }
 
-/** Rows after which a load has written most pages of a large index since the last checkpoint. */
+/** Rows after which a load has written to most pages of a large index since the last checkpoint. */
 const loadedRows = 300_000
 
 /**
- * The same upsert into a large table and into a small one, which a service of its own has beside it: both sides in turns.
- * Whoever writes to a page first after a checkpoint logs all of it, and keys are random here: that costs as much as the
- * row itself, is over when the load has been everywhere, and is shown apart. Last of all: the table stays large.
+ * The same upsert into a large table and into a small one of a second service, alternating. The first write to a
+ * page after a checkpoint logs the whole page; with random keys that costs as much as the row, until the load has
+ * touched all pages, and is shown apart. Runs last: the table stays large.
  */
 export function growthMeasures(large: number): Measure[] {
   const small = 10_000
@@ -111,7 +111,7 @@ export function growthMeasures(large: number): Measure[] {
   const becomeLarge = async (service: BenchService) => {
     beside ??= await service.openBeside()
     await fill(service, large)
-    // Of all tables: what earlier measures have left for autovacuum would be done during this one.
+    // Otherwise autovacuum would clean up after earlier measures during this one.
     await service.sql.query('vacuum analyze')
     await service.sql.query('checkpoint')
   }
@@ -134,7 +134,7 @@ export function growthMeasures(large: number): Measure[] {
   ]
 }
 
-/** Sales against COPY of bytes that were made beforehand. */
+/** Loads sales, against COPY of prepared bytes. */
 export const salesMeasures = (present: number): Measure[] => [
   upsertMeasure(10_000, 0.42, 0.55, present),
   upsertMeasure(100_000, 0.4, 0.6, present),

@@ -8,31 +8,31 @@ import { CopyingClient } from '../../src/database/copy.ts'
 import { databaseUrl as urlOf } from '../../src/database/server.ts'
 import { type Client, openClient } from './client.ts'
 
-/** The service under measurement, in a process of its own, and its database reached beside it. */
+/** The service in its own process, and a connection to its database. */
 export interface BenchService {
   databaseUrl: string
-  /** Bare SQL on one connection, as the owner. */
+  /** Runs bare SQL as the owner, on one connection. */
   sql: pg.Client
   account: number
-  /** Calls the service for what it answers; throws unless that is 2xx. `body` may be JSON text made beforehand. */
+  /** Calls the service; throws unless the answer is 2xx. `body` may be prepared JSON text. */
   // biome-ignore lint/suspicious/noExplicitAny: each measure knows what it asked for.
   call(method: string, path: string, body?: unknown): Promise<any>
-  /** Posts JSON text and waits for the last byte of the answer: what a client makes of it is no work of the service. */
+  /** Posts JSON text and waits for the last byte; the answer is not parsed. */
   post(path: string, body: string): Promise<void>
   /** Another connection to the service. */
   connect(): Client
-  /** Waits for a job. */
+  /** Waits until a job has ended. */
   finished(job: { id: number }): Promise<void>
-  /** The process of the service. */
+  /** Process id of the service. */
   pid(): number
-  /** Another service, on an empty database of the same Postgres; it stops with this one. */
+  /** Another service on an empty database of the same Postgres; stops with this one. */
   openBeside(): Promise<BenchService>
-  /** A new process that has done nothing yet. */
+  /** A new process. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts `src/server.ts` on a database and logs in as a new account. */
+/** Starts the service on a database and logs in to a new account. */
 export async function startBenchService(databaseUrl: string): Promise<BenchService> {
   const secret = randomBytes(32).toString('hex')
   let server = await startServer(databaseUrl, secret)
@@ -57,13 +57,13 @@ export async function startBenchService(databaseUrl: string): Promise<BenchServi
       const { status } = await call('GET', `/api/v1/jobs/${id}/`)
       if (status === 'done') return
       if (status !== 'progress') throw new Error(`job ${id} is ${status}`)
-      // Each look takes a millisecond from the work that is measured.
+      // Each poll takes a millisecond from the measured work.
       await new Promise((resolve) => setTimeout(resolve, 25))
     }
   }
   const stopServer = async () => {
     client.close()
-    // Ctrl-C reaches the server, too: it may be gone.
+    // Ctrl-C may have ended the server already.
     if (server.child.exitCode !== null || server.child.signalCode !== null) return
     server.child.kill('SIGTERM')
     await once(server.child, 'exit')

@@ -18,7 +18,7 @@ const calendar = await aList(shop, { name: 'Rental', is_calendar: true })
 await addProducts(shop, 'Rental', [row])
 await setPrices(shop, 'Rental', [{ ...row, date: '2026-01-01', price: 10 }])
 
-/** Each page and something that is there when it is whole. */
+/** Each page with an element that appears when it has loaded. */
 const pages: Record<string, [path: string, whole: string]> = {
   lists: ['/#/lists', 'tbody .number span:not(.pending)'],
   list: [`/#/lists/${list.id}`, 'tbody tr'],

@@ -7,7 +7,7 @@ const service = await startTestService(t)
 const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)
 
-/** A shop with one product in a list, and what this many competitors charge for it: the last is the cheapest. */
+/** A shop with one product in a list and this many competitor prices; the last is the cheapest. */
 async function aShopWithCompetitors(t: Test, count: number): Promise<TestAccount> {
   const shop = await aShopOf(t, service, {}, [{ code: 'A1' }])
   await aList(shop, { name: 'Retail' })

@@ -9,7 +9,7 @@ import { operations, readContract } from '../../src/contract/document.ts'
 import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
 
-/** It loads the demonstration first. */
+/** The demo is loaded first. */
 t.setTimeout(300_000)
 const service = await startTestService(t)
 const url = await service.app.listen({ port: 0 })
@@ -72,7 +72,7 @@ t.test('the guide is accessible and fits, wide and narrow, light and dark', asyn
   }
 })
 
-/** Opens an operation, executes it as it stands and answers the body. */
+/** Opens an operation, executes it with its examples and returns the response. */
 async function execute(page: Page, id: string, status: number): Promise<string> {
   const block = page.locator(`[id$="-${id}"].opblock`)
   await block.locator('.opblock-summary-control').click()

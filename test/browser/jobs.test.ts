@@ -5,7 +5,7 @@ import { openBrowser, openPage } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { jwtSecret, startTestService } from '../helpers/service.ts'
 
-/** Accepts jobs and runs none, so that they wait until a worker comes. */
+/** Without a worker, jobs wait. */
 const service = await startTestService(t, { ROLE: 'api' })
 const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)

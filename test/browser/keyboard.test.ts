@@ -9,7 +9,7 @@ const service = await startTestService(t)
 const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)
 
-/** Presses Tab until the element in focus has this name. */
+/** Presses Tab until the focused element has this name. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let presses = 0; presses < 40; presses++) {
     await page.keyboard.press('Tab')

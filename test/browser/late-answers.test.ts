@@ -5,7 +5,7 @@ import { aBigJob } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
 
-/** Accepts jobs and runs none. */
+/** Without a worker, jobs wait. */
 const service = await startTestService(t, { ROLE: 'api' })
 const url = await service.app.listen({ port: 0 })
 const browser = await openBrowser(t)
@@ -13,7 +13,7 @@ const shop = await aShopOf(t, service, {}, [{ code: 'A1' }, { code: 'AB' }])
 await aList(shop, { name: 'Retail' })
 await addProducts(shop, 'Retail', [{ code: 'A1' }])
 
-/** Keeps the answer to the next request of this kind; `arrive` lets it through and waits until the page has it. */
+/** Holds back the answer to the next request of this kind; `arrive` delivers it and waits until the page has it. */
 async function aLateAnswer(page: Page, path: RegExp) {
   const held = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ const suggestions = (page: Page) =>
     .locator('#codes option')
     .evaluateAll((options) => options.map((option) => option.getAttribute('value')))
 
-/** Until the page has taken notice that the field is empty. */
+/** Waits until the page has seen the empty field. */
 const noCode = (page: Page) => page.waitForURL((address) => !address.hash.includes('code='))
 
 t.test('codes are suggested for what stands in the field now', async (t) => {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBrowser } from '../helpers/browser.ts'
 
-/** Runs the tests of what people see, in a real browser: `npm run test:browser`. Arguments name files. */
+/** Runs the tests in a real browser: `npm run test:browser`. Arguments name files. */
 if (!findBrowser()) {
   console.error(`No browser found. These tests need Chromium or Chrome:
 

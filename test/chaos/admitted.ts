@@ -4,12 +4,12 @@ import type { Answer } from './client.ts'
 
 const withinMs = 3000
 
-/** Sent until the service, which has much to do for others, takes it; how long that takes is no matter of what is broken. */
+/** Repeats a request that is refused as overloaded, for 3 s: load is not what the run tests. */
 export async function admitted(
-  { patience }: Pick<Arena, 'patience'>,
+  { timeFactor }: Pick<Arena, 'timeFactor'>,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
-  const deadline = Date.now() + withinMs * patience
+  const deadline = Date.now() + withinMs * timeFactor
   for (;;) {
     const answer = await send()
     if (answer.body?.type !== 'overloaded' || Date.now() > deadline) return answer

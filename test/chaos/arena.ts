@@ -9,33 +9,33 @@ import type { Cluster } from './cluster.ts'
 import { type Outages, recordOutages } from './outages.ts'
 import type { Random } from './random.ts'
 
-/** Where one run takes place: a database of its own, processes of the service, and what went wrong so far. */
+/** The place of one run: a database of its own, service processes, and the faults found so far. */
 export interface Arena {
   cluster: Cluster
-  /** Connects as the owner. */
+  /** Connects as the owner of the tables. */
   databaseUrl: string
   random: Random
   outages: Outages
   faults: string[]
-  /** How many times as long as promised things may take: more than once where the machine is busy with other tests. */
-  patience: number
-  /** Starts a process of the service; by default one that answers requests and runs jobs. */
+  /** Factor for promised times; above 1 where the machine is busy with other tests. */
+  timeFactor: number
+  /** Starts a service process; by default it answers requests and runs jobs. */
   start(settings?: Record<string, string>): Promise<ServiceProcess>
   token(account: number): Promise<string>
-  /** Runs when the run is over, last one first. */
+  /** Runs `work` at the end, last registered first. */
   teardown(work: () => unknown): void
-  /** What could not be taken away is a fault. */
+  /** Runs the teardowns; their errors become faults. */
   close(): Promise<void>
 }
 
 const template = 'pricewell_test_template'
 const jwtSecret = randomBytes(48).toString('base64')
 
-/** A run on `cluster`. `isEmpty`: the database is not migrated yet. */
+/** Opens an arena on `cluster`. `isEmpty`: the database is not migrated yet. */
 export async function openArena(
   cluster: Cluster,
   random: Random,
-  { isEmpty = false, patience = 1 } = {},
+  { isEmpty = false, timeFactor = 1 } = {},
 ): Promise<Arena> {
   const name = `chaos_${randomBytes(6).toString('hex')}`
   await query(cluster.url, `create database ${name} ${isEmpty ? '' : `template ${template}`}`)
@@ -65,7 +65,7 @@ export async function openArena(
     random,
     outages,
     faults,
-    patience,
+    timeFactor,
     start,
     token,
     teardown,
@@ -73,14 +73,14 @@ export async function openArena(
   }
 }
 
-/** A new account; answers its id. */
+/** Creates an account; returns its id. */
 export async function createAccount(url: string): Promise<number> {
   const name = randomBytes(8).toString('hex')
   const [row] = await select(url, 'insert into accounts (name) values ($1) returning id', [name])
   return Number(row.id)
 }
 
-/** Notes a process that has died of itself. */
+/** Notes a process that died by itself. */
 export function expectAlive({ faults }: Arena, service: ServiceProcess): void {
   if (!isAlive(service.pid)) faults.unshift(`a process died: ${service.stderr().slice(-2000)}`)
 }

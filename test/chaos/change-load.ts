@@ -8,16 +8,16 @@ import { codesFrom, jobProductsMax, sendUntilDone, type Tenant } from './tenant.
 
 const pauseMs = 100
 const endsWithinMs = 120_000
-/** All of them change together. */
+/** Number of promotions, all changed together. */
 export const promotions = Array.from({ length: 200 }, (_, index) => ({
   name: `Promotion ${index}`,
   kind: 'amount',
-  // Their days are over: prices are read without them.
+  // In the past, so that they change no price that is read.
   valid_from: '2020-01-01',
   valid_to: '2020-12-31',
 }))
 
-/** Lists whose first job is cancelled somewhere on its way; a smaller one follows and is done. */
+/** Cancels the first job of each list at some point; a smaller one follows and is done. */
 export const cancelJobs: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `X${number}`
@@ -39,7 +39,7 @@ export const cancelJobs: Loop = async (tenant, arena, isOver) => {
   }
 }
 
-/** Cancels a job, under a key, unless it ends before; notes in the list how it has ended. */
+/** Cancels a job, with an idempotency key, unless it ends first; notes how it ended. */
 async function cancelJob(
   tenant: Tenant,
   arena: Arena,
@@ -61,7 +61,7 @@ async function cancelJob(
     arena.faults.push(`job ${job.id} is ${job.status}, its cancellation ${answer?.status}`)
 }
 
-/** Lists that are created, filled and deleted. */
+/** Creates, fills and deletes lists. */
 export const deleteLists: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `D${number}`
@@ -81,7 +81,7 @@ export const deleteLists: Loop = async (tenant, arena, isOver) => {
   }
 }
 
-/** Sends a request again until it is answered for good; undefined: it was not, in 60 seconds. */
+/** Repeats a request until it gets a final answer; undefined after 60 s. */
 async function untilAnswered(
   send: () => Promise<Answer>,
   statuses: number[],
@@ -96,7 +96,7 @@ async function untilAnswered(
   return undefined
 }
 
-/** The same value in all promotions, a higher one each time. */
+/** Sets one value in all promotions, a higher one each time. */
 export const writePromotions: Loop = async ({ send, ledger }, _arena, isOver) => {
   while (!isOver()) {
     const value = ++ledger.promotions.last

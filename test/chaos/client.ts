@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { Outages } from './outages.ts'
 
-/** What a request came to; status 0: there was no answer. */
+/** The result of a request; status 0: no answer. */
 export interface Answer {
   status: number
   headers: IncomingHttpHeaders
@@ -27,7 +27,7 @@ export interface ClientOptions {
 
 const hungMs = 35_000
 
-/** Requests in the name of an account, of JSON, or of a text as it is; whatever the contract does not allow in a disaster is a fault. */
+/** Sends requests in the name of an account. Answers that the contract does not allow during faults are noted. */
 export function createClient({ url, token, outages, onFault }: ClientOptions): Send {
   return async (method, path, body, headers = {}) => {
     const began = Date.now()
@@ -57,7 +57,7 @@ function faultOf(
   return /^\d+$/.test(String(headers['retry-after'])) ? undefined : `${status} without Retry-After`
 }
 
-/** A connection for each request: a kept one may be closed by the other side just as the next request is sent. */
+/** One connection per request: the other side may close a kept one just before the next request. */
 function exchange(
   url: URL,
   method: string,

@@ -17,7 +17,7 @@ import { findPostgresUser, locateBinaries } from '../../src/database/embedded/bi
 import { prepareCluster, removeDataDir } from '../../src/database/embedded/cluster.ts'
 import { readPassword } from '../../src/database/embedded/password.ts'
 
-/** A PostgreSQL to break: its data directory and its address stay the same over every stop and start. */
+/** A PostgreSQL to break; data directory and address survive every restart. */
 export interface Cluster {
   /** Superuser, database `postgres`, through `socketPath`. */
   readonly url: string
@@ -25,9 +25,9 @@ export interface Cluster {
   readonly log: () => string
   /** Starts it and waits until it takes connections. */
   start(): Promise<void>
-  /** Starts it and does not wait. */
+  /** Starts it without waiting. */
   spawn(): void
-  /** Fast: sessions are ended. Immediate: like a crash, the next start recovers. */
+  /** `fast` ends sessions; `immediate` is like a crash, the next start recovers. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   /** Waits until it takes connections. */
   ready(): Promise<void>
@@ -35,7 +35,7 @@ export interface Cluster {
   remove(): Promise<void>
 }
 
-/** fsync guards against a crash of the operating system, which does not happen here. */
+/** fsync guards against operating system crashes, which do not happen here. */
 const settings = [
   'listen_addresses=',
   'fsync=off',
@@ -46,7 +46,7 @@ const settings = [
   'log_min_messages=warning',
 ]
 
-/** Makes a data directory, under `parent`; the server, which may have settings of its own, is not started. */
+/** Creates a data directory below `parent`; the server is not started. */
 export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cluster {
   const user = findPostgresUser()
   const native = locateBinaries(user)
@@ -62,7 +62,7 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
   let isRemoved = false
 
   const spawnServer = () => {
-    // Who breaks off what goes on has taken it away.
+    // A run that is interrupted removes the folder first.
     if (isRemoved) return
     const log = openSync(logPath, 'a')
     const flags = [...settings, ...ownSettings, `unix_socket_directories=${socketDir}`]
@@ -82,7 +82,7 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
     if (!server || !isRunning()) return
     const exited = once(server, 'exit')
     server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
-    // Who was broken off may have left it paused.
+    // An interrupted run may have left it paused.
     server.kill('SIGCONT')
     await exited
   }
@@ -107,7 +107,7 @@ export function createCluster(parent = tmpdir(), ownSettings: string[] = []): Cl
   }
 }
 
-/** Ctrl-C ends initdb, too: then nobody is there yet who would remove the folder. */
+/** Removes the folder if initdb is interrupted. */
 function prepared(...how: Parameters<typeof prepareCluster>): string {
   try {
     return prepareCluster(...how)

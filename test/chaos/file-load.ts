@@ -9,7 +9,7 @@ import { aSale } from './values.ts'
 const fileSizes = [100, 2000, 10_000] as const
 const pauseMs = 50
 
-/** Sales in CSV files, each under a key: some are loaded while the client waits, the others by jobs. */
+/** Loads sales from CSV files, each with an idempotency key: some in the request, some by jobs. */
 export const loadFiles: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `C${number}`
@@ -32,7 +32,7 @@ interface SalesFile {
   isForJob: boolean
 }
 
-/** Loads a file; answers what happened to its rows. */
+/** Loads a file; returns what happened to its rows. */
 async function loadFile(tenant: Tenant, arena: Arena, { name, size, isForJob }: SalesFile) {
   const rows = Array.from({ length: size }, (_, index) => aSale(name, index))
   const lines = rows.map((row) => `${Object.values(row).join()}\n`)

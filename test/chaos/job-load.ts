@@ -4,10 +4,10 @@ import type { JobEntry, ListEntry } from './ledger.ts'
 import type { Loop } from './load.ts'
 import { aList, codesFrom, jobProductsMax, sendUntilDone, type Tenant } from './tenant.ts'
 
-/** A job is back at work within 30 seconds of any disaster; the rest is its work on a busy machine. */
+/** A job resumes within 30 s after any fault; the rest is its work on a busy machine. */
 const endsWithinMs = 120_000
 
-/** Lists, each filled by an add job and completed by a sync job, and the jobs watched to their ends. */
+/** Creates lists, fills each by an add job and a sync job, and watches the jobs to their end. */
 export const runJobs: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const list = await createList(tenant, `J${number}`)
@@ -19,7 +19,7 @@ export const runJobs: Loop = async (tenant, arena, isOver) => {
   }
 }
 
-/** Creates a list, under a key: it may be sent twice. */
+/** Creates a list, with an idempotency key. */
 export async function createList(tenant: Tenant, name: string): Promise<ListEntry | undefined> {
   const path = '/api/v1/price_list/bulk_create/'
   const answer = await sendUntilDone(tenant, path, [aList(name)], `list ${name}`)
@@ -35,7 +35,7 @@ interface JobOrder {
   rows: number
 }
 
-/** Starts a job, under a key, and watches it to its end. */
+/** Starts a job, with an idempotency key, and watches it to its end. */
 export async function runJob(
   tenant: Tenant,
   arena: Arena,
@@ -47,7 +47,7 @@ export async function runJob(
   else arena.faults.push(`the ${order.kind} job of ${order.name} was never accepted`)
 }
 
-/** Starts a job, under a key. */
+/** Starts a job, with an idempotency key. */
 export async function startJob(
   tenant: Tenant,
   list: ListEntry,
@@ -64,7 +64,7 @@ export async function startJob(
   return job
 }
 
-/** Asks until the job has ended; its progress must not fall, and it must be done. */
+/** Polls a job until it ends; its progress must not fall and it must succeed. */
 export async function watchJob(tenant: Tenant, arena: Arena, job: JobEntry): Promise<void> {
   const deadline = Date.now() + endsWithinMs
   while (job.status === 'progress' && Date.now() < deadline) {
@@ -74,7 +74,6 @@ export async function watchJob(tenant: Tenant, arena: Arena, job: JobEntry): Pro
   if (job.status !== 'done') arena.faults.push(`job ${job.id} is ${job.status}`)
 }
 
-/** Notes the state of a job. */
 export async function lookAtJob({ send }: Tenant, { faults }: Arena, job: JobEntry): Promise<void> {
   const { status, body } = await send('GET', `/api/v1/jobs/${job.id}/`)
   if (status !== 200) return

@@ -3,19 +3,19 @@ import { type Arena, expectAlive } from './arena.ts'
 import { type Load, startLoad } from './load.ts'
 import { judge } from './verdict.ts'
 
-/** A way to break things. Whatever goes wrong is noted in the arena. */
+/** A kind of fault. What goes wrong is noted in the arena. */
 export interface Kind {
   name: string
-  /** Done once in the normal tests. */
+  /** Whether `npm test` runs it once. */
   isQuick: boolean
-  /** Its database is empty and not migrated. */
+  /** Whether it needs a database without migrations. */
   isEmpty?: boolean
-  /** Why it cannot be done on this machine. */
+  /** Why this machine cannot run it; undefined if it can. */
   impossible?(): string | undefined
   run(arena: Arena): Promise<void>
 }
 
-/** Starts one process and a load on it, breaks things, ends the load and compares. */
+/** Starts a process and a load, calls `breakThings`, ends the load and checks the data. */
 export async function underLoad(
   arena: Arena,
   breakThings: (service: ServiceProcess, load: Load) => Promise<void>,

@@ -12,7 +12,7 @@ import { cutCommits, cutConnections, stallConnections } from './kinds/proxy.ts'
 import { rollingRestart, startTogether } from './kinds/replicas.ts'
 import { stopFast, stopImmediately } from './kinds/restart-postgres.ts'
 
-/** Every way to break things. */
+/** All kinds of faults. */
 export const kinds: Kind[] = [
   killService,
   killWorker,

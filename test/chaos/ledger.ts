@@ -1,20 +1,20 @@
-/** What an account's client knows that the service must hold. */
+/** What the client of an account knows that the service must hold. */
 export interface Ledger {
-  /** Batches of rows by name: how many rows, and whether they were acknowledged. */
+  /** Batches by name: number of rows, and whether they were acknowledged. */
   sales: Map<string, Batch>
   products: Map<string, Batch>
-  /** Prices set one after the other on all rows of the list "stable"; the first one was there before. */
+  /** Prices set on all rows of the list "stable", in order. */
   prices: Changes
-  /** Values of all promotions, one after the other. */
+  /** Values set in all promotions, in order. */
   promotions: Changes
   reads: { sent: number; answered: number }
-  /** Lists, each with the jobs that were sent for it. */
+  /** Lists, each with its jobs. */
   lists: Map<string, ListEntry>
-  /** Ids of lists that were deleted. */
+  /** Ids of deleted lists. */
   deleted: number[]
 }
 
-/** Numbers that grow: the last one sent, and the last one acknowledged. */
+/** Growing numbers: the last one sent and the last one acknowledged. */
 export interface Changes {
   acknowledged: number
   last: number
@@ -27,18 +27,18 @@ export interface Batch {
 
 export interface ListEntry {
   id: number
-  /** Products that an acknowledged or unknown job put into it, and those that it has at the end. */
+  /** Products of acknowledged or unknown jobs, and the final ones. */
   jobs: JobEntry[]
-  /** Ids of jobs that were cancelled. */
+  /** Ids of cancelled jobs. */
   cancelled: number[]
 }
 
 export interface JobEntry {
   id: number
-  /** Rows that the list has when the job is done. */
+  /** Rows of the list when the job is done. */
   rows: number
   finished: number
-  /** The last state that was seen. */
+  /** The last state seen. */
   status: string
 }
 
@@ -50,7 +50,7 @@ export function emptyLedger(): Ledger {
   return { ...batches, prices, promotions, reads, lists: new Map(), deleted: [] }
 }
 
-/** What was sent and never acknowledged: whoever refuses everything loses nothing either. */
+/** Writes that were never acknowledged: a service that refuses everything must not pass. */
 export function unserved({ sales, products, prices, promotions, reads }: Ledger): string[] {
   const isNone = {
     sales: noneOf([...sales.values()]),

@@ -7,24 +7,24 @@ import { type Batch, unserved } from './ledger.ts'
 import { codesFrom, createTenant, sendUntilDone, stableRows, type Tenant } from './tenant.ts'
 import { aProduct, aSale } from './values.ts'
 
-/** A loop of one client; ends soon after `isOver` does. */
+/** A loop of one client; ends soon after `isOver`. */
 export type Loop = (tenant: Tenant, arena: Arena, isOver: () => boolean) => Promise<void>
 
 export interface Load {
   tenants: Tenant[]
-  /** One without load, whose requests wait for none of its own: what it is answered, and when, is the service's doing. */
+  /** An account without load, to probe with. */
   quiet: Tenant
-  /** Ends the load once each account was served: every request is answered, every accepted job has ended. */
+  /** Ends the load once each account was served, every request is answered and every job has ended. */
   settle(): Promise<void>
 }
 
-/** Rows of a batch: most come as arrays, the largest by COPY. */
+/** Rows of a batch: most are sent as arrays, the largest go by COPY. */
 const batchSizes = [50, 300, 300, 1000, 6000] as const
 const pauseMs = 20
-/** On a busy machine all that was sent while things were broken may have been refused. */
+/** On a busy machine everything sent during the fault may have been refused. */
 const servedWithinMs = 60_000
 
-/** Several accounts that write, read, load files, run and cancel jobs, and delete, until `settle`. */
+/** Several accounts write, read, load files, run and cancel jobs, and delete, until `settle`. */
 export async function startLoad(
   arena: Arena,
   url: () => string,
@@ -34,7 +34,7 @@ export async function startLoad(
   for (let count = 0; count < accounts; count++) tenants.push(await createTenant(arena, url))
   const quiet = await createTenant(arena, url, stableRows)
   let isOver = false
-  /** More of the same says nothing. */
+  /** Further faults of the same kind add nothing. */
   const isLost = () => arena.faults.length > 100
   const loops = [
     writeSales,
@@ -66,7 +66,7 @@ export async function startLoad(
   return { tenants, quiet, settle }
 }
 
-/** Sales in batches; half of them are sent again under an Idempotency-Key until they are acknowledged. */
+/** Upserts batches of sales; half of them are repeated with an idempotency key until acknowledged. */
 export const writeSales: Loop = async (tenant, arena, isOver) => {
   const path = '/api/v1/sales_history/bulk_create_or_update'
   for (let number = 0; !isOver(); number++) {
@@ -87,7 +87,7 @@ export const writeSales: Loop = async (tenant, arena, isOver) => {
   }
 }
 
-/** New products in batches, each of one purchase price. */
+/** Upserts batches of new products; each batch has one purchase price. */
 export const writeProducts: Loop = async (tenant, arena, isOver) => {
   for (let number = 0; !isOver(); number++) {
     const name = `N${number}`
@@ -101,7 +101,7 @@ export const writeProducts: Loop = async (tenant, arena, isOver) => {
   }
 }
 
-/** The same price on all rows of the list "stable", a higher one each time. */
+/** Sets one price on all rows of the list "stable", a higher one each time. */
 export const writePrices: Loop = async ({ send, ledger: { prices } }, _arena, isOver) => {
   while (!isOver()) {
     const price = ++prices.last
@@ -113,7 +113,7 @@ export const writePrices: Loop = async ({ send, ledger: { prices } }, _arena, is
   }
 }
 
-/** Reads see one price on all rows, and never one older than what was acknowledged before. */
+/** Expects reads to see one price on all rows, never an older one than was acknowledged before. */
 export const readPrices: Loop = async ({ send, ledger: { prices, reads } }, { faults }, isOver) => {
   while (!isOver()) {
     const least = prices.acknowledged

@@ -1,8 +1,8 @@
-/** When the service itself was down, by our own doing: only then may a request stay without an answer. */
+/** When the service was stopped on purpose: only then may a request stay without an answer. */
 export interface Outages {
   begin(): void
   end(): void
-  /** Whether there was one at any moment since `from`. */
+  /** Whether it was down at any moment since `from`. */
   covers(from: number): boolean
 }
 

@@ -1,37 +1,37 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** A TCP proxy in front of PostgreSQL whose connections can be broken. */
+/** A TCP proxy in front of PostgreSQL that can break connections. */
 export interface BreakableProxy {
   /** The same database, through the proxy. */
   through(url: string): string
-  /** Resets every connection; new ones are taken. */
+  /** Resets every connection; new ones are accepted. */
   cut(): void
-  /** Passes nothing on in either direction, and closes nothing, until `resume`. */
+  /** Passes nothing on and closes nothing until `resume`. */
   stall(): void
   resume(): void
-  /** Takes no new connections (they are refused) until `resume`. */
+  /** Refuses new connections until `resume`. */
   refuse(): Promise<void>
-  /** Resets the next `count` writing connections that send COMMIT: right after it was passed on, its answer is lost. */
+  /** Resets the next `count` writing connections right after it passed on a COMMIT: the answer is lost. */
   cutAfterCommit(count: number): void
-  /** How many connections were cut so. */
+  /** Number of connections reset by `cutCommits`. */
   cutCommits(): number
   close(): Promise<void>
 }
 
-/** A simple query or a parsed one that says `commit`, with the zero byte that ends its text. */
+/** A simple query or a parse message with `commit` and its final zero byte. */
 const commit = Buffer.from('commit\0')
 
-/** The application names, in the first bytes of a connection, of those that write; a read's lost COMMIT says nothing. */
+/** Application names of writing connections in the startup message; a lost COMMIT of a read has no effect. */
 const writers = /pricewell (writes|streams|jobs)\0/
 
-/** A socket that is reset while it is being ended is never closed, and the process then spins at its end (Node 26.10). */
+/** Node 26.10 never closes a socket that is reset while it ends, and then spins at exit. */
 function reset(socket: net.Socket): void {
   if (socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()
 }
 
-/** Starts a proxy on a port of its own in front of a Unix socket. */
+/** Starts a proxy on a free port in front of a Unix socket. */
 export async function startProxy(socketPath: string): Promise<BreakableProxy> {
   const pairs = new Set<[net.Socket, net.Socket]>()
   let commitsToCut = 0
@@ -60,7 +60,7 @@ export async function startProxy(socketPath: string): Promise<BreakableProxy> {
       if (!isWriter || commitsToCut === 0 || !bytes.includes(commit)) return
       commitsToCut--
       commitsCut++
-      // The server reads what it was sent before it sees the end.
+      // Lets the server read what was sent before it sees the end.
       upstream.removeAllListeners('data')
       upstream.resume()
       upstream.end()

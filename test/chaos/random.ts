@@ -1,14 +1,14 @@
-/** Draws that a seed repeats. */
+/** Random numbers that a seed repeats. */
 export interface Random {
-  /** From `min` to `max`, both in. */
+  /** From `min` to `max`, both included. */
   integer(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly [T, ...T[]]): T
-  /** Draws of its own, for what goes on at the same time: whoever draws first, each gets the same. */
+  /** An independent generator for concurrent work: the order of draws does not matter. */
   fork(): Random
 }
 
-/** Mulberry32: small, and good enough to choose moments with. */
+/** Mulberry32. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

@@ -6,18 +6,18 @@ import { seeded } from './random.ts'
 
 interface Circumstances {
   seed: number
-  patience?: number
-  /** Closes the arena if it ends before the run does. */
+  timeFactor?: number
+  /** Closes the arena if the command ends first. */
   command?: Pick<Teardowns, 'teardown'>
 }
 
-/** Breaks things once on a running cluster; answers what was not survived. The cluster runs afterwards. */
+/** Runs a kind once on a running cluster; returns the faults. The cluster runs afterwards. */
 export async function runOnce(
   { isEmpty = false, run }: Kind,
   cluster: Cluster,
-  { seed, patience = 1, command }: Circumstances,
+  { seed, timeFactor = 1, command }: Circumstances,
 ): Promise<string[]> {
-  const arena = await openArena(cluster, seeded(seed), { isEmpty, patience })
+  const arena = await openArena(cluster, seeded(seed), { isEmpty, timeFactor })
   command?.teardown(arena.close)
   try {
     await run(arena)

@@ -8,9 +8,9 @@ import { kinds } from './kinds.ts'
 import { runOnce } from './run-once.ts'
 
 /**
- * Breaks things for real, and shows what was survived: `npm run test:chaos -- --runs 20 --seed 1 --only kill-service`.
- * `--only` takes several kinds, with commas. Exits with 1 when a run was lost, whose seed repeats its choices, and when all
- * kinds had to be left out.
+ * Injects real faults and checks the data: `npm run test:chaos -- --runs 20 --seed 1 --only kill-service`.
+ * `--only` takes several kinds, with commas. Exits with 1 when a run failed (its seed repeats it) or no kind could
+ * run.
  */
 const { values } = parseArgs({
   options: {
@@ -49,7 +49,7 @@ async function scoreOf(kind: Kind): Promise<{ survived: number; text: string }> 
   return { survived, text: `survived ${survived}/${runs}` }
 }
 
-/** One run, and one line about it. */
+/** One run and its line of output. */
 async function survives(kind: Kind, seed: number): Promise<boolean> {
   const began = Date.now()
   const faults = await runOnce(kind, cluster, { seed, command })

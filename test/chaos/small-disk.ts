@@ -3,7 +3,7 @@ import { chmodSync, closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A file system of its own that can be filled to the last block. */
+/** A small file system that can be filled to the last block. */
 export interface SmallDisk {
   readonly path: string
   fill(): void
@@ -13,7 +13,7 @@ export interface SmallDisk {
 
 const block = Buffer.alloc(64 * 1024)
 
-/** Mounts a small file system in memory; only root may, so elsewhere it throws. */
+/** Mounts a small file system in memory; throws unless root. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'pricewell-disk-'))
   try {
@@ -44,7 +44,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
   }
 }
 
-/** Why no small disk can be mounted here; undefined: it can. */
+/** Why no small disk can be mounted here; undefined if it can. */
 export function noSmallDisk(): string | undefined {
   try {
     mountSmallDisk(1).unmount()

@@ -3,24 +3,24 @@ import { type Arena, createAccount } from './arena.ts'
 import { createClient, type Send } from './client.ts'
 import { emptyLedger, type Ledger } from './ledger.ts'
 
-/** An account under load, and what its client knows. */
+/** An account under load and its ledger. */
 export interface Tenant {
   account: number
   send: Send
   ledger: Ledger
 }
 
-/** Rows of the list "stable", whose prices are set all at once, again and again. */
+/** Rows of the list "stable"; their prices are always set together. */
 export const stableRows = 100
-/** Products that the jobs of an account choose from. */
+/** Products that jobs choose from. */
 export const jobProductsMax = 3000
 
-/** Codes of the products that are there from the beginning. */
+/** Codes of the initial products. */
 export function codesFrom(count: number): { code: string; country: string }[] {
   return Array.from({ length: count }, (_, index) => ({ code: `P${index}`, country: 'UK' }))
 }
 
-/** An account with a catalog and the published list "stable", every price 1. */
+/** Creates an account with a catalog and the published list "stable", every price 1. */
 export async function createTenant(
   arena: Arena,
   url: () => string,
@@ -45,13 +45,13 @@ export async function createTenant(
   return { account, send, ledger: emptyLedger() }
 }
 
-/** A list of the products that were there from the beginning. */
+/** A list of the initial products. */
 export function aList(name: string): object {
   const product_filters = { country: ['UK'] }
   return { name, valid_from: '2026-01-01', valid_to: '2026-12-31', product_filters }
 }
 
-/** Sends a request again under its key until it is answered for good; undefined: it was not, in 60 seconds. */
+/** Repeats a request with its idempotency key until it gets a final answer; undefined after 60 s. */
 export async function sendUntilDone(
   { send }: Pick<Tenant, 'send'>,
   path: string,

@@ -5,15 +5,15 @@ import type { Load } from './load.ts'
 import type { Tenant } from './tenant.ts'
 
 const withinMs = 2000
-/** A service that is not back by then stays away. */
+/** A service that is not back by then is taken as lost. */
 const givenUpMs = 60_000
 
-/** Notes a fault unless a read and a write succeed within two seconds from now. */
-export async function expectUsable({ faults, patience }: Arena, { quiet }: Load): Promise<void> {
+/** Notes a fault unless a read and a write succeed within 2 s. */
+export async function expectUsable({ faults, timeFactor }: Arena, { quiet }: Load): Promise<void> {
   const back = Date.now()
   await untilUsable(quiet)
   const ms = Date.now() - back
-  if (ms > withinMs * patience) faults.push(`usable only after ${ms} ms`)
+  if (ms > withinMs * timeFactor) faults.push(`usable only after ${ms} ms`)
 }
 
 async function untilUsable({ send }: Tenant): Promise<void> {
@@ -27,5 +27,5 @@ async function untilUsable({ send }: Tenant): Promise<void> {
 
 const isDone = ({ status }: Answer) => status >= 200 && status < 300
 
-/** The same schema again and again: a write without any effect that the others could feel. */
+/** Declares the same schema again: a write without effect. */
 const schema = { attributes_config: ['code'] }

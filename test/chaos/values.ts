@@ -1,7 +1,7 @@
-/** The value of a row, which its id or code tells: not that of its neighbours, nor of the same row of another batch. */
+/** The value of a row, derived from its name; differs from its neighbours and from other batches. */
 export const digitsOf = (id: string): number => Number(id.replace(/\D/g, ''))
 
-/** The same in SQL, of a column. */
+/** The same in SQL, from a column. */
 export const valueIn = (column: string): string =>
   `regexp_replace(${column}, '\\D', '', 'g')::numeric`
 

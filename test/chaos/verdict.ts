@@ -6,7 +6,7 @@ import { type Batch, type Changes, type ListEntry, unserved } from './ledger.ts'
 import { stableRows, type Tenant } from './tenant.ts'
 import { valueIn } from './values.ts'
 
-/** Compares what the database holds with what the clients know; every difference is a fault. */
+/** Compares the database with the ledgers; every difference is a fault. */
 export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
   for (const tenant of tenants) {
     for (const name of unserved(tenant.ledger))
@@ -19,7 +19,7 @@ export async function judge(arena: Arena, tenants: Tenant[]): Promise<void> {
   await judgeQueue(arena)
 }
 
-/** Batches are there whole, each row with its values, or not at all, the acknowledged ones whole, and nothing else is there. */
+/** Batches are there whole with their values or not at all, acknowledged ones whole, and nothing else. */
 async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
   const tables: [Map<string, Batch>, string][] = [
     [ledger.sales, storedSales],
@@ -44,7 +44,7 @@ async function judgeBatches({ databaseUrl, faults }: Arena, { account, ledger }:
   }
 }
 
-/** Rows of each batch, and how many of them hold what was sent. */
+/** Rows of each batch, and how many hold what was sent. */
 const storedSales = `
   select split_part(transaction_id, '-', 1) as name, count(*)::int as rows,
     count(*) filter (where code = split_part(transaction_id, '-', 1) and extension = ''
@@ -76,21 +76,21 @@ async function judgeChanges({ databaseUrl, faults }: Arena, { account, ledger }:
   for (const [name, { acknowledged, last }, count, text] of kinds) {
     const found = await select(databaseUrl, text, [account])
     const [{ value, rows } = { value: 0, rows: count }, ...others] = found
-    // The last one acknowledged, or one that was sent after it.
+    // The last acknowledged one, or one sent later.
     const isRight = others.length === 0 && rows === count && value >= acknowledged && value <= last
     if (!isRight)
       faults.push(`${name} ${JSON.stringify(found)}, acknowledged ${acknowledged}, last ${last}`)
   }
 }
 
-/** What was deleted stays so. */
+/** Deleted lists stay deleted. */
 async function judgeDeleted({ databaseUrl, faults }: Arena, { account, ledger }: Tenant) {
   const text = 'select id from price_lists where account_id = $1 and id = any($2)'
   const left = await select(databaseUrl, text, [account, ledger.deleted])
   if (left.length > 0) faults.push(`lists are there that were deleted: ${JSON.stringify(left)}`)
 }
 
-/** Every job was done once, but for the cancelled ones: one publication each, the rows of the last one, results that name them. */
+/** Every job that was not cancelled was done once: one publication, its rows, and a result that names them. */
 async function judgeList(
   { databaseUrl, faults }: Arena,
   { account }: Tenant,
@@ -126,12 +126,12 @@ async function judgeList(
     faults.push(`jobs of ${name}: ${JSON.stringify(done)}, sent ${JSON.stringify(jobs)}`)
 }
 
-/** The queue holds no turn that will not be taken. */
+/** The queue holds no job that will never run. */
 async function judgeQueue({ databaseUrl, faults }: Arena): Promise<void> {
   const deadline = Date.now() + 30_000
   const unfinished = `select count(*)::int from pgboss.job where name in ('price-list', 'file') and state < 'completed'`
   while ((await select(databaseUrl, unfinished))[0].count > 0) {
-    if (Date.now() > deadline) return void faults.push('turns are left in the queue')
+    if (Date.now() > deadline) return void faults.push('jobs are left in the queue')
     await sleep(100)
   }
 }

@@ -21,7 +21,7 @@ const tsconfig = {
   },
 }
 
-/** Generates the clients into a folder of their own and compiles a day's work with each; answers the compiled files. */
+/** Generates the clients and compiles a first day's work with each; returns the compiled files. */
 export function buildClients(dir: string, url: string): Record<string, string> {
   cpSync(join(import.meta.dirname, 'days'), dir, { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
@@ -40,7 +40,7 @@ export function buildClients(dir: string, url: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, join(dir, 'built', `${name}.js`)]))
 }
 
-/** The contract without files: the generator would type every answer as JSON or a text. */
+/** The contract without file answers: the generator would type every answer as JSON or text. */
 function jsonContract(): object {
   const isOfFiles = /^(text\/csv|application\/(x-ndjson|vnd\.pricewell\.feed\+json))$/
   const parameterOfFiles = /\/(FeedListName|FeedListId|Prefer)$/
@@ -51,7 +51,7 @@ function jsonContract(): object {
   })
 }
 
-/** This generator writes the address of the service into its functions. */
+/** This generator writes the service's URL into its functions. */
 function orvalConfig(target: string, baseUrl: string): string {
   const output = { target, client: 'fetch', baseUrl }
   return `export default ${JSON.stringify({ pricewell: { input: 'json-contract.json', output } })}\n`

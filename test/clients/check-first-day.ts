@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { FirstDay } from './days/first-day.ts'
 
-/** Throws unless the answers of a first day's work are what the contract promises. */
+/** Throws unless the answers of the first day's work are as the contract promises. */
 export function checkFirstDay(day: FirstDay): void {
   assert.deepEqual(day.letters, ['B', 'C', 'D'])
   assert.equal(day.products.created.length, 2)

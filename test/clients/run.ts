@@ -10,8 +10,8 @@ import { buildClients } from './build-clients.ts'
 import { checkFirstDay } from './check-first-day.ts'
 
 /**
- * Generates clients from openapi.yaml with three generators, compiles a first day's work against each (strict), and does
- * that work with each on the real service and a PostgreSQL of its own. `npm run test:clients`.
+ * Generates clients with three generators, compiles a first day's work with each (strict) and runs it on the
+ * service: `npm run test:clients`.
  */
 const command = leaveNothing()
 const dir = mkdtempSync(join(tmpdir(), 'pricewell-clients-'))

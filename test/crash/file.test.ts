@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import root, { type Test } from 'tap'
 import { freshDataDir, logInFirst, type ServiceProcess, startProcess } from '../helpers/process.ts'
 
-/** TEST_LONG=1: more data, and one crash after the other. */
+/** TEST_LONG=1: more data, more crashes. */
 const isLong = process.env.TEST_LONG === '1'
 const size = isLong ? 500_000 : 100_000
 const crashes = isLong ? 3 : 1
@@ -44,7 +44,7 @@ root.test('a file that was accepted is loaded once, whatever dies meanwhile', as
   t.match(again, { status: 202, body: { id: job.id }, headers: { 'idempotent-replayed': 'true' } })
 })
 
-/** What any reader sees at any moment. */
+/** What a reader may see at any moment. */
 async function expectAllOrNone(t: Test, status: string): Promise<void> {
   const { count } = (await call('GET', '/api/v1/sales_history/?limit=1')).body
   if (count !== 0 && count !== size) t.fail(`a reader sees ${count} rows of ${size}`)

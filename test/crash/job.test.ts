@@ -8,7 +8,7 @@ import {
   startProcess,
 } from '../helpers/process.ts'
 
-/** TEST_LONG=1: more data, and more moments to be killed at. */
+/** TEST_LONG=1: more data, more moments to crash at. */
 const isLong = process.env.TEST_LONG === '1'
 const size = isLong ? 60_000 : 30_000
 const longOnly = { skip: isLong ? false : 'with TEST_LONG=1' }
@@ -49,7 +49,7 @@ interface Progress {
   total: number
 }
 
-/** Kills the service while a job is at a point, starts it again, and watches the job to its end. */
+/** Kills the service at a point of a job, starts it again and watches the job to its end. */
 async function killDuring(
   t: Test,
   name: string,
@@ -108,7 +108,7 @@ async function killDuring(
   t.ok(published.published_at, 'the list is published')
 }
 
-/** What any reader sees at any moment: no row or all rows, and progress that never falls. */
+/** What a reader may see at any moment: no row or all rows, and progress that never falls. */
 async function watch(t: Test, list: number, job: number, seen: { finished: number }) {
   const { body } = await call('GET', `/api/v1/jobs/${job}/`)
   if (body.progress.finished < seen.finished)

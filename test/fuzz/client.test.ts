@@ -6,7 +6,7 @@ const page = { statusCode: 200, body: JSON.stringify({ count: 0, results: [] }) 
 const problem = { type: 'overloaded', title: 'Too much', status: 503, detail: '-', instance: '1' }
 const refusal = { statusCode: 503, body: JSON.stringify(problem) }
 
-/** A client of a service that refuses the first `refusals` requests for want of room. */
+/** A client whose service refuses the first `refusals` requests as overloaded. */
 function clientOf(refusals: number) {
   const tally = new Tally()
   let count = 0

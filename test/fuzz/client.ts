@@ -6,7 +6,7 @@ import { bodyFaults } from './contract-faults.ts'
 import type { Tally } from './tally.ts'
 import { type Call, expectEqual, Mismatch } from './world.ts'
 
-/** A request as the service gets it. */
+/** A request as the service receives it. */
 export interface Request {
   method: string
   url: string
@@ -14,7 +14,7 @@ export interface Request {
   payload?: string | Buffer
 }
 
-/** Takes a request to the service and answers its answer. */
+/** Sends a request to the service. */
 export type Deliver = (
   request: Request,
 ) => Promise<{ statusCode: number; headers: TestResponse['headers']; body: string }>
@@ -27,10 +27,10 @@ export interface ClientOptions {
   token: string
 }
 
-/** A machine that is busy with other things makes the service refuse what it takes later; an input, each time. */
+/** How often an overloaded service is asked again; each time counts as an input. */
 const attemptsMax = 10
 
-/** Throws what a test would fail with. */
+/** Throws when a promise is broken. */
 const strict = {
   fail: (message: string, extra?: unknown) => {
     throw new Mismatch(`${message} ${JSON.stringify(extra ?? '').slice(0, 1500)}`)
@@ -38,14 +38,14 @@ const strict = {
 } as unknown as Test
 
 /**
- * Sends requests in the name of an account and checks of every answer what holds for all: no 5xx, the contract's shape,
- * no invalid body accepted, each fault of the shape named, nothing changed by what was refused.
+ * Sends requests of an account and checks what holds for all answers: no 5xx, the contract's shape, no invalid
+ * body accepted, every error of the shape named, nothing changed by a refused request.
  */
 export class Client {
   readonly #options: ClientOptions
-  /** The state, while it is known. */
+  /** Hash of the state, while known. */
   #state: string | undefined
-  /** The last requests with their answers, for who wants to know how it came about. */
+  /** The last requests with their answers, to reproduce a failure. */
   readonly trace: string[] = []
 
   constructor(options: ClientOptions) {
@@ -59,7 +59,7 @@ export class Client {
     this.trace.push(`${JSON.stringify(call)}\n  -> ${answer.status} ${JSON.stringify(answer.body)}`)
     if (this.trace.length > 400) this.trace.shift()
     const { method, path, body, raw } = call
-    // Waiting for a job is no input.
+    // Polling a job is no input.
     if (!call.isUnsettled || method !== 'GET')
       tally.add(findOperation(method, path)?.id ?? 'no operation', answer.status)
     if (answer.status >= 500) throw new Mismatch(`${method} ${path}: answered ${answer.status}`)
@@ -77,7 +77,7 @@ export class Client {
     return this.#state
   }
 
-  /** Sends it again, after the time that the answer names, while the service says that it has no room for it now. */
+  /** Repeats the request after `Retry-After` while the service is overloaded. */
   async #deliverPatiently(call: Call): Promise<TestResponse> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#deliver(call)
@@ -107,7 +107,7 @@ export class Client {
   }
 }
 
-/** A body that breaks the contract is answered 400 with every place where it does, as long as it is read at all. */
+/** A body that breaks the contract must be answered 400 with every pointer, if it can be parsed. */
 function checkBody({ method, path, body }: Call, answer: TestResponse): void {
   const faults = bodyFaults(method, path, JSON.parse(JSON.stringify(body)))
   if (faults.length === 0 || [401, 403, 406, 415].includes(answer.status)) return

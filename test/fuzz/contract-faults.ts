@@ -4,11 +4,10 @@ import { segment } from './world.ts'
 
 const contract = readContract()
 
-/** A schema of the contract. */
 // biome-ignore lint/suspicious/noExplicitAny: a part of a YAML document.
 export type Schema = any
 
-/** Where the contract has the schema of a request's body; undefined: the operation takes none. */
+/** The schema of an operation's request body in the contract; undefined if it takes none. */
 function bodyPointer(method: string, path: string): string | undefined {
   const operation = findOperation(method, path)
   if (!operation?.hasBody) return undefined
@@ -24,7 +23,7 @@ function bodyPointer(method: string, path: string): string | undefined {
   return `/${parts.map((part) => encodeURIComponent(segment(part))).join('/')}`
 }
 
-/** The pointers at which a body breaks the schema of its operation; none: it is valid. */
+/** The pointers at which a body breaks its schema; none if it is valid. */
 export function bodyFaults(method: string, path: string, body: unknown): string[] {
   const pointer = bodyPointer(method, path)
   if (pointer === undefined) return []
@@ -37,7 +36,7 @@ export function bodyFaults(method: string, path: string, body: unknown): string[
   })
 }
 
-/** A schema with its reference looked up; what stands beside the reference counts, too. */
+/** The schema with its `$ref` resolved; keywords beside it count too. */
 export function resolved(schema: Schema): Schema {
   if (!schema?.$ref) return schema
   const { $ref, ...beside } = schema

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 /** Draws a value; the same seed draws the same values. */
 export type Draw = <T>(arbitrary: fc.Arbitrary<T>) => T
 
-/** One value in so many is an edge of its arbitrary. */
+/** One value in this many is an edge case of its arbitrary. */
 const biasFactor = 8
 
 class Draws extends fc.Arbitrary<Draw> {
@@ -20,7 +20,7 @@ class Draws extends fc.Arbitrary<Draw> {
   }
 }
 
-/** Draws as the work goes on, from what it has come to; a property would have to know all values at its start. */
+/** Draws while the session runs, depending on its state; a property would fix all values at its start. */
 export function drawing(seed: number): Draw {
   const [draw] = fc.sample(new Draws(), { seed, numRuns: 1 })
   if (!draw) throw new Error('nothing was drawn')
@@ -39,7 +39,7 @@ export function chance(draw: Draw, percent: number): boolean {
   return draw(percentage) < percent
 }
 
-/** From `min` to `max` of the items, each once, in any order. */
+/** From `min` to `max` distinct items, in random order. */
 export function someOf<T>(draw: Draw, items: readonly T[], min = 0, max = items.length): T[] {
   const bounds = { minLength: Math.min(min, items.length), maxLength: Math.min(max, items.length) }
   return draw(fc.shuffledSubarray([...items], bounds))

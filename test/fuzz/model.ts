@@ -1,11 +1,11 @@
 import type { ColumnType, Value } from './values.ts'
 
-/** What one account holds, kept in memory by rules written a second time from the contract. */
+/** The state of one account in memory, by rules written a second time from the contract. */
 export interface Model {
-  /** Codes in play, so that requests meet. */
+  /** Codes in use, so that requests refer to the same rows. */
   codes: string[]
   columns: Columns
-  /** Values in play of each attribute and extension. */
+  /** Values in use of each attribute and extension. */
   pools: Map<string, Value[]>
   products: Map<string, Product>
   /** By code, then by attribute. */
@@ -60,12 +60,12 @@ export interface PriceList {
 export interface Row extends ProductKey {
   pk: number
   productId: number
-  /** By dimension, then by day ('' where there are no days). */
+  /** By dimension, then by day ('' without days). */
   prices: Map<string, Map<string, number>>
   dynamic: Record<string, unknown>
 }
 
-/** Margin from a price and the costs of a row by name. */
+/** The margin for a price and the costs of a row. */
 export type Margin = (price: number, costs: Record<string, number>) => number | null
 
 export interface Promotion {

@@ -4,13 +4,13 @@ import { chance, type Draw, oneOf } from './draw.ts'
 import type { Call, Plan } from './world.ts'
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
-/** A place in a body: the object or array that holds it, and its key there. */
+/** A place in a body: the containing object or array, and the key. */
 interface Place {
   holder: Record<string | number, Json>
   key: string | number
 }
 
-/** Values that stand where others belong. */
+/** Values of other types. */
 const strange = fc.constantFrom<Json>(
   null,
   true,
@@ -45,10 +45,10 @@ function placesIn(node: Json, found: Place[] = []): Place[] {
   return found
 }
 
-/** Not by `String`: an object may have a key `toString`. */
+/** `String` would call a key `toString` of the object. */
 const asText = (value: Json) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** A change of one place: a missing key, an unknown key, null, the value as a text, another value. */
+/** Changes one place: missing key, unknown key, null, text instead of the value, another value. */
 function change(draw: Draw, body: Json): Json {
   const copy = structuredClone(body)
   const places = placesIn(copy)
@@ -63,7 +63,7 @@ function change(draw: Draw, body: Json): Json {
   return copy
 }
 
-/** The request with a body that the contract refuses, confirmed by a validator; undefined when none was found. */
+/** The request with a body that a validator refuses; undefined when none was found. */
 export function invalidBody(draw: Draw, call: Call): Plan | undefined {
   for (let attempt = 0; attempt < 20; attempt++) {
     const body = change(draw, call.body as Json)
@@ -75,7 +75,7 @@ export function invalidBody(draw: Draw, call: Call): Plan | undefined {
 
 const malformed = 'malformed-body'
 
-/** A body as bytes that no JSON value has: every one is refused as it is read. */
+/** A body of malformed JSON. */
 export function unreadableBody(draw: Draw, call: Call): Plan {
   const text = JSON.stringify(call.body)
   const inside = (json: string) => (text.startsWith('[') ? `[${json}]` : `{"payload":${json}}`)
@@ -99,7 +99,7 @@ export function unreadableBody(draw: Draw, call: Call): Plan {
   return { call: { ...call, raw }, status: 400, type }
 }
 
-/** A request that is refused for its headers. */
+/** A request with headers that must be refused. */
 export function refusedHeaders(draw: Draw, call: Call): Plan {
   const hasBody = call.body !== undefined
   const cases: [Record<string, string>, number, string][] = [
@@ -123,7 +123,7 @@ function faultyTexts({ type, format, enum: values, minLength }: Record<string, u
   return minLength === 1 ? ['', 'x'.repeat(256)] : []
 }
 
-/** The request with a parameter in its path or query that the contract refuses; undefined where it has none. */
+/** The request with a path or query parameter that the contract refuses; undefined without parameters. */
 export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
   const parameters = parametersOf(call.method, call.path).filter(
     (one) => one.in !== 'header' && faultyTexts(one.schema).length > 0,

@@ -12,12 +12,12 @@ import { type Failure, type Findings, fuzz, openTarget, type Target } from './se
 import { Mismatch } from './world.ts'
 
 /**
- * Sends made-up requests to the service and compares it with a model of it: `npm run test:fuzz -- --runs 100000`.
+ * Sends generated requests and compares the answers with a model: `npm run test:fuzz -- --runs 100000`.
  *
- *   --runs N     inputs to send (10000)
- *   --seed S     the same inputs again (any)
+ *   --runs N     number of inputs (10000)
+ *   --seed S     repeats the inputs of a run
  *   --only OP    mostly this operation
- *   --planted    plants bugs, one after the other, and says which are found
+ *   --planted    plants bugs and reports which are found
  */
 const { values } = parseArgs({
   options: {
@@ -45,7 +45,7 @@ const service = await startService(
     JWT_SECRET: secret,
     LOG_LEVEL: 'fatal',
     METRICS_TOKEN: metricsToken,
-    // Requests are injected: there is no connection to close under one that is late.
+    // Requests are injected, so there is no connection to time out.
     ARRIVAL_SECONDS: '3600',
   }),
 )

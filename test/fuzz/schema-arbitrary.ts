@@ -3,10 +3,10 @@ import { resolved, type Schema } from './contract-faults.ts'
 import type { Model } from './model.ts'
 import { day, money, text, type Value } from './values.ts'
 
-/** What an account has, by the names of the fields that ask for it. */
+/** What an account has, by the fields that refer to it. */
 export type Hints = (field: string) => fc.Arbitrary<unknown> | undefined
 
-/** Names, codes and ids of the account, so that bodies made from the schema alone meet something. */
+/** Names, codes and ids of the account, so that generated bodies refer to existing rows. */
 export function hintsOf(model: Model): Hints {
   const lists = [...model.lists.values()]
   const known: Record<string, readonly unknown[]> = {
@@ -94,7 +94,7 @@ function arrayOf(
     : fc.array(items, bounds)
 }
 
-/** Open objects get the account's columns; those that are maps get names of their own. */
+/** Open objects get the account's columns; maps get names of their own. */
 function objectOf(schema: Schema, hints: Hints, columns: string[]): fc.Arbitrary<object> {
   const { properties = {}, required = [], additionalProperties, minProperties = 0 } = schema
   const fields = Object.entries<Schema>(properties).map(

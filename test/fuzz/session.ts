@@ -25,20 +25,20 @@ import {
   type World,
 } from './world.ts'
 
-/** Requests of one session that the model follows, and after them those made from the contract's schemas alone. */
+/** Requests of a session that the model checks, then requests generated from the schemas alone. */
 const followed = 60
 const unfollowed = 12
 
-/** One session in so many has jobs, which take their time. */
+/** One session in this many has jobs, which are slow. */
 const sessionsAJob = { ofAll: 10, ofJobs: 2 }
 
-/** Whether the session of this seed has jobs: by the seed, for a short run of sessions to have one for sure. */
+/** Whether a session has jobs: decided by the seed, so that a short run has at least one. */
 function isBusy(seed: number, only?: string): boolean {
   if (only === undefined) return seed % sessionsAJob.ofAll === 0
   return /job/i.test(only) && seed % sessionsAJob.ofJobs === 0
 }
 
-/** The life of one account: it is set up, worked with, and at last given any body that the contract allows. */
+/** The life of one account: set-up, requests checked by the model, then any body that the contract allows. */
 export async function runSession(world: World, seed: number, only?: string): Promise<void> {
   await setUp(world)
   if (isBusy(seed, only)) await workInBackground(world)
@@ -50,7 +50,7 @@ export async function runSession(world: World, seed: number, only?: string): Pro
     await sendAnyBody(world, oneOf(world.draw, bodies))
 }
 
-/** Sends what is planned; the answer must be the planned one, and the model takes it over. */
+/** Sends a planned request, compares the answer and updates the model. */
 async function perform(world: World, plan: Plan): Promise<void> {
   const { draw, model } = world
   const call = { ...plan.call, path: anySlash(draw, plan.call.path) }
@@ -63,7 +63,7 @@ async function perform(world: World, plan: Plan): Promise<void> {
   if (isRepeated) await repeat(world, call, answer)
 }
 
-/** The same request with the same key is answered alike and does nothing; with another body it is refused. */
+/** A repeat with the same idempotency key has the same answer and no effect; with another body it is refused. */
 async function repeat({ send }: World, call: Call, first: TestResponse): Promise<void> {
   const { status, body, headers } = await send({ ...call, isRepeated: true })
   expectEqual({ status, body }, { status: first.status, body: first.body }, `${call.path} repeated`)
@@ -76,7 +76,7 @@ function isWritingPost({ method, path, raw }: Call): boolean {
   return method === 'POST' && raw === undefined && findOperation(method, path)?.scope === 'write'
 }
 
-/** Every path has two forms. */
+/** Every path works with and without a trailing slash. */
 function anySlash(draw: Draw, path: string): string {
   if (!path.startsWith('/api/') || chance(draw, 80)) return path
   const [base = '', query] = path.split('?')
@@ -103,8 +103,8 @@ function plainProduct(world: World): Record<string, unknown> {
 }
 
 /**
- * More products than a call handles at once: jobs that are done, and one that is cancelled. Then once what other sessions
- * seldom do or never.
+ * Products above the background threshold: jobs that finish and one that is cancelled. Then what other sessions
+ * rarely do.
  */
 async function workInBackground(world: World): Promise<void> {
   const { draw, model } = world
@@ -123,7 +123,7 @@ async function workInBackground(world: World): Promise<void> {
     await perform(world, valid(world))
 }
 
-/** Lists that all the products would go into, by a job. */
+/** Lists that all products would be added to, by a job. */
 function largeLists(model: Model): PriceList[] {
   return [...model.lists.values()].filter((list) => candidates(model, list).length > 100)
 }
@@ -142,12 +142,12 @@ function stepOf(world: World, only: string | undefined): Plan {
   return variantOf(world, draw(fc.oneof(...weighted)))
 }
 
-/** A sync that would become a job is made by the sessions with jobs only. */
+/** Only sessions with jobs run syncs above the background threshold. */
 function needsJob({ model }: World, id: string): boolean {
   return id === 'syncWithCatalog' && [...model.lists.values()].some((list) => isLarge(model, list))
 }
 
-/** A good request in two of three cases, else one that is wrong in one way. */
+/** A valid request in two of three cases, else one with one error. */
 function variantOf(world: World, operation: FuzzOperation): Plan {
   const { draw } = world
   const kind = draw(fc.noBias(fc.integer({ min: 0, max: 99 })))
@@ -165,7 +165,7 @@ function brokenBody(draw: Draw, kind: number, call: Plan['call']): Plan | undefi
   return kind < 89 ? unreadableBody(draw, call) : invalidBody(draw, call)
 }
 
-/** Any answer will do that the contract documents: the checks that hold for all of them are the client's. */
+/** Accepts any documented answer; the client's checks hold for all. */
 async function sendAnyBody(
   world: World,
   { method, path }: { method: string; path: string },

@@ -10,15 +10,15 @@ import { runSession } from './session.ts'
 import { Tally } from './tally.ts'
 import type { Foreign, World } from './world.ts'
 
-/** A service to be fuzzed, its database and the accounts that all sessions share. */
+/** A service to fuzz, with its database and the accounts that all sessions share. */
 export interface Target {
   deliver: Deliver
   dump: Dump
   foreign: Foreign
   user: World['user']
-  /** Connects as the owner. */
+  /** Connects as the owner of the tables. */
   owner: pg.Pool
-  /** Of the account that no session has. */
+  /** Ids of an account that no session uses. */
   foreignToken: string
   newAccount: () => Promise<{ account: number; token: string }>
   close: () => Promise<void>
@@ -44,10 +44,10 @@ export interface FuzzOptions {
   onProgress?: (findings: Findings) => void
 }
 
-/** Sessions side by side: one waits for Postgres while another makes up requests. */
+/** Concurrent sessions: one waits for Postgres while another generates requests. */
 const sideBySide = 3
 
-/** Runs sessions until they have sent as many inputs as wanted, or enough of them have failed. */
+/** Runs sessions until enough inputs were sent or enough sessions failed. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<Findings> {
   const { runs, seed, only, failuresMax, onProgress } = options
   const findings: Findings = { tally: new Tally(), sessions: 0, failures: [] }
@@ -62,7 +62,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Findin
   return findings
 }
 
-/** Runs the session of this seed; answers what it failed with. */
+/** Runs the session of a seed; returns its failure. */
 export async function session(
   target: Target,
   tally: Tally,
@@ -86,7 +86,7 @@ export async function session(
   }
 }
 
-/** Opens what the sessions share; `url` connects as the owner of the service's database. */
+/** Opens what sessions share; `url` connects as the owner of the service's database. */
 export async function openTarget(
   { app }: Service,
   url: string,
@@ -117,7 +117,7 @@ export async function openTarget(
   return { deliver, dump, foreign, foreignToken, user, owner, newAccount, close }
 }
 
-/** One of everything in an account that no session has. */
+/** Creates one of everything in an account that no session uses. */
 async function populate(app: Service['app'], token: string): Promise<Foreign> {
   const call = async (method: 'GET' | 'POST', url: string, payload?: object) => {
     const headers = { authorization: `jwt ${token}` }

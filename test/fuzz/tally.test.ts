@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Tally } from './tally.ts'
 
-/** A tally of the inputs of one operation, and of others that say nothing. */
+/** A tally of one operation, and of others that do not matter. */
 function tallyOf({ good = 0, bad = 0, others = 0 }): Tally {
   const tally = new Tally()
   for (let count = 0; count < good; count++) tally.add('login', 200)

@@ -1,8 +1,8 @@
 import { operations } from '../../src/contract/document.ts'
 
-/** Of fewer inputs the share of good answers is chance; that there is not one good answer is none, from the second number on. */
+/** Below the first number the share of 2xx is chance; from the second on, not a single 2xx is a fault. */
 const inputsMin = { forShare: 60, forOne: 20 }
-/** Inputs of a run in which each operation has had its turn. */
+/** Inputs after which every operation must have been called. */
 const longRun = 10_000
 
 /** Answers by operation and status. */
@@ -17,13 +17,13 @@ export class Tally {
     this.total++
   }
 
-  /** Counts an answer after which the same input is sent again. */
+  /** Counts an answer after which the input is sent again. */
   addRefusal({ type, detail }: { type: string; detail: string }): void {
     const told = `${type}: ${detail}`
     this.#refusals.set(told, (this.#refusals.get(told) ?? 0) + 1)
   }
 
-  /** Operations that were answered 2xx less often than in 30 % of their inputs; in a long run, also those never called. */
+  /** Operations with under 30 % of 2xx; in a long run also those never called. */
   poor(only?: string): string[] {
     return operations
       .map(({ id }) => id)
@@ -36,7 +36,7 @@ export class Tally {
     return (inputs >= inputsMin.forOne || this.total >= longRun) && this.#share(id) === 0
   }
 
-  /** One line an operation: inputs, share of 2xx, statuses. */
+  /** A line per operation: inputs, share of 2xx, statuses. */
   table(): string {
     const lines = [...this.#counts].sort().map(([id, statuses]) => {
       const byStatus = [...statuses].sort().map(([status, count]) => `${status}: ${count}`)
@@ -47,7 +47,7 @@ export class Tally {
     return lines.join('\n')
   }
 
-  /** One line for each reason to send an input again. */
+  /** A line per reason to send an input again. */
   refusals(): string {
     const lines = [...this.#refusals].sort().map(([told, count]) => `${count} x ${told}`)
     return lines.length === 0 ? 'none' : lines.join('\n')

@@ -4,7 +4,7 @@ import { hostileTexts } from '../helpers/hostile.ts'
 export type Value = string | number | boolean
 export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
 
-/** Any character but NUL; well-formed. */
+/** Any well-formed character but NUL. */
 const character = fc
   .oneof(
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -12,20 +12,20 @@ const character = fc
   )
   .map((text) => (text === '\0' ? '\u0001' : text))
 
-/** Codes and names: 1 to 255 characters of any script, texts that parsers stumble over, and the longest. */
+/** Codes and names: 1 to 255 characters of any script, hostile texts, the longest. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: character, minLength: 1, maxLength: 8 }) },
   { weight: 4, arbitrary: fc.constantFrom(...hostileTexts) },
   { weight: 1, arbitrary: fc.constantFrom('x'.repeat(255), 'ß'.repeat(255), '😀'.repeat(60)) },
 )
 
-/** A number that is never drawn twice; with the edges that fast-check prefers it would be, once in 4,000 pairs. */
+/** A number that is not drawn twice; fast-check's preferred edges would repeat once in 4,000 pairs. */
 const freshNumber = fc.noBias(fc.maxSafeNat())
 
-/** Idempotency-Keys that no other request of the same run has. */
+/** Idempotency keys unique to this run. */
 export const freshKey = freshNumber.map(String)
 
-/** Names that no other name of the same run has. */
+/** Names unique to this run. */
 export const freshName = fc
   .tuple(text, freshNumber)
   .map(([name, number]) => `${[...name].slice(0, 200).join('')}#${number}`)
@@ -61,7 +61,7 @@ const edgeDays = [
   '9999-12-31',
 ]
 
-/** A calendar day: leap days, days on which clocks change, ends of years, and any other. */
+/** A calendar day: often a leap day, a clock change or the end of a year. */
 export const day: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...edgeDays),
   fc
@@ -93,7 +93,7 @@ export const valuesOf: Record<ColumnType, fc.Arbitrary<Value>> = {
   date: day,
 }
 
-/** A value that no column of the type takes, and the code of the fault. */
+/** A value that a column of this type refuses, with the error code. */
 export const faultyValuesOf: Record<ColumnType, fc.Arbitrary<[value: unknown, code: string]>> = {
   string: fc.constantFrom([5, 'type'], ['', 'length'], ['y'.repeat(256), 'length'], [true, 'type']),
   integer: fc.constantFrom(['1', 'type'], [1.5, 'type'], [false, 'type'], [2 ** 53, 'type']),

@@ -4,21 +4,21 @@ import type { TestResponse } from '../helpers/conformant.ts'
 import type { Draw } from './draw.ts'
 import type { Model } from './model.ts'
 
-/** A request in the name of the account of the run. */
+/** A request of the session's account. */
 export interface Call {
   method: string
   path: string
   body?: unknown
-  /** Sent in place of the body as it is. */
+  /** Sent instead of the body, as it is. */
   raw?: string | Buffer
   headers?: Record<string, string>
   /** A job may change the account meanwhile. */
   isUnsettled?: true
-  /** Was sent before, with the same Idempotency-Key: nothing may change. */
+  /** A repeat with the same idempotency key: nothing may change. */
   isRepeated?: true
 }
 
-/** Ids of another account, which must answer like ids that nobody has. */
+/** Ids of another account; the answer must be that for ids that do not exist. */
 export interface Foreign {
   list: { id: number; name: string }
   agreement: number
@@ -30,28 +30,28 @@ export interface World {
   draw: Draw
   model: Model
   foreign: Foreign
-  /** An account of this service has this user. */
+  /** A user of an account of this service. */
   user: { email: string; password: string }
   send: (call: Call) => Promise<TestResponse>
 }
 
-/** A request with what it must be answered. */
+/** A request with its expected answer. */
 export interface Plan {
   call: Call
   status: number
-  /** The problem's type, where it is one. */
+  /** The type of the problem, if it is one. */
   type?: string
-  /** Pointer and code of every fault that the answer must name, and no other. */
+  /** Pointer and code of all expected errors. */
   faults?: Fault[]
-  /** The place of the first fault, where more may be said about it. */
+  /** Pointer of the first error, where more may follow. */
   pointer?: string
-  /** Compares a success with the model and takes it over into the model. */
+  /** Compares a success with the model and applies it to the model. */
   check?: (answer: TestResponse, world: World) => void | Promise<void>
 }
 
 export type Fault = [pointer: string, code: string]
 
-/** How requests of an operation are made up; `faulty` ones have the contract's shape and break another rule. */
+/** How requests of an operation are generated; `faulty` ones fit the schema and break another rule. */
 export interface FuzzOperation {
   id: OperationId
   weight: number
@@ -63,14 +63,14 @@ export interface FuzzOperation {
 /** The service did something else than the model. */
 export class Mismatch extends Error {}
 
-/** Throws unless what was answered is what the model says. */
+/** Throws unless the answer equals that of the model. */
 export function expectEqual(actual: unknown, expected: unknown, what: string): void {
   if (isDeepStrictEqual(actual, expected)) return
   const [found, wanted] = [actual, expected].map((value) => JSON.stringify(value)?.slice(0, 1500))
   throw new Mismatch(`${what}\n  answered ${found}\n  expected ${wanted}`)
 }
 
-/** Throws unless an answer is as the plan says. */
+/** Throws unless the answer is as planned. */
 export function expectPlanned(
   { call, status, type, faults, pointer }: Plan,
   answer: TestResponse,
@@ -95,7 +95,7 @@ export function expectPlanned(
 
 const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
-/** A path with those query parameters that have a value. */
+/** The path with the query parameters that have a value. */
 export function withQuery(
   path: string,
   query: Record<string, string | number | undefined>,
@@ -112,7 +112,7 @@ export function segment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** The order of code points, in which the database sorts texts. */
+/** Order by code points, as in the database. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -1,16 +1,16 @@
 import net from 'node:net'
 import { exchangeHead, statusOf } from '../helpers/exchange.ts'
 
-/** What came back for a request. */
+/** The answer to a request. */
 export interface Reply {
   /** 0: the connection broke. */
   status: number
-  /** A refusal that does not say after how many seconds to come again. */
+  /** Whether a refusal lacks Retry-After. */
   isBare: boolean
   ms: number
 }
 
-/** What a service answers that has too much to do. */
+/** Statuses of an overloaded service. */
 export const refused = new Set([429, 503])
 const retryAfter = /\r\nretry-after: \d+\r\n/i
 

@@ -4,13 +4,13 @@ import { Connections, type Reply, refused } from './connections.ts'
 /** Requests by status; `broken`: the connection broke. */
 export type Ends = Record<string, number>
 
-/** How a load went: what was done a second, and what became of the rest. */
+/** The result of a load: rate of successes, and what became of the rest. */
 export interface Outcome {
   goodput: number
   offered: number
-  /** How many were done, those of the ramp among them. */
+  /** Successes, those of the ramp included. */
   done: number
-  /** How many requests came to which end, those of the ramp among them. */
+  /** Requests by result, those of the ramp included. */
   ends: Ends
   servedMs: number[]
   refusedMs: number[]
@@ -19,13 +19,13 @@ export interface Outcome {
 /** The next request to send. */
 export type Next = () => Buffer
 
-/** How long a load goes on: until queues are as full as they get, and then while what is done is counted. */
+/** Duration of the ramp, until queues are full, and of the measurement. */
 export interface Duration {
   rampMs: number
   ms: number
 }
 
-/** Some connections that send one request after the other. */
+/** A closed loop: each connection sends its next request when it has an answer. */
 export async function closedLoop(
   port: number,
   next: Next,
@@ -42,7 +42,7 @@ export async function closedLoop(
       const reply = await pool.send(next())
       now = performance.now()
       replies.push(reply)
-      // What is answered later was not done in this time: of many connections it may be as much again.
+      // Answers after the end do not count: with many connections they would double the rate.
       if (now >= from && now < until) inTime.push(reply)
     }
   }
@@ -52,8 +52,8 @@ export async function closedLoop(
 }
 
 /**
- * So many requests a second, whether those before them are answered or not. Goodput is what is done after the ramp, and
- * times are those of requests that were sent after it: before, most of them are spent on being connected.
+ * An open loop: this many requests a second, whether earlier ones are answered or not. Rates and latencies leave
+ * out the ramp, in which most time goes into connecting.
  */
 export async function openLoop(
   port: number,
@@ -117,7 +117,7 @@ function served(replies: Reply[]): Reply[] {
   return replies.filter(({ status }) => status >= 200 && status < 300)
 }
 
-/** The value that a share of the values does not exceed. */
+/** The percentile of some values. */
 export function percentile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0

@@ -10,7 +10,7 @@ const uploads = 2
 const rowsOfUpload = 50_000
 const pauseMs = 5
 
-/** What an account that reads notices of another that loads its sales over eight connections. */
+/** What a reading account notices of another that loads sales over eight connections. */
 export async function measureIsolation(service: LoadedService, report: Report): Promise<void> {
   const loading = await openShop(service)
   const reading = await openShop(service)
@@ -40,7 +40,7 @@ export async function measureIsolation(service: LoadedService, report: Report): 
   )
 }
 
-/** Reads ten prices again and again until the other work is done. */
+/** Reads ten prices again and again until the load is done. */
 export async function readWhile(
   service: LoadedService,
   shop: Shop,

@@ -4,14 +4,14 @@ import type { LoadedService } from './service.ts'
 import { openShop } from './shop.ts'
 
 const megabyte = 1024 * 1024
-/** What a container of 2 GB leaves. */
+/** Memory that a container of 2 GB leaves for the process. */
 const rssBytesMax = 2000 * megabyte
 const atOnce = 4
 const rowsOfBody = 100_000
-/** So that a body comes to nearly 64 MB. */
+/** Makes a body nearly 64 MB large. */
 const padding = 440
 
-/** The most memory that four of the largest bodies take side by side. */
+/** Peak memory of four concurrent bodies of the largest size. */
 export async function measureMemory(service: LoadedService, report: Report): Promise<void> {
   const shops = await Promise.all(Array.from({ length: atOnce }, () => openShop(service)))
   const bodies = shops.map((shop) => shop.sales(rowsOfBody, padding)())

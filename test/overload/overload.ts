@@ -13,37 +13,37 @@ import type { LoadedService } from './service.ts'
 import { openShop } from './shop.ts'
 
 const rounds = 3
-/** Connections are made soon; queues of 500 bulk requests are full after some seconds. */
+/** Connecting is quick; queues of 500 bulk requests are full after some seconds. */
 const atPeak: Duration = { rampMs: 500, ms: 2000 }
 const overPeak: Duration = { rampMs: 8000, ms: 2000 }
-/** Connections at which the service has as much to do as it can. */
+/** Connections that saturate the service. */
 const saturating = 16
 
 /**
- * Share of the peak that must be left at four times the peak. The load generator takes as much of the machine then as the
- * service, so that 0.5 to 0.7 are left.
+ * Least share of the peak at four times the peak (open loop). The load generator then takes as much of the machine
+ * as the service: 0.5 to 0.7 were measured.
  */
 const shareMin = 1 / 3
 
 /**
- * Clients that send their next request as soon as they are answered: four times as many as at the peak, with whom 0.7
- * or more was left while others had work for the machine, and far more, with whom 0.55 or more was.
+ * Closed loops: with four times as many clients as at the peak 0.7 or more was left on a busy machine, with far
+ * more clients 0.55 or more.
  */
 const crowds = [
   { size: 4 * saturating, shareMin: 1 / 2 },
   { size: 1000, shareMin: 1 / 3 },
 ]
 
-/** Ends of a request that are allowed: done, or refused. */
+/** Allowed results: success or refusal. */
 const allowed = new Set(['201', '429', '503'])
 
-/** What is left of the peak when four times as much is asked for, and what becomes of the rest. */
+/** Goodput at four times the peak, and what becomes of the rest. */
 export async function measureOverload(service: LoadedService, report: Report): Promise<void> {
   const shops = await Promise.all([1, 2, 3, 4].map(() => openShop(service)))
   for (const rows of [100, 1000]) {
     const reads = shops.map((shop) => shop.read(rows))
-    await measure(`reads of ${rows} prices`, inTurns(reads.map((request) => () => request)))
-    await measure(`writes of ${rows} sales`, inTurns(shops.map((shop) => shop.sales(rows))))
+    await measure(`reads of ${rows} prices`, alternating(reads.map((request) => () => request)))
+    await measure(`writes of ${rows} sales`, alternating(shops.map((shop) => shop.sales(rows))))
   }
 
   async function measure(name: string, next: Next): Promise<void> {
@@ -73,7 +73,7 @@ export async function measureOverload(service: LoadedService, report: Report): P
       report.figure(`${name}: goodput at 4 times that`, more.goodput, '/s')
     }
     reportShare(`${name}: share of the peak`, shares, shareMin)
-    // On a machine that has other things to do this says more: it is the share when the processor is the service's own.
+    // On a busy machine this says more: the share per processor second of the service.
     report.figure(`${name}: share of the peak by processor time`, percentile(costs, 0.5), '')
     for (const { size, ofCrowd, shareMin: min } of sharesOfCrowds) {
       const ofSize = `${name}: share of the peak, ${size} connections that never pause`
@@ -95,7 +95,7 @@ export async function measureOverload(service: LoadedService, report: Report): P
     )
   }
 
-  /** The median of the shares, which may not be less than this. */
+  /** Lower bound for the median of the shares. */
   function reportShare(name: string, shares: number[], min: number): void {
     const median = percentile(shares, 0.5)
     report.figure(`${name}, median`, median, '')
@@ -116,8 +116,8 @@ function sumOf(counts: Ends[]): Ends {
   return sum
 }
 
-/** The requests of all of these in turns. */
-function inTurns(sources: Next[]): Next {
+/** The requests of several sources, alternating. */
+function alternating(sources: Next[]): Next {
   let sent = 0
   return () => (sources[sent++ % sources.length] as Next)()
 }

@@ -4,7 +4,7 @@ import { exchange, requestBytes } from '../helpers/exchange.ts'
 const isReady = requestBytes('GET', '/health/ready', '')
 const pauseMs = 100
 
-/** How long it takes, while something goes on, to be told on a new connection that the service is ready. */
+/** How long `GET /health/ready` takes on a new connection while `work` goes on. */
 export async function probeWhile<T>(port: number, work: () => Promise<T>) {
   const ms: number[] = []
   const probe = async () => {

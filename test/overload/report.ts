@@ -1,4 +1,4 @@
-/** Figures as they come, and the bounds that must hold. */
+/** Prints figures and checks bounds. */
 export class Report {
   #failures = 0
 

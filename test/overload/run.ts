@@ -11,8 +11,8 @@ import { startLoadedService } from './service.ts'
 import { measureSlowSockets } from './slow-sockets.ts'
 
 /**
- * Asks more of the service than it can do and prints how it fares. Ends with 1 when a bound is broken; times and rates
- * are figures, no bounds. Arguments pick measures (`memory isolation`); settings come from the environment.
+ * Overloads the service and prints how it fares. Exits with 1 when a bound is broken; times and rates are no
+ * bounds. Arguments pick measures (`memory isolation`); settings come from the environment.
  */
 const measures = {
   overload: measureOverload,

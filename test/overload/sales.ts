@@ -1,14 +1,14 @@
 import type { Next } from './goodput.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update/'
-/** Stands where the number of the request does. */
+/** Replaced by the number of the request. */
 const blank = '########'
 
 let requestsMade = 0
 
 /**
- * Writes of sales that nobody has sent before: a row that is there already and stays as it is is not written. Only their
- * ids are renewed: to make a request of 1,000 rows anew takes the load generator ten times as long.
+ * Writes of new sales, since unchanged rows are not written. Only the ids are replaced: a new request of 1,000
+ * rows costs the load generator ten times as much.
  */
 export function newSales(
   request: (path: string, body: unknown) => Buffer,

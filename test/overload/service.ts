@@ -7,21 +7,21 @@ import pg from 'pg'
 import { signToken } from '../../src/accounts/token.ts'
 import type { Teardowns } from '../helpers/leave-nothing.ts'
 
-/** The service in a process of its own. */
+/** The service in its own process. */
 export interface LoadedService {
   port: number
-  /** The token of a new account. */
+  /** Token of a new account. */
   newToken(): Promise<string>
   rssBytes(): number
-  /** The most memory that its process has had since `forgetRssPeak`. */
+  /** Peak memory of the process since `forgetRssPeak`. */
   rssPeakBytes(): number
   forgetRssPeak(): void
-  /** Processor time that its process has had. */
+  /** Processor time of the process. */
   cpuMs(): number
   stop(): Promise<void>
 }
 
-/** Starts `src/server.ts` on a database, with the settings of our environment. */
+/** Starts the service on a database, with the settings of our environment. */
 export async function startLoadedService(
   command: Pick<Teardowns, 'teardown'>,
   databaseUrl: string,

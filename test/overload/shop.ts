@@ -5,19 +5,19 @@ import { newSales } from './sales.ts'
 import type { LoadedService } from './service.ts'
 
 const rowsOfList = 1000
-/** More products than these are added by a job. */
+/** The background threshold. */
 const addedAtOnce = 100
 
 /** An account with a published list, and requests in its name. */
 export interface Shop {
   token: string
-  /** Prices of so many rows. */
+  /** Reads the prices of this many rows. */
   read(rows: number): Buffer
-  /** Writes of so many sales, new ones every time; `padding` makes each longer. */
+  /** Writes this many new sales; `padding` makes each longer. */
   sales(rows: number, padding?: number): Next
 }
 
-/** Makes an account with a price list of a thousand products. */
+/** Creates an account with a price list of a thousand products. */
 export async function openShop(service: LoadedService): Promise<Shop> {
   const token = await service.newToken()
   const request = (path: string, body: unknown) =>

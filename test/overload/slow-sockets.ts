@@ -10,11 +10,11 @@ import { openShop, type Shop } from './shop.ts'
 const megabyte = 1024 * 1024
 const sockets = 2000
 const seconds = 30
-/** Counted from 0: by then each has been connected, and none has been slow for too long. */
+/** Time after which each is connected and none has been too slow yet. */
 const secondOfCount = 2
 const growthBytesMax = 200 * megabyte
 
-/** What readers notice of clients that send a byte a second: half of them never end their headers, half their body. */
+/** What readers notice of clients that send a byte a second: half never end their headers, half their body. */
 export async function measureSlowSockets(service: LoadedService, report: Report): Promise<void> {
   const shop = await openShop(service)
   const alone = await readWhile(service, shop, sleep(3000))

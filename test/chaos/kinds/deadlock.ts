@@ -8,10 +8,10 @@ import type { Tenant } from '../tenant.ts'
 import { aSale } from '../values.ts'
 
 const rounds = 3
-/** The server looks for a deadlock once, a second after a wait began; a slow machine may close the circle later. */
+/** Postgres looks for a deadlock 1 s after a wait began; on a slow machine the cycle may close later. */
 const triesMax = 5
 
-/** A session that is not ours takes rows in the wrong order; the service is the one that the server picks. */
+/** A foreign session locks rows in the wrong order; the service is the victim that Postgres picks. */
 export const deadlock: Kind = {
   name: 'deadlock',
   isQuick: false,
@@ -21,7 +21,7 @@ export const deadlock: Kind = {
     }),
 }
 
-/** A deadlock that did happen, and what the client saw of it. */
+/** Waits for a deadlock and checks what the client saw. */
 async function untilDeadlock(arena: Arena, tenant: Tenant, name: string): Promise<void> {
   const { cluster, faults } = arena
   for (let attempt = 0; attempt < triesMax; attempt++) {
@@ -36,7 +36,7 @@ async function untilDeadlock(arena: Arena, tenant: Tenant, name: string): Promis
 
 const deadlocksOf = ({ log }: Cluster) => log().split('deadlock detected').length
 
-/** Last row first, first row last: in between a request takes them in their order. Answers its status. */
+/** Locks the last row, then the first; in between a request locks them in order. Returns its status. */
 async function provoke({ databaseUrl }: Arena, tenant: Tenant, name: string): Promise<number> {
   const path = '/api/v1/sales_history/bulk_create_or_update'
   const rows = [1, 2, 3].map((index) => aSale(name, index))
@@ -65,7 +65,7 @@ async function untilAcknowledged({ send }: Tenant, path: string, rows: object[])
   while ((await send('POST', path, rows)).status !== 201) await sleep(20)
 }
 
-/** Until a request waits for what the outsider holds; a second at most. */
+/** Waits, 1 s at most, until a request waits for the foreign session. */
 async function untilBlocked(url: string, outsider: number): Promise<void> {
   const deadline = Date.now() + 1000
   const blocked = `select from pg_stat_activity

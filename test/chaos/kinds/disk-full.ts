@@ -15,7 +15,7 @@ import { aSale } from '../values.ts'
 
 const refusedWithinMs = 60_000
 
-/** The disk of the tables has not a block left for a while. */
+/** The disk of the tables is full for a while. */
 export const diskFull: Kind = {
   name: 'disk-full',
   isQuick: false,
@@ -36,7 +36,7 @@ export const diskFull: Kind = {
   },
 }
 
-/** The whole data directory is on the full disk: PostgreSQL crashes, and is started again when there is space. */
+/** The disk of the whole data directory is full: PostgreSQL crashes, and is restarted when there is space. */
 export const journalDiskFull: Kind = {
   name: 'disk-full-journal',
   isQuick: false,
@@ -44,7 +44,7 @@ export const journalDiskFull: Kind = {
   run: async (outer) => {
     const disk = mountSmallDisk(512)
     outer.teardown(() => disk.unmount())
-    // More would fill it without us.
+    // A larger WAL would fill the disk by itself.
     const cluster = createCluster(disk.path, ['max_wal_size=128MB'])
     outer.teardown(() => cluster.remove())
     await cluster.start()
@@ -53,7 +53,7 @@ export const journalDiskFull: Kind = {
     outer.teardown(() => arena.close())
     await underLoad(arena, async (_service, load) => {
       disk.fill()
-      // It crashes at a statement, or at a COMMIT.
+      // The crash comes at a statement or at a COMMIT.
       for (const tenant of load.tenants)
         await untilRefused(arena, tenant, ['unavailable', 'outcome-unknown'])
       await sleep(arena.random.integer(0, 5000))
@@ -65,10 +65,7 @@ export const journalDiskFull: Kind = {
   },
 }
 
-/**
- * PostgreSQL may stand yet and crash of the full disk a moment later: whenever it is found down it is started, and it is
- * back when it has written down what it had to.
- */
+/** Restarts PostgreSQL whenever it is down, since it may crash a moment later, until it has written a checkpoint. */
 async function untilRestarted(cluster: Cluster): Promise<void> {
   const again = setInterval(() => {
     if (!cluster.isRunning()) cluster.spawn()
@@ -100,7 +97,7 @@ async function moveDatabase({ cluster, databaseUrl, teardown }: Arena, { path }:
   })
 }
 
-/** Writes that need space are refused (the client checks how), and reads are answered. */
+/** Expects refused writes (the client checks how) and answered reads. */
 async function expectReadOnly(arena: Arena, { tenants }: Load): Promise<void> {
   for (const tenant of tenants) {
     await untilRefused(arena, tenant, ['unavailable'])
@@ -111,7 +108,7 @@ async function expectReadOnly(arena: Arena, { tenants }: Load): Promise<void> {
   }
 }
 
-/** Writes until one is refused for the disk: as one of these problems, not for what others have to do. */
+/** Writes until a request is refused with one of these problems; refusals under load do not count. */
 async function untilRefused({ faults }: Arena, tenant: Tenant, types: string[]): Promise<void> {
   const deadline = Date.now() + refusedWithinMs
   while (Date.now() < deadline) {

@@ -5,7 +5,7 @@ import type { Arena } from '../arena.ts'
 import { type Kind, underLoad } from '../kind.ts'
 import { expectUsable } from '../usable.ts'
 
-/** Sessions of the service are terminated one after the other. */
+/** Terminates sessions of the service one after the other. */
 export const terminateBackend: Kind = {
   name: 'backend-terminated',
   isQuick: true,
@@ -19,7 +19,7 @@ export const terminateBackend: Kind = {
     }),
 }
 
-/** Whatever the service does in the database is cancelled, again and again. */
+/** Cancels running statements of the service again and again. */
 export const cancelStatements: Kind = {
   name: 'statements-cancelled',
   isQuick: true,
@@ -37,7 +37,7 @@ export const cancelStatements: Kind = {
     }),
 }
 
-/** kill -9 of the process of a session: PostgreSQL ends all sessions and recovers. */
+/** Kills the process of a session with SIGKILL: PostgreSQL ends all sessions and recovers. */
 export const killBackend: Kind = {
   name: 'backend-killed',
   isQuick: false,
@@ -51,7 +51,7 @@ export const killBackend: Kind = {
     }),
 }
 
-/** The process id of a session of the service, one that works if there is any. */
+/** The process id of a session of the service, a busy one if possible. */
 async function aBackend({ databaseUrl, random }: Arena): Promise<number> {
   const deadline = Date.now() + 10_000
   while (Date.now() < deadline) {

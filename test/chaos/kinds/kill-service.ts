@@ -3,7 +3,7 @@ import type { Kind } from '../kind.ts'
 import { startLoad } from '../load.ts'
 import { judge } from '../verdict.ts'
 
-/** kill -9 of the only process, in the middle of bulk writes, jobs and reads, once or twice. */
+/** Kills the only process with SIGKILL during bulk writes, jobs and reads, once or twice. */
 export const killService: Kind = {
   name: 'kill-service',
   isQuick: false,

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceProcess } from '../../helpers/process.ts'
 import { select } from '../../helpers/sql.ts'
 import { type Arena, expectAlive } from '../arena.ts'
+import { expectResumed } from '../attempts.ts'
 import { createList, runJob, startJob, watchJob } from '../job-load.ts'
 import type { Kind } from '../kind.ts'
 import type { JobEntry, ListEntry } from '../ledger.ts'
 import { createTenant, type Tenant } from '../tenant.ts'
-import { expectTakenUp } from '../turns.ts'
 import { judge } from '../verdict.ts'
 
-/** More than two chunks: who takes a job up finds a part of it done. */
+/** More than two chunks, so that a resumed job is partly done. */
 const products = 60_000
 const listNames = ['A', 'B', 'C']
 const roundsMax = 10
-/** Of one worker: when more turns are taken, none of two workers is idle. */
-const turnsOfWorker = 2
+/** Jobs that one worker runs; more active jobs mean that both work. */
+const jobsOfWorker = 2
 
-/** kill -9 of one of two workers in the middle of its jobs; the other one, busy itself or new, ends them. */
+/** Kills one of two workers with SIGKILL during its jobs; the other one, old or new, finishes them. */
 export const killWorker: Kind = {
   name: 'kill-worker',
   isQuick: false,
@@ -26,8 +26,8 @@ export const killWorker: Kind = {
     const isThere = arena.random.chance(0.5)
     const busy = isThere ? await arena.start({ ROLE: 'worker' }) : undefined
     const tenant = await createTenant(arena, () => api.url, products)
-    const jobs = await killInRounds(arena, tenant, victim, busy ? turnsOfWorker : 0)
-    const takenUp = expectTakenUp(arena)
+    const jobs = await killInRounds(arena, tenant, victim, busy ? jobsOfWorker : 0)
+    const takenUp = expectResumed(arena)
     const other = busy ?? (await arena.start({ ROLE: 'worker' }))
     await Promise.all([takenUp, ...jobs.map((job) => watchJob(tenant, arena, job))])
     expectAlive(arena, other)
@@ -35,7 +35,7 @@ export const killWorker: Kind = {
   },
 }
 
-/** Starts jobs and kills a worker in the middle of them. Where they end before that there are others. */
+/** Starts jobs and kills a worker while they run; starts others if they end first. */
 async function killInRounds(
   arena: Arena,
   tenant: Tenant,
@@ -55,8 +55,8 @@ async function killInRounds(
 }
 
 /**
- * Kills a worker that holds a turn: it stands still while that is looked at. `others`: turns that the others may hold.
- * False: all jobs ended before.
+ * Kills a worker that runs a job, paused while that is checked. `others`: jobs that other workers may run. False:
+ * all jobs ended first.
  */
 async function killInWork({ databaseUrl }: Arena, victim: ServiceProcess, others: number) {
   const taken = `select from pgboss.job where name = 'price-list' and state = 'active'`

@@ -5,7 +5,7 @@ import { judge } from '../verdict.ts'
 
 const stopsWithinMs = 30_000
 
-/** The service starts before PostgreSQL does, and is stopped after it. */
+/** The service starts before PostgreSQL and stops after it. */
 export const latePostgres: Kind = {
   name: 'postgres-late',
   isQuick: false,

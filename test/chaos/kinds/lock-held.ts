@@ -8,7 +8,7 @@ import { codesFrom, stableRows, type Tenant } from '../tenant.ts'
 
 const withinMs = 3000
 
-/** A session that is not ours holds a list: its writers are told so in time, its readers go on. */
+/** A foreign session locks a list: writers get an answer in time, readers go on. */
 export const lockHeld: Kind = {
   name: 'lock-held',
   isQuick: true,
@@ -28,9 +28,9 @@ export const lockHeld: Kind = {
 }
 
 async function expectRefused(arena: Arena, tenant: Tenant): Promise<void> {
-  const { faults, patience } = arena
+  const { faults, timeFactor } = arena
   const { status, body, ms } = await admitted(arena, () => writePrice(tenant))
-  if (body?.type !== 'unavailable' || ms > withinMs * patience)
+  if (body?.type !== 'unavailable' || ms > withinMs * timeFactor)
     faults.push(`a writer got ${status} ${body?.type} after ${ms} ms`)
 }
 
@@ -49,15 +49,15 @@ function writePrice({ send, ledger }: Tenant) {
 }
 
 async function expectReads(arena: Arena, { send }: Tenant): Promise<void> {
-  const { faults, patience } = arena
+  const { faults, timeFactor } = arena
   const body = { price_list_name: 'stable', payload: [{ country: 'UK' }] }
   const read = () => send('POST', '/api/v1/prices/get_prices/', body)
   const { status, ms } = await admitted(arena, read)
-  if (status !== 201 || ms > withinMs * patience)
+  if (status !== 201 || ms > withinMs * timeFactor)
     faults.push(`a reader got ${status} after ${ms} ms`)
 }
 
-/** Nobody waits any more for the lock, which is still held, on behalf of a request that was answered. */
+/** Expects no session of answered requests to wait for the lock, which is still held. */
 async function expectNothingLeft(
   { databaseUrl, faults }: Arena,
   meanwhile: () => Promise<void>,

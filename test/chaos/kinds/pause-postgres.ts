@@ -4,7 +4,7 @@ import type { Cluster } from '../cluster.ts'
 import { type Kind, underLoad } from '../kind.ts'
 import { expectUsable } from '../usable.ts'
 
-/** All of PostgreSQL stands still, as when its machine is moved: no connection breaks, and nothing is answered. */
+/** Pauses PostgreSQL, as when its machine is migrated: connections stay, nothing is answered. */
 export const pausePostgres: Kind = {
   name: 'postgres-paused',
   isQuick: false,
@@ -17,14 +17,14 @@ export const pausePostgres: Kind = {
     }),
 }
 
-/** Answers what lets it go on. */
+/** Pauses all processes of PostgreSQL; returns a function that resumes them. */
 async function pause({ url }: Cluster): Promise<() => void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const { rows } = await client.query(
     `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer as pid`,
   )
-  // It starts no others from now on.
+  // The postmaster first: it starts no more processes.
   const postmaster: number = rows[0].pid
   process.kill(postmaster, 'SIGSTOP')
   const others = await client.query(
@@ -41,7 +41,7 @@ function signal(pids: number[], name: NodeJS.Signals): void {
     try {
       process.kill(pid, name)
     } catch (error) {
-      // A session that has ended since.
+      // The session has ended.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
   }

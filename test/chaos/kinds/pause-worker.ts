@@ -3,17 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceProcess } from '../../helpers/process.ts'
 import { select } from '../../helpers/sql.ts'
 import { type Arena, expectAlive } from '../arena.ts'
+import { expectResumed } from '../attempts.ts'
 import { createList, lookAtJob, startJob, watchJob } from '../job-load.ts'
 import type { Kind } from '../kind.ts'
 import type { JobEntry, ListEntry } from '../ledger.ts'
 import { createTenant, type Tenant } from '../tenant.ts'
-import { expectTakenUp } from '../turns.ts'
 import { judge } from '../verdict.ts'
 
 const products = 30_000
 const afterwardsMs = 3000
 
-/** A worker that sleeps past its lease in the middle of a job; another one, new or there already, ends the job; then the first one wakes up. */
+/**
+ * A worker is paused past its lease during a job; another one, old or new, ends the job; then the first one
+ * resumes.
+ */
 export const pauseWorker: Kind = {
   name: 'pause-worker',
   isQuick: false,
@@ -24,10 +27,10 @@ export const pauseWorker: Kind = {
     const idle = isThere ? await arena.start({ ROLE: 'worker' }) : undefined
     const tenant = await createTenant(arena, () => api.url, products)
     const kind = arena.random.pick(['add', 'sync'] as const)
-    // The job is for the one that will sleep.
+    // Only the worker to be paused may take the job.
     if (idle) process.kill(idle.pid, 'SIGSTOP')
     const job = await pauseInWork(arena, tenant, sleeper, kind)
-    const takenUp = expectTakenUp(arena)
+    const takenUp = expectResumed(arena)
     if (idle) process.kill(idle.pid, 'SIGCONT')
     const other = idle ?? (await arena.start({ ROLE: 'worker' }))
     await Promise.all([takenUp, watchJob(tenant, arena, job)])
@@ -40,7 +43,7 @@ export const pauseWorker: Kind = {
   },
 }
 
-/** Pauses a worker in the middle of a job. One that ends before is followed by another, and the pause comes sooner. */
+/** Pauses a worker during a job. If the job ends first, tries another with an earlier pause. */
 async function pauseInWork(
   arena: Arena,
   tenant: Tenant,

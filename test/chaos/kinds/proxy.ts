@@ -13,7 +13,7 @@ type Breakage = (
   service: ServiceProcess,
 ) => Promise<void>
 
-/** The network between the service and PostgreSQL breaks. */
+/** Breaks the network between the service and PostgreSQL. */
 function throughProxy(name: string, isQuick: boolean, breakThings: Breakage): Kind {
   const run = async (arena: Arena) => {
     const proxy = await startProxy(arena.cluster.socketPath)
@@ -26,7 +26,7 @@ function throughProxy(name: string, isQuick: boolean, breakThings: Breakage): Ki
   return { name, isQuick, run }
 }
 
-/** Every connection is reset, several times, and for a while none can be opened. */
+/** Resets every connection several times; for a while none can be opened. */
 export const cutConnections = throughProxy('network-cut', false, async (proxy, arena, load) => {
   for (let count = 0; count < 5; count++) {
     await sleep(arena.random.integer(50, 700))
@@ -38,7 +38,7 @@ export const cutConnections = throughProxy('network-cut', false, async (proxy, a
   await expectUsable(arena, load)
 })
 
-/** Nothing passes, and nothing says so: for a moment, or for longer than any request may wait. */
+/** Passes nothing on and closes nothing, for a moment or longer than any request may wait. */
 export const stallConnections = throughProxy(
   'network-stall',
   false,
@@ -64,14 +64,14 @@ async function expectHealth({ faults }: Arena, { url }: ServiceProcess): Promise
     faults.push(`ready answers ${ready.status} after ${ms} ms`)
 }
 
-/** Connections are reset just after COMMIT was passed on: it is done, and the service does not know. */
+/** Resets connections right after COMMIT was passed on: it is done, but the service cannot know. */
 export const cutCommits = throughProxy('commit-lost', true, async (proxy, arena) => {
   const rounds = 8
   for (let count = 0; count < rounds; count++) {
     await sleep(arena.random.integer(50, 300))
     proxy.cutAfterCommit(arena.random.integer(1, 3))
   }
-  const deadline = Date.now() + 10_000 * arena.patience
+  const deadline = Date.now() + 10_000 * arena.timeFactor
   while (proxy.cutCommits() < rounds && Date.now() < deadline) {
     proxy.cutAfterCommit(1)
     await sleep(50)

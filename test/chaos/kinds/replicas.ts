@@ -11,7 +11,7 @@ import { judge } from '../verdict.ts'
 const replicas = 10
 const stopsWithinMs = 30_000
 
-/** Ten processes start at once on an empty database: all of them run, every migration was applied once. */
+/** Ten processes start at once on an empty database: all run, and each migration is applied once. */
 export const startTogether: Kind = {
   name: 'ten-replicas',
   isQuick: false,
@@ -37,7 +37,7 @@ export const startTogether: Kind = {
 
 type Some = [ServiceProcess, ...ServiceProcess[]]
 
-/** Under load, each of two processes is replaced by a new one, again and again; clients do not notice. */
+/** Replaces each of two processes under load, again and again; clients do not notice. */
 export const rollingRestart: Kind = {
   name: 'rolling-restart',
   isQuick: false,
@@ -49,7 +49,7 @@ export const rollingRestart: Kind = {
       await sleep(arena.random.integer(100, 1500))
       services.push(await arena.start())
       const stopped = stop(arena, services[0])
-      // Requests go to it for as long as nobody has looked at its readiness.
+      // Clients use it until they look at its readiness again.
       await sleep(arena.random.integer(0, 400))
       services.shift()
       await stopped

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kind, underLoad } from '../kind.ts'
 import { expectUsable } from '../usable.ts'
 
-/** PostgreSQL stopped while everything runs, away for a while, and back: once with each way to stop it. */
+/** Stops PostgreSQL under load and starts it again later, once in each way to stop it. */
 function restartPostgres(mode: 'fast' | 'immediate'): Kind {
   return {
     name: `postgres-${mode}`,

@@ -1,11 +1,11 @@
-/** Where the service is and who logs in. */
+/** The service and the user. */
 export interface Shop {
   url: string
   email: string
   password: string
 }
 
-/** What the first day's work answered, in plain types that the generated ones must fit. */
+/** The answers of the first day's work, in plain types that the generated ones must fit. */
 export interface FirstDay {
   letters: string[]
   products: { created: number[]; updated: number[] }
@@ -35,13 +35,13 @@ export interface Price {
   promotions: { name: string; value: number }[]
 }
 
-/** Products that with the first two are more than a call handles at once. */
+/** Together with the first two, more than the background threshold. */
 export const manyProducts = Array.from({ length: 120 }, (_, index) => ({
   code: `B${String(index).padStart(3, '0')}`,
   country: 'France',
 }))
 
-/** Asks until the answer is there. */
+/** Polls until there is an answer. */
 export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const answer = await ask()
@@ -50,13 +50,13 @@ export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   }
 }
 
-/** The value, which a client types as perhaps absent. */
+/** The value of an optional field; throws if it is missing. */
 export function present<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the answer lacks what the contract says is there')
   return value
 }
 
-/** An answer that is no job: what is sent as JSON is loaded at once, which the types of the answers do not tell. */
+/** Narrows an answer to one that is not a job: JSON is loaded at once, which the types do not say. */
 export function atOnce<T>(answer: T): Exclude<T, { resource_type: string }> {
   if (typeof answer === 'object' && answer !== null && 'resource_type' in answer)
     throw new Error('a job, and no result')

@@ -193,7 +193,7 @@ function isIds(answer: number[] | object): answer is number[] {
   return Array.isArray(answer)
 }
 
-/** What must not compile. */
+/** Must not compile. */
 export function refusedByTypes(): void {
   // @ts-expect-error a price is a number
   void api.updatePrices({ body: { price_list_name: 'L', payload: [{ code: 'A', price: '2' }] } })

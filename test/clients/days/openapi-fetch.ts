@@ -207,7 +207,7 @@ function isIds(answer: number[] | object): answer is number[] {
   return Array.isArray(answer)
 }
 
-/** What must not compile. */
+/** Must not compile. */
 export function refusedByTypes(shop: ReturnType<typeof createClient<paths, JsonTypes>>): void {
   // @ts-expect-error no such path
   void shop.POST('/api/v1/prices/', { body: {} })

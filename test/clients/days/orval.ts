@@ -1,7 +1,7 @@
 import { type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
 import * as api from './generated/orval.ts'
 
-/** The first day's work with `orval`, its functions on `fetch`. */
+/** The first day's work with `orval` on `fetch`. */
 export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
   const { token } = data(await api.login({ email, password }))
   const headers = { Authorization: `jwt ${token}` }
@@ -191,7 +191,7 @@ function isIds(answer: number[] | object): answer is number[] {
   return Array.isArray(answer)
 }
 
-/** What must not compile. */
+/** Must not compile. */
 export function refusedByTypes(): void {
   // @ts-expect-error a price is a number
   void api.updatePrices({ price_list_name: 'L', payload: [{ code: 'A', price: '2' }] })

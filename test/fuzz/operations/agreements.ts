@@ -7,7 +7,7 @@ import { absentId, absentPlan, pagePlan } from './pages.ts'
 
 type Fields = Record<string, unknown>
 
-/** A text that is equal for agreements with the same key. */
+/** The key of an agreement as a text. */
 function keyOf({ name, client_code, price_list_code, price_line }: Fields): string {
   return JSON.stringify([
     name,
@@ -84,7 +84,7 @@ function sorted(value: unknown): unknown {
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** RFC 7396, with one more level written out. */
+/** JSON Merge Patch (RFC 7396), with one more level written out. */
 function merge(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null) return patch
   const base = typeof target === 'object' && target !== null ? target : {}
@@ -159,7 +159,6 @@ function faultyPatch({ draw, model, foreign }: World): Plan {
 
 const shown = ({ id, fields }: Agreement) => ({ id, ...fields })
 
-/** Agreements. */
 export const agreementOperations: FuzzOperation[] = [
   {
     id: 'upsertAgreements',

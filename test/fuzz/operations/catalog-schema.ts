@@ -9,7 +9,7 @@ type Schema = Record<'attributes' | 'extensions' | 'costs', Record<string, unkno
 const kinds = ['attributes', 'extensions', 'costs'] as const
 const types: ColumnType[] = ['string', 'integer', 'number', 'boolean', 'date']
 
-/** Columns for a new account, hostile in name; fills the pools of values in play. */
+/** Columns with hostile names for a new account; fills the values in use. */
 export function firstSchema({ draw, model }: World): Plan {
   const names = someOf(draw, hostileTexts, 6, 6)
   const columns = (count: number) =>
@@ -50,7 +50,7 @@ function schemaPlan(body: Schema): Plan {
   }
 }
 
-/** Columns that were there keep their letters; new ones get those after the last, in the order of the kinds. */
+/** Present columns keep their letters; new ones get the next letters, in the order of the kinds. */
 function lettered(before: Columns, body: Schema): Columns {
   let count = kinds.reduce((sum, kind) => sum + before[kind].length, 0)
   const letters = kinds.map((kind) =>
@@ -109,7 +109,6 @@ function faulty({ draw, model }: World): Plan {
   return oneOf(draw, cases)() as Plan
 }
 
-/** The columns of products. */
 export const schemaOperations: FuzzOperation[] = [
   { id: 'createCatalogSchema', weight: 2, valid: appended, faulty },
   {

@@ -12,17 +12,17 @@ import {
 } from '../world.ts'
 import { pagePlan } from './pages.ts'
 
-/** A text that is equal for equal products. */
+/** The key of a product as a text. */
 export function keyOf(model: Model, { code, extensions }: ProductKey): string {
   return JSON.stringify([code, ...textsOf(model, extensions)])
 }
 
-/** The texts of a row's extensions, in the order of the columns. */
+/** The extensions of a row as texts, in the order of the columns. */
 export function textsOf(model: Model, extensions: Record<string, Value>): string[] {
   return model.columns.extensions.map(({ name }) => canonical(extensions[name] as Value))
 }
 
-/** A product in play, in the catalog or not. */
+/** A product in use, in the catalog or not. */
 export function anyKey({ draw, model }: World): ProductKey {
   const extensions = model.columns.extensions.map(
     ({ name }) => [name, oneOf(draw, model.pools.get(name) ?? [])] as const,
@@ -30,7 +30,7 @@ export function anyKey({ draw, model }: World): ProductKey {
   return { code: oneOf(draw, model.codes), extensions: Object.fromEntries(extensions) }
 }
 
-/** Extensions beside the code, or under `extensions`, or some of each. */
+/** Extensions beside the code, below `extensions`, or both. */
 export function spreadKey(draw: Draw, { code, extensions }: ProductKey): Record<string, unknown> {
   const entries = Object.entries(extensions)
   if (entries.length === 0 || chance(draw, 70)) return { code, ...extensions }
@@ -71,7 +71,7 @@ function someAttributes({ draw, model }: World): Record<string, Value> {
   )
 }
 
-/** Loads these rows, which break no rule, into the model; answers which product each new key is. */
+/** Loads valid rows into the model; returns the product of each new key. */
 export function productPlan(body: Record<string, unknown>[]): Plan {
   return {
     call: { method: 'POST', path: '/api/v1/product_catalog/bulk_create_or_update/', body },
@@ -175,7 +175,6 @@ const listProducts: FuzzOperation = {
   },
 }
 
-/** Catalog rows. */
 export const productOperations: FuzzOperation[] = [
   {
     id: 'upsertProducts',

@@ -10,10 +10,10 @@ type Entry = Record<string, unknown>
 
 const path = '/api/v1/competitor_prices/schema/create_schema/'
 
-/** Observations are not of the future. */
+/** Observations may not lie in the future. */
 const pastDay = day.filter((one) => one < new Date().toISOString().slice(0, 10))
 
-/** A schema for an account that has none, or the present one again. */
+/** A schema for an account without one, or the present schema again. */
 export function competitorSchemaPlan({ draw, model }: World): Plan {
   const columns = [...model.columns.attributes, ...model.columns.extensions]
   const names = ['code', ...columns.map(({ name }) => name)]
@@ -45,7 +45,7 @@ export function competitorSchemaPlan({ draw, model }: World): Plan {
   }
 }
 
-/** Entries without a time of their own have the time of the call: then only that it is no earlier day can be said. */
+/** Entries without a time get that of the call; only its day can be checked. */
 function expectNewest(model: Model, answered: string): void {
   const days = [...(model.competitors?.entries.values() ?? [])].map(
     ({ latest_update }) => latest_update,
@@ -120,7 +120,7 @@ function faulty(world: World): Plan {
     boolean: 'TRUE',
     date: '2026-02-30',
   }
-  // An empty code breaks the contract's own rule for codes.
+  // The contract's own schema refuses an empty code.
   const code = column.type === 'string' ? 'length' : 'format'
   const changes: [object, string, string][] = [
     [{ 'no/such': 'x' }, 'no~1such', 'unknown_key'],
@@ -145,7 +145,6 @@ const withoutTime = (read: Entry) => {
   return { ...rest, time: String(time).slice(11) === '00:00:00.000Z' ? time : 'now' }
 }
 
-/** Competitor prices and their schema. */
 export const competitorOperations: FuzzOperation[] = [
   {
     id: 'createCompetitorSchema',
@@ -198,7 +197,7 @@ export const competitorOperations: FuzzOperation[] = [
           (entry) => competitor_name === undefined || entry.competitor_name === competitor_name,
         )
         .filter((entry) => code === undefined || (isCoded && entry.code === code))
-      // Ids are not answered by the load, whose rows are written in the order of their hashes: whole pages are compared as sets.
+      // The load does not return ids and writes rows in the order of their hashes: pages are compared as sets.
       const plan = pagePlan(draw, '/api/v1/competitor_prices/', { competitor_name, code }, [])
       const [base = '', query = ''] = plan.call.path.split('?')
       const given = new URLSearchParams(query)

@@ -8,7 +8,7 @@ import { withRows } from './rows.ts'
 
 const names = ['shelf', 'a"b', 'constructor', 'prices', '😀']
 
-/** Any JSON value, null now and then; numbers that every double prints alike. */
+/** Any JSON value, sometimes null; numbers that print alike everywhere. */
 const value = fc
   .jsonValue({ maxDepth: 3, stringUnit: 'grapheme' })
   .map((any): unknown => JSON.parse(JSON.stringify(any)))
@@ -97,7 +97,6 @@ function faulty(world: World): Plan {
   ])()
 }
 
-/** Dynamic attributes of published rows. */
 export const attributeOperations: FuzzOperation[] = [
   {
     id: 'updateDynamicAttributes',

@@ -10,7 +10,7 @@ import { millionths } from './price-lists.ts'
 import { promotionDay } from './promotions.ts'
 import { costsOf, priceOf, published, someDay, withRows } from './rows.ts'
 
-/** An input row, and which rows of the list it means. */
+/** An input row and the rows of the list that it means. */
 interface Wanted {
   row: Record<string, unknown>
   code: string | undefined
@@ -77,7 +77,7 @@ function compareRows(columns: Column[]) {
   }
 }
 
-/** The price with a promotion, in another way than the service computes it. */
+/** The promoted price, computed in another way than the service does. */
 export function promoted({ kind, value }: Promotion, price: number): number {
   if (kind === 'fixed_price') return value
   const [amount, off] = [millionths(price), millionths(value)]
@@ -192,7 +192,6 @@ function faulty(world: World): Plan {
   return { ...plan, status: 400, faults: [[`/payload/0/${field}`, code]] }
 }
 
-/** Reads of prices. */
 export const readOperations: FuzzOperation[] = [
   {
     id: 'getPrices',

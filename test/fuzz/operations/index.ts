@@ -13,7 +13,7 @@ import { salesOperations } from './sales.ts'
 import { serviceOperations } from './service.ts'
 import { syncOperations } from './sync.ts'
 
-/** How requests of every operation are made up, but of cancelling a job: sessions with jobs do that. */
+/** Generators of every operation, except for cancelling a job, which sessions with jobs do. */
 export const fuzzOperations: FuzzOperation[] = [
   ...schemaOperations,
   ...productOperations,

@@ -52,7 +52,7 @@ export function syncJobPlan(list: PriceList): Plan {
   }
 }
 
-/** Whether a sync of the list handles more than 100 products. */
+/** Whether a sync of the list is above the background threshold. */
 export function isLarge(model: Model, list: PriceList): boolean {
   const keys = new Set(candidates(model, list).map((product) => product.id))
   for (const { productId } of list.rows.values()) keys.add(productId)

@@ -1,6 +1,6 @@
 import { type Plan, withQuery } from '../world.ts'
 
-/** A bulk write whose rows are sent as a file: its faults are the same, with pointers that begin at the rows. */
+/** The same bulk write as NDJSON: the same errors, with pointers relative to the rows. */
 export function asNdjson(
   plan: Plan,
   rows: unknown[],

@@ -3,7 +3,7 @@ import type { TestResponse } from '../../helpers/conformant.ts'
 import { chance, type Draw } from '../draw.ts'
 import { expectEqual, type Plan, withQuery } from '../world.ts'
 
-/** A page of a list: `all` is everything that passes the filters, in the order of ids. */
+/** A page of a list; `all` are the filtered results by id. */
 export function pagePlan(
   draw: Draw,
   path: string,
@@ -26,12 +26,12 @@ export function pagePlan(
   }
 }
 
-/** The other account's id, or one that nobody has. */
+/** The other account's id, or one that does not exist. */
 export function absentId(draw: Draw, foreign: number): number {
   return chance(draw, 50) ? foreign : draw(fc.constantFrom(9007199254740991, 999_999_999))
 }
 
-/** A GET by an id that this account does not have. */
+/** A GET by an id that is not this account's. */
 export function absentPlan(method: string, path: string, type = 'not-found'): Plan {
   return { call: { method, path }, status: 404, type }
 }

@@ -19,7 +19,7 @@ export function someFilters({ draw, model }: World): Filters {
   )
 }
 
-/** Millionths of an amount, exactly. */
+/** An amount in millionths, exactly. */
 export function millionths(value: number): bigint {
   const [whole = '', decimals = ''] = String(value).split('.')
   return BigInt(whole + decimals.padEnd(6, '0'))
@@ -105,7 +105,6 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
   return { row, list }
 }
 
-/** Creates lists. */
 export function listPlan(world: World): Plan & { call: { body: Record<string, unknown>[] } } {
   const inputs = Array.from({ length: world.draw(fc.integer({ min: 1, max: 2 })) }, () =>
     listInput(world),
@@ -168,7 +167,7 @@ function faultyLists(world: World): Plan {
   ])()
 }
 
-/** A list as it is read, but for the time of its publication. */
+/** A list as it is read, without the time of its publication. */
 function shown({ id, settings, isPublished }: PriceList): unknown {
   return { ...settings, id, is_published: isPublished }
 }
@@ -218,7 +217,7 @@ export const listOperations: FuzzOperation[] = [
       const { id, name } = oneOf(draw, [...model.lists.values()])
       const check = () => {
         model.lists.delete(name)
-        // Its jobs have lost the name.
+        // Its jobs lose the name.
         for (const job of model.jobs) if (job.price_list_id === id) delete job.price_list_name
       }
       return { call: { method: 'DELETE', path: `/api/v1/price_list/${id}` }, status: 204, check }

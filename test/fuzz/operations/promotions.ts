@@ -8,7 +8,7 @@ import { someFilters } from './price-lists.ts'
 
 type Input = Omit<Promotion, 'id'>
 
-/** A day on which promotions are likely to be valid, or any. */
+/** A day on which promotions are probably valid, or any. */
 export function promotionDay({ draw, model }: World): string {
   const edges = [...model.promotions.values()].flatMap(({ valid_from, valid_to }) => [
     valid_from,
@@ -80,7 +80,6 @@ function faulty(world: World): Plan {
   return { ...plan, status: 400, faults: [[`/${at}/${field}`, code]] }
 }
 
-/** Promotions. */
 export const promotionOperations: FuzzOperation[] = [
   {
     id: 'upsertPromotions',

@@ -12,14 +12,14 @@ export const published = (model: Model) =>
   [...model.lists.values()].filter((list) => list.isPublished)
 export const withRows = (model: Model) => published(model).filter(({ rows }) => rows.size > 0)
 
-/** The products that could be added to a list. */
+/** The products that may be added to a list. */
 export function candidates(model: Model, list: PriceList): Product[] {
   return [...model.products.values()].filter(
     (product) => product.active && allows(model, list.filters, product),
   )
 }
 
-/** Puts rows of products, by the ids answered, into a list and publishes it. */
+/** Adds rows with the returned ids to a list and publishes it. */
 export function takeAdded(model: Model, list: PriceList, products: Product[], ids: number[]): void {
   expectEqual(ids.length, products.length, `rows added to ${list.name}`)
   for (const [index, product] of products.entries()) {
@@ -32,7 +32,7 @@ export function takeAdded(model: Model, list: PriceList, products: Product[], id
   if (products.length > 0) list.isPublished = true
 }
 
-/** A new row, at price 0. */
+/** A new row at price 0. */
 export function putRow(
   list: PriceList,
   key: string,
@@ -44,7 +44,7 @@ export function putRow(
   list.rows.set(key, row)
 }
 
-/** The price of a row; 0 where none was set. */
+/** The price of a row; 0 if none was set. */
 export function priceOf({ prices }: Row, dimension: string, date = ''): number {
   return prices.get(dimension)?.get(date) ?? 0
 }
@@ -92,7 +92,7 @@ function faultyAdd(world: World): Plan {
   return { ...plan, status: 400, faults: [['/payload/0/code', code]] }
 }
 
-/** Keys and prices of a row as a page of the list shows them. */
+/** Key and prices of a row as a page of the list shows them. */
 function shown(model: Model, list: PriceList, row: Row, isDraft: boolean, date?: string): unknown {
   const key = { pk: row.pk, extended_catalog_id: row.productId, code: row.code, ...row.extensions }
   if (isDraft) return key
@@ -148,7 +148,7 @@ function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
   return { ...plan, payload, isFile }
 }
 
-/** Sets prices, by a file some of the time; `payload` may have been changed since it was planned. */
+/** Sets prices, sometimes by a file; `payload` may have been changed since it was planned. */
 function sent(list: PriceList, plan: PricesPlan): Plan {
   const { payload, isFile, ...json } = plan
   return isFile ? asNdjson(json, payload, { price_list_id: list.id }) : json
@@ -179,7 +179,6 @@ function faultyPrices(world: World): Plan {
   return sent(list, { ...plan, status: 400, faults: [[`/payload/${at}/${field}`, code]] })
 }
 
-/** Rows of price lists and their prices. */
 export const rowOperations: FuzzOperation[] = [
   {
     id: 'addProducts',

@@ -5,7 +5,7 @@ import { day, freshName, money, text } from '../values.ts'
 import { expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
 import { pagePlan } from './pages.ts'
 
-/** A decimal as it is sent, and as it is read. */
+/** A decimal as sent and as read. */
 interface Written {
   sent: string
   read: string
@@ -27,7 +27,7 @@ const decimal: fc.Arbitrary<Written> = fc
 
 const plain = money.map((value): Written => ({ sent: String(value), read: String(value) }))
 
-/** A moment as it is sent, and as it is read: in UTC, to the microsecond. */
+/** A timestamp as sent and as read: UTC, microseconds. */
 const moment: fc.Arbitrary<Written> = fc
   .tuple(
     day.filter((date) => date > '0001-01-02' && date < '9999-12-30'),
@@ -105,7 +105,6 @@ function faulty(world: World): Plan {
 
 const dayOf = ({ sale }: StoredSale) => sale.transaction_date?.slice(0, 10)
 
-/** Sales. */
 export const salesOperations: FuzzOperation[] = [
   { id: 'upsertSales', weight: 5, valid: salesPlan, faulty },
   {

@@ -9,7 +9,7 @@ function readMetrics(token: string, status: number): Plan {
   return { call: { method: 'GET', path: '/metrics', headers }, status }
 }
 
-/** What needs no account. */
+/** Operations without an account. */
 export const serviceOperations: FuzzOperation[] = [
   {
     id: 'login',

@@ -12,7 +12,7 @@ const byKey = (a: string[], b: string[]): number => {
   return 0
 }
 
-/** Takes the answer of a sync over: what is in the list is what the catalog and the filters say now. */
+/** Applies the result of a sync: the list follows the catalog and the filters. */
 export function takeSynced(model: Model, list: PriceList, answer: Record<string, number[]>): void {
   const wanted = new Map(candidates(model, list).map((product) => [keyOf(model, product), product]))
   const sorted = [...new Set([...wanted.keys(), ...list.rows.keys()])]

@@ -16,7 +16,7 @@ const problem = {
 }
 const isRead = (body: unknown): body is PriceRow[] => Array.isArray(body) && body.length > 0
 
-/** What is done is answered wrongly. */
+/** Bugs in answers. */
 export const answerBugs: PlantedBug[] = [
   answerBug('the last of several errors is left out', 'upsertProducts', (body) => {
     if (body?.errors?.length > 1) body.errors.pop()

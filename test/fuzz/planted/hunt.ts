@@ -5,7 +5,7 @@ import type { PlantedBug } from './plant.ts'
 import { requestBugs } from './requests.ts'
 import { statementBugs } from './statements.ts'
 
-/** All that are known. */
+/** All planted bugs. */
 export const plantedBugs: PlantedBug[] = [...requestBugs, ...answerBugs, ...statementBugs]
 
 export interface HuntOptions {
@@ -15,7 +15,7 @@ export interface HuntOptions {
   only?: string | undefined
 }
 
-/** Plants one bug after the other and looks for it; says what was found. True: all were. */
+/** Plants each bug and looks for it; returns whether all were found. */
 export async function huntPlanted(
   target: Target,
   { runs, seed, only }: HuntOptions,
@@ -34,20 +34,20 @@ export async function huntPlanted(
   return found === bugs.length
 }
 
-/** A statement that Postgres refuses is a planted bug that is none: what it should do wrong was not seen. */
+/** A statement that Postgres refuses does not show its bug. */
 const refused = /answered 5\d\d/
 
 const firstLine = (message: string | undefined) => message?.split('\n')[0]?.slice(0, 110)
 
 export interface Hunt {
   inputs: number
-  /** What told the bug; undefined: it was not found. */
+  /** The failure that showed the bug; undefined: not found. */
   message: string | undefined
-  /** What else failed: a statement that is refused, or what fails without the bug, too. */
+  /** Other failures: refused statements, or failures without the bug. */
   accident: string | undefined
 }
 
-/** Looks for a planted bug: a session that fails with it and passes without it. */
+/** Looks for a bug: a session that fails with it and passes without it. */
 export async function hunt(
   target: Target,
   bug: PlantedBug,
@@ -68,7 +68,7 @@ export async function hunt(
   return { inputs: tally.total, message, accident: undefined }
 }
 
-/** Whether a failure says nothing about the bug. */
+/** Whether a failure tells nothing about the bug. */
 async function isAccident(target: Target, bug: PlantedBug, { seed, error }: Failure) {
   if (statementBugs.includes(bug) && refused.test(error.message)) return true
   return (await session(target, new Tally(), seed, bug.operation)) !== undefined

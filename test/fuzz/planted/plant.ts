@@ -3,7 +3,7 @@ import { findOperation } from '../../helpers/conformant.ts'
 import type { Deliver, Request } from '../client.ts'
 import type { Target } from '../sessions.ts'
 
-/** A bug that the service does not have. */
+/** A bug to plant in the service. */
 export interface PlantedBug {
   /** What goes wrong. */
   name: string
@@ -29,7 +29,7 @@ function delivering(
 const isOf = (operation: string, { method, url }: Request) =>
   findOperation(method, url)?.id === operation
 
-/** The service takes a body for another one; `change` changes it in place, or answers another. */
+/** Changes the body that the service receives, in place or by returning another. */
 export function bodyBug(name: string, operation: string, change: (body: Body) => Body): PlantedBug {
   const plant = delivering((_, deliver, request) => {
     const body = isOf(operation, request) && parsed(request.payload)
@@ -39,7 +39,7 @@ export function bodyBug(name: string, operation: string, change: (body: Body) =>
   return { name, operation, plant }
 }
 
-/** The service takes a request for another one. */
+/** Changes the request that the service receives. */
 export function requestBug(
   name: string,
   operation: string,
@@ -51,7 +51,7 @@ export function requestBug(
   return { name, operation, plant }
 }
 
-/** The service answers something else; `change` changes the body in place, or answers status and body. */
+/** Changes the answer: its body in place, or status and body. */
 export function answerBug(
   name: string,
   operation: string,
@@ -75,7 +75,7 @@ export function answerBug(
 
 let planted = 0
 
-/** A statement says something else than it should. */
+/** Changes the text of a statement. */
 export function statementBug(
   name: string,
   operation: string,
@@ -108,7 +108,7 @@ export function statementBug(
   return { name, operation, plant }
 }
 
-/** The body, where it is JSON as a client writes it: what is malformed on purpose stays so. */
+/** The parsed body, if a client wrote it with JSON.stringify; undefined for bodies that are malformed on purpose. */
 function parsed(text: string | Buffer | undefined): Body {
   try {
     const body = JSON.parse(String(text))

@@ -13,7 +13,7 @@ const eachText = (change: (text: string) => string) =>
       if (typeof value === 'string') row[key] = change(value)
   })
 
-/** What is sent is taken for something else. */
+/** Bugs in the reading of requests. */
 export const requestBugs: PlantedBug[] = [
   bodyBug(
     'a price of null is 0',

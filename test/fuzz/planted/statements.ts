@@ -1,6 +1,6 @@
 import { type PlantedBug, statementBug } from './plant.ts'
 
-/** What the database is asked for is something else. */
+/** Bugs in SQL. */
 export const statementBugs: PlantedBug[] = [
   statementBug(
     'products that are not active are synced',
