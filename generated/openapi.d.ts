@@ -15,13 +15,14 @@ export interface paths {
         put?: never;
         /**
          * Get a token
-         * @description Answers a token that is valid for 24 hours. Send it with every other call as `Authorization: jwt <token>`.
-         *     The scheme word may be written in any case; `Bearer` is refused. An unknown e-mail and a wrong password answer
-         *     alike. After 10 failed logins for one e-mail within a minute the answer is 429. Each process of the service counts
-         *     for itself; it checks two logins at a time, and while 32 wait for their turn, or after 2.5 seconds of waiting, the
-         *     answer is 503 (`overloaded`). The body may have 64 kB when decoded (413).
+         * @description Answers a token that is valid for 24 hours. Send it as `Authorization: jwt <token>`; `jwt` may be in any case,
+         *     `Bearer` is refused. An unknown e-mail and a wrong password answer alike.
          *
-         *     Where the operator names an identity provider (`JWT_JWKS_URL`), its tokens are taken instead of these.
+         *     After 10 failed logins for one e-mail within a minute: 429, counted by each process. A process checks two logins
+         *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
+         *     (413).
+         *
+         *     If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -41,20 +42,19 @@ export interface paths {
         put?: never;
         /**
          * Declare the columns of your products
-         * @description Declares what your products carry besides their `code`. **Attributes** have one value per product code,
-         *     **extensions** one value per row (code and extensions together identify a row), **costs** are numbers per row.
+         * @description **Attributes** have one value per product code, **extensions** one per row (code and extensions identify a row),
+         *     **costs** are numbers per row.
          *
          *     Columns get letters as in a spreadsheet: `code` is A, then attributes, extensions and costs in the order of
-         *     their declaration; margin formulas refer to cost columns by these letters. Letters never change.
+         *     declaration. Letters never change; margin formulas name costs by them.
          *
-         *     Sending the schema again may append columns, which get the letters after the last one. Once products exist,
-         *     appending an extension, or changing or leaving out a column, is a conflict (409 `schema-in-use`); attributes
-         *     and costs may still be appended and are absent until they are loaded. Once price lists exist, whose formulas
-         *     and filters name columns, changing or leaving out a column is that conflict too. While there are neither
-         *     products nor price lists the schema is replaced.
+         *     Send the schema again to append columns; they get the next letters. Once products exist, a new extension, and a
+         *     changed or missing column, is 409 `schema-in-use`; attributes and costs may still be appended and are absent until
+         *     loaded. Once price lists exist, a changed or missing column is 409, too. Without products and lists the schema is
+         *     replaced.
          *
-         *     A column cannot be called like a fixed key of this interface (`code`, `price`, `date`, `attributes`, `quantity`,
-         *     `currency`, ...); `description` is free.
+         *     A column cannot be named like a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`, ...);
+         *     `description` is free.
          */
         post: operations["createCatalogSchema"];
         delete?: never;
@@ -71,8 +71,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See the columns and their letters
-         * @description The declared columns with their letters. Before any are declared, the lists are empty.
+         * Read the columns and their letters
+         * @description The declared columns and their letters. Before any are declared, the lists are empty.
          */
         get: operations["readCatalogSchema"];
         put?: never;
@@ -94,15 +94,13 @@ export interface paths {
         put?: never;
         /**
          * Load products
-         * @description Creates or updates catalog rows, identified by `code` and the extensions. Every extension is required in every
-         *     row; attributes, costs and `active` are optional, and what a row leaves out stays as it was. A new row is active.
+         * @description Creates or updates products by `code` and extensions. Every extension is required. Attributes, costs and `active`
+         *     are optional and stay as they were when left out. A new product is active.
          *
-         *     An attribute belongs to the code: setting it changes it for all rows of that code, and two rows of one payload
-         *     that give one code different values are an error. A product that is not `active` matches no price list filter
-         *     and cannot be added to a list.
+         *     An attribute belongs to the code: setting it changes all rows of that code, and different values for one code in a
+         *     payload are an error. An inactive product matches no price list filter and cannot be added to a list.
          *
-         *     Code and extensions of a row, the extensions written as a JSON array of texts, take at most 2,600 bytes in UTF-8
-         *     together (`length`).
+         *     Code and extensions (as a JSON array of texts) have at most 2,600 bytes of UTF-8 together (`length`).
          */
         post: operations["upsertProducts"];
         delete?: never;
@@ -119,8 +117,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up products
-         * @description The catalog rows in the order of their ids, narrowed by any of the filters.
+         * List products
+         * @description Products by id, narrowed by any of the filters.
          */
         get: operations["listProducts"];
         put?: never;
@@ -142,12 +140,12 @@ export interface paths {
         put?: never;
         /**
          * Create price lists
-         * @description Creates one list per object. A name is unique in the account: a name that is taken is a conflict (409
-         *     `name-taken`), a name twice in one payload with different content is an error. A new list is empty and not
-         *     published; adding products to it or syncing it with the catalog publishes it.
+         * @description Creates one list per object. Names are unique in the account: a taken name is 409 `name-taken`, and one name twice
+         *     with different content is an error. A new list is empty and not published; adding products or synchronising it
+         *     publishes it.
          *
-         *     The margin formula is checked here and the position of a fault is named; so are the columns and the types of
-         *     the values in `product_filters`.
+         *     The margin formula is checked here, and a fault is named with its position. So are the columns and value types of
+         *     `product_filters`.
          */
         post: operations["createPriceLists"];
         delete?: never;
@@ -164,8 +162,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up price lists
-         * @description The price lists in the order of their ids, narrowed by any of the filters.
+         * List price lists
+         * @description Price lists by id, narrowed by any of the filters.
          */
         get: operations["listPriceLists"];
         put?: never;
@@ -184,16 +182,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up one price list
-         * @description The settings of a price list and whether it is published.
+         * Read a price list
+         * @description The settings of a list, and whether it is published.
          */
         get: operations["readPriceList"];
         put?: never;
         post?: never;
         /**
          * Delete a price list
-         * @description Deletes the list with its rows and prices. While a job works on the list the call waits briefly for it, else
-         *     answers 503.
+         * @description Deletes the list with its rows and prices. While a job works on the list, the call waits briefly, then answers
+         *     503.
          */
         delete: operations["deletePriceList"];
         options?: never;
@@ -215,17 +213,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at the rows of a price list
-         * @description The published rows carry their prices, dynamic attributes and margins, one price and one margin per price
-         *     dimension; a list that is not published has none. The draft says which rows belong to the list and carries no
-         *     prices. For a calendar list `date` picks the day. A margin is `null` on division by zero, when a cost of the
-         *     formula is absent, when a step of the formula takes more than 1,000 digits, or when it is beyond what a JSON
-         *     number can hold.
+         * List the rows of a price list
+         * @description Published rows have their prices and margins, one per price dimension, and their dynamic attributes. A list that
+         *     is not published has no published rows. The draft has no prices. `date` picks the day of a calendar list. A margin
+         *     is `null` on division by zero, if a cost of the formula is missing, if a step of the formula takes more than 1,000
+         *     digits, or if the result does not fit a JSON number.
          *
-         *     A file (CSV or NDJSON) has a line for each price of the published version, as `bulk_update_prices` takes them, in a
-         *     calendar list for each day that has one unless `date` picks one (a row without any has the price 0 on the first
-         *     day, so that no row is missing). With `lines=dynamic_attributes` it has a line for each dynamic attribute, as
-         *     `bulk_update_dynamic_attributes` takes them. Of the draft it has a line for each row.
+         *     A file (CSV or NDJSON) of the published version has a line per price, as `bulk_update_prices` takes them. Of a
+         *     calendar list it has a line per priced day, or the day that `date` picks; a row without any price has price 0 on
+         *     the first day, so that no row is missing. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
+         *     `bulk_update_dynamic_attributes` takes them. A file of the draft has a line per row.
          */
         get: operations["listPriceListRows"];
         put?: never;
@@ -2615,9 +2612,9 @@ export interface operations {
                  *     `result-too-large`) and says how many to ask for instead.
                  */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only the rows of this product code. */
+                /** @description Only this product code. */
                 code?: components["schemas"]["Text"];
-                /** @description Only the rows of product codes that begin with this text, compared code point by code point. */
+                /** @description Only product codes that begin with this text, compared code point by code point. */
                 code_prefix?: components["schemas"]["Text"];
             };
             header?: never;
@@ -2744,11 +2741,11 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the list of this name. */
                 name?: components["schemas"]["Text"];
-                /** @description Only lists whose name contains this text, upper and lower case alike. */
+                /** @description Only lists whose name contains this text, in any case. */
                 search?: components["schemas"]["Text"];
                 /**
-                 * @description `row_count` adds to each list how many rows its published version has. They are counted for the answer,
-                 *     about a tenth of a second per million rows.
+                 * @description `row_count` adds the number of published rows of each list. Counting takes about a tenth of a second per
+                 *     million rows.
                  */
                 include?: "row_count";
             };
@@ -2955,14 +2952,11 @@ export interface operations {
                  *     `result-too-large`) and says how many to ask for instead.
                  */
                 limit?: components["parameters"]["Limit"];
-                /** @description Which version of the list. */
+                /** @description The version of the list. */
                 version?: "published" | "draft";
-                /**
-                 * @description The day to read of a calendar list, `yyyy-mm-dd`; `valid_from` of the list when left out. Refused for other
-                 *     lists.
-                 */
+                /** @description The day to read in a calendar list, `yyyy-mm-dd`; the list's `valid_from` by default. Refused for other lists. */
                 date?: string;
-                /** @description What a file of the published version has a line for; pages show both. */
+                /** @description What each line of a file of the published version is; pages show both. */
                 lines?: "prices" | "dynamic_attributes";
             };
             header?: never;
