@@ -244,21 +244,18 @@ export interface paths {
         put?: never;
         /**
          * Add products to a price list
-         * @description Adds the products to the draft at price 0, then publishes the list. A row that is in the list already keeps its
-         *     price and its id is returned. Each product must be in the catalog, active, and allowed by the list's
+         * @description Adds the products to the draft at price 0 and publishes the list. A row that is already in the list keeps its
+         *     price, and its id is answered. Each product must be in the catalog, active, and allowed by the list's
          *     `product_filters`.
          *
-         *     Up to 100 distinct products (those in the list already count too) are added at once and the answer is the ids of
-         *     the rows in payload order. Above 100 the whole payload is checked just as fully, then the work runs as a
-         *     background job: the answer is the job, `Location` names where to follow it, and the new rows appear all at one
-         *     moment. Jobs of one list run in the order they were accepted; a call on a list with a job under way waits briefly
-         *     for it, else answers 503.
+         *     Up to 100 distinct products (counting those in the list already) are added at once; the answer is the row ids in
+         *     payload order. Above 100, the payload is checked just as fully and then added by a background job; the answer is
+         *     the job with its `Location`, and all rows appear at one moment. A file above 100 products is answered with the
+         *     job, too. Jobs of one list run in the order of acceptance. While a job works on the list, the call waits briefly,
+         *     then answers 503.
          *
-         *     A file above 100 products is answered with the job too. The prices of exported rows are skipped, so that one file
-         *     can add products and then set their prices.
-         *
-         *     The list is named by `price_list_name` or by `name`. Works only for lists made through this interface (409
-         *     `price-list-not-managed`).
+         *     Prices in exported rows are skipped, so one file can add products and then set their prices. Name the list by
+         *     `price_list_name` or `name`. Only lists made through this interface (else 409 `price-list-not-managed`).
          */
         post: operations["addProducts"];
         delete?: never;
@@ -278,13 +275,12 @@ export interface paths {
         put?: never;
         /**
          * Set prices
-         * @description Sets prices directly in the published version; the draft is not altered. Prices survive every later
-         *     publication. A row that is not in the published list is an error. A list that is not published, or was not
-         *     made through this interface, is a conflict (409). A call on a list with a job under way waits briefly for it,
-         *     else answers 503.
+         * @description Sets prices in the published version; they survive every later publication. The draft is not changed. A row that
+         *     is not in the published list is an error. A list that is not published, or was not made through this interface, is
+         *     409. While a job works on the list, the call waits briefly, then answers 503.
          *
-         *     `price_dimension` is required when the list has more than one, `date` when it is a calendar list (and refused
-         *     otherwise). The dates of a calendar list are the 365 days from its `valid_from`.
+         *     `price_dimension` is required if the list has more than one. `date` is required for calendar lists and refused for
+         *     others; it is one of the 365 days from `valid_from`.
          */
         post: operations["updatePrices"];
         delete?: never;
@@ -304,27 +300,25 @@ export interface paths {
         put?: never;
         /**
          * Make a price list match the catalog
-         * @description Makes the draft what the catalog and the list's `product_filters` say now, then publishes the list, also when
-         *     nothing changed or nothing matches:
+         * @description Sets the draft to what the catalog and the list's `product_filters` say now, then publishes the list, even if
+         *     nothing changed or matches:
          *
          *     | In the list | Matches the filters | Result |
          *     |---|---|---|
-         *     | yes | yes | `untouched`: the row keeps its id and its prices |
+         *     | yes | yes | `untouched`: keeps its id and prices |
          *     | yes | no | `removed` |
          *     | no | yes | `added` at price 0 |
          *     | no | no | stays out |
          *
-         *     A product matches when each key of `product_filters` allows it by any of its values; `{}` allows all. A product
-         *     that is not active matches no filter. A product that was removed and is added again starts anew.
+         *     A product matches if each key of `product_filters` allows its value; `{}` allows all. An inactive product matches
+         *     nothing. A removed product that is added again starts anew.
          *
-         *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100 the work runs as a
-         *     background job on the catalog as it is when the job runs; the answer is the job, whose `result` is the same
-         *     object when it is done. The call counts up to 10,000 products, so its `total` is a first number that the job
-         *     replaces when it begins. Readers see the list as it was before or as it is after, never between. Jobs of one list
-         *     run in the order they were accepted; a call on a list with a job under way waits briefly for it, else answers
-         *     503.
+         *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100, a background job works
+         *     on the catalog as it is when the job runs; its `result` is the same object. The call counts up to 10,000 products,
+         *     so the job's first `total` is at most that. Readers see the list before or after, never between. Jobs of one list
+         *     run in the order of acceptance. While a job works on the list, the call waits briefly, then answers 503.
          *
-         *     Works only for lists made through this interface (409 `price-list-not-managed`).
+         *     Only lists made through this interface (else 409 `price-list-not-managed`).
          */
         post: operations["syncWithCatalog"];
         delete?: never;
@@ -344,34 +338,32 @@ export interface paths {
         put?: never;
         /**
          * Read prices
-         * @description Answers each input row with the price in force. What an input row leaves out is a wildcard: a missing
-         *     extension, a missing `code`, or attributes without a `code` expand the row into one output row per match in
-         *     the published list. Output rows come in payload order, then by code and extensions. A fully named row that is
-         *     not in the list gives no output row; input rows that are equal each give theirs.
+         * @description Answers the price in force for each input row. What a row leaves out is a wildcard: without an extension, without
+         *     a `code`, or with attributes instead of a `code`, it expands into one output row per match in the published list.
+         *     Output rows come in payload order, then by code and extensions. A fully named row that is not in the list answers
+         *     nothing. Equal input rows each answer theirs.
          *
-         *     An output row is the input row with the concrete `code` and extensions and the result fields. `active_price`
-         *     is the lowest of the published price and the prices under the promotions that are valid on `promotion_date`
-         *     and cover the row; `promotions` lists those by name. With `promotion` in a row only that one is looked at: a
-         *     name that does not exist is an error (`unknown_promotion`), one that is not valid that day or does not cover
-         *     the row leaves the published price.
+         *     An output row is the input row with its concrete `code`, extensions and result fields. `active_price` is the
+         *     lowest of the published price and the prices of the promotions that are valid on `promotion_date` (default: today,
+         *     UTC) and cover the row; `promotions` lists these. If a row names a `promotion`, only that one counts: an unknown
+         *     name is an error (`unknown_promotion`); one that is not valid or does not cover the row leaves the published
+         *     price.
          *
-         *     `include` adds further fields. Two of them are margins, both by the list's formula and the costs of the row:
-         *     `margin` at the published price, `active_margin` at `active_price`. They differ where a promotion lowers the
-         *     price. A margin is `null` on division by zero, as for a price of 0, and when a cost of the formula is absent.
+         *     `include` adds fields. Both margins use the list's formula and the row's costs: `margin` at the published price,
+         *     `active_margin` at `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost of
+         *     the formula is missing.
          *
-         *     Attributes beside a `code` are ignored. `promotion_date` is today (UTC) when left out. The list is named by
-         *     `price_list_name` or `price_list_id`; a list that is not published is a conflict (409
-         *     `price-list-not-published`).
+         *     Attributes beside a `code` are ignored. Name the list by `price_list_name` or `price_list_id`. A list that is not
+         *     published is 409 `price-list-not-published`.
          *
-         *     A read that would cost too much is refused; `detail` names the limit, the size, and what to change. Operators can
-         *     change the limits of rows and MB.
+         *     A read that costs too much is refused; `detail` names the limit, the size, and what to change. Operators can
+         *     change the rows and MB.
          *
-         *     - A read that expands to more than 1,000,000 rows, or whose answer would be longer than 2048 MB (rows with many
-         *       promotions or dynamic attributes), is refused: 400 `result-too-large`. The length is estimated from the first
-         *       rows; an answer that is longer in the end breaks off.
-         *     - Rows without a `code` that name the same columns share one pass over the list. A read that would look at more than
-         *       5,000,000 rows of the list is refused: 400 `too-costly`. An example is 60 rows that each name different columns,
-         *       in a list of 100,000. A read that takes longer than 5 seconds before its first row is refused, too.
+         *     - More than 1,000,000 output rows, or an answer over 2048 MB: 400 `result-too-large`. The length is estimated from
+         *       the first rows; an answer that turns out longer breaks off.
+         *     - More than 5,000,000 rows of the list to look at: 400 `too-costly`. Rows without a `code` that name the same
+         *       columns share one pass, so 60 rows that each name different columns, in a list of 100,000, are too many. More
+         *       than 5 seconds until the first row is 400 `too-costly`, too.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -391,22 +383,21 @@ export interface paths {
         put?: never;
         /**
          * Set and remove dynamic attributes
-         * @description Sets and removes dynamic attributes in the published version; the draft is not altered. A dynamic attribute is any JSON
-         *     value that you keep with a row under a name of your own; names need not be declared. The names of a row that
-         *     the payload leaves out stay as they are, and one payload may set several names of a row. They survive every
-         *     later publication and go with the row when it leaves the list. The rows of the list show them, and get_prices
-         *     when asked to (`include`). A call on a list with a job under way waits briefly for it, else answers 503.
+         * @description A dynamic attribute is any JSON value that you keep with a row of the published version under a name of your own.
+         *     Names need no declaration. Names that the payload leaves out stay; a payload may set several names of a row.
+         *     Dynamic attributes survive every later publication and go with their row. The draft is not changed. Lists of rows
+         *     show them, and get_prices on request (`include`). While a job works on the list, the call waits briefly, then
+         *     answers 503.
          *
-         *     The value `null` (in CSV a cell `null`) removes the attribute of that name; a row without it stays as it is. An empty
-         *     CSV cell is a missing value, and a cell `"null"`, with the quotes, is a text. A row has at most 100 names after the
-         *     payload's removals; one more is an error (`length`).
+         *     `null` (in CSV a cell `null`) removes the name; a row without it stays as it is. An empty CSV cell is a missing
+         *     value; a cell `"null"`, with the quotes, is a text. A row has at most 100 names after removals (`length`).
          *
-         *     A value may be `false`, `0`, `""`, an array or an object, and is at most 4,096 bytes of UTF-8 when written as JSON
-         *     without white space. Inside arrays and objects `null` is kept; a number that a double cannot hold as it was
-         *     written is refused there too. The name `__proto__` is refused.
+         *     A value may be `false`, `0`, `""`, an array or an object, with at most 4,096 bytes of UTF-8 as JSON without white
+         *     space. Inside arrays and objects `null` is kept, and a number that a double cannot hold as written is refused. The
+         *     name `__proto__` is refused.
          *
-         *     A row that is not in the published list is an error. The list is named by `price_list_name` or
-         *     `price_list_id`; a list that is not published, or was not made through this interface, is a conflict (409).
+         *     A row that is not in the published list is an error. Name the list by `price_list_name` or `price_list_id`. A list
+         *     that is not published, or was not made through this interface, is 409.
          */
         post: operations["updateDynamicAttributes"];
         delete?: never;
@@ -426,18 +417,15 @@ export interface paths {
         put?: never;
         /**
          * Load promotions
-         * @description Creates or replaces promotions by `name`: an optional field that is left out is absent afterwards, also when
-         *     the promotion existed.
+         * @description Creates or replaces promotions by `name`. An optional field that is left out is absent afterwards.
          *
-         *     A promotion covers a price when all of this holds: the list is one of `price_lists`, the product passes
-         *     `product_filters`, and the price column is one of `price_dimensions`; each that is absent covers all. It is
-         *     valid on the days from `valid_from` to `valid_to`, both included. Promotions are computed when prices are read
-         *     (`get_prices`) and never change a stored price.
+         *     A promotion covers a price if the list is one of `price_lists`, the product passes `product_filters`, and the
+         *     price column is one of `price_dimensions`; each of these covers all when absent. It is valid from `valid_from` to
+         *     `valid_to`, both included. Promotions are computed when prices are read and never change a stored price.
          *
-         *     `price_lists` must exist (`unknown_price_list`), the columns and value types in `product_filters` are checked
-         *     against the catalog; `price_dimensions` are not checked, a list without such a column is not covered.
-         *     Promotions refer to lists by name: when a list is deleted its promotions stay and cover nothing there, and a
-         *     new list of the same name is covered again.
+         *     `price_lists` must exist (`unknown_price_list`). Columns and value types of `product_filters` are checked against
+         *     the catalog; `price_dimensions` are not checked. Promotions name lists: they outlive a deleted list and cover a
+         *     new list of the same name.
          */
         post: operations["upsertPromotions"];
         delete?: never;
@@ -454,8 +442,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up promotions
-         * @description The promotions in the order of their ids, narrowed by any of the filters.
+         * List promotions
+         * @description Promotions by id, narrowed by any of the filters.
          */
         get: operations["listPromotions"];
         put?: never;
@@ -478,7 +466,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a promotion
-         * @description Deletes the promotion; prices are read without it from then on.
+         * @description From then on, prices are read without it.
          */
         delete: operations["deletePromotion"];
         options?: never;
@@ -497,13 +485,12 @@ export interface paths {
         put?: never;
         /**
          * Load sales
-         * @description Creates or replaces sales by `transaction_id`. Every field is a string; quantities, prices and revenues are
-         *     decimal numbers in strings, and quantities and revenues may be negative (returns). `extension` is one opaque
-         *     string and may be empty. Products, price lists and agreements may be named before they are loaded.
-         *     Decimals are read with the decimals they were sent with, `departure_date` as it was sent, `transaction_date` in
-         *     UTC to the microsecond.
+         * @description Creates or replaces sales by `transaction_id`. An optional field that is left out is absent afterwards.
          *
-         *     An optional field that a row leaves out is absent afterwards, also when the sale existed.
+         *     Every field is a string; quantities, prices and revenues are decimals in strings. Quantities and revenues may be
+         *     negative (returns). `extension` is one opaque string and may be empty. Products, lists and agreements may be named
+         *     before they are loaded. Decimals keep the decimals they were sent with, `departure_date` is kept as sent,
+         *     `transaction_date` is read in UTC to the microsecond.
          */
         post: operations["upsertSales"];
         delete?: never;
@@ -520,8 +507,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up sales
-         * @description The sales in the order of their ids, narrowed by any of the filters.
+         * List sales
+         * @description Sales by id, narrowed by any of the filters.
          */
         get: operations["listSales"];
         put?: never;
@@ -542,15 +529,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Choose the granularity of competitor prices
-         * @description Fixes which catalog fields identify the item that a competitor price is about: `code`, attributes, extensions
-         *     (costs are no catalog fields). With `code` the attributes need not be listed. `is_dated` makes entries carry
-         *     the day on which the item is rented.
+         * Choose the columns that identify competitor prices
+         * @description Names the catalog fields (`code`, attributes, extensions; not costs) that identify the item of a competitor price.
+         *     With `code`, attributes need not be listed. With `is_dated`, entries carry the day of the rental.
          *
-         *     An account has one schema. The schema keeps the types and allowed values that its columns have in the catalog at
-         *     this moment; later changes of the catalog leave it as it is. Once there are competitor prices, sending the same
-         *     again changes nothing and another one is a conflict (409 `schema-in-use`); while there are none, what is sent
-         *     replaces it, with its columns as the catalog has them now.
+         *     An account has one schema. It keeps the types and allowed values that its columns have in the catalog now. Once
+         *     there are competitor prices, the same schema again changes nothing and another one is 409 `schema-in-use`. While
+         *     there are none, it is replaced.
          */
         post: operations["createCompetitorSchema"];
         delete?: never;
@@ -567,8 +552,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See the granularity of competitor prices
-         * @description The schema as it was made, and how much is held under it. Before one is made, 404 `not-found`.
+         * Read the columns that identify competitor prices
+         * @description The schema as it was made, and how many entries it holds. Before one is made: 404 `not-found`.
          */
         get: operations["readCompetitorSchema"];
         put?: never;
@@ -590,26 +575,23 @@ export interface paths {
         put?: never;
         /**
          * Load competitor prices
-         * @description Creates or replaces competitor prices under the schema; without one this is a conflict (409
-         *     `no-competitor-schema`). An entry is identified by the columns of the schema, `competitor_name` and, where the
-         *     schema is dated, `departure_date` (no date is a value of its own). What an entry leaves out gets its default,
-         *     also when the entry existed.
+         * @description Creates or replaces entries under the schema (without one: 409 `no-competitor-schema`). An entry is identified by
+         *     the schema's columns, `competitor_name` and, if the schema is dated, `departure_date` (no date is a value of its
+         *     own). What an entry leaves out gets its default, even if the entry existed.
          *
-         *     Every column of the schema is required and stands beside the other keys under its own name, **as a string**:
-         *     `"42"` for an integer, `"2.5"` for a number, `"true"` or `"false"` for a boolean (a cell of CSV may say `TRUE`),
-         *     `"2026-11-27"` for a date. Numbers are written as in JSON and in the catalog: `"42"`, `"42.0"` and `"4.2e1"` are one
-         *     value. No other column may stand there. Products need not be in the catalog.
+         *     Every column of the schema is required, under its own name and **as a string**: `"42"` for an integer, `"2.5"` for
+         *     a number, `"true"` or `"false"` for a boolean (a CSV cell may say `TRUE`), `"2026-11-27"` for a date. `"42"`,
+         *     `"42.0"` and `"4.2e1"` are one value. Other columns are refused. Products need not be in the catalog.
          *
-         *     **Hash.** An entry is answered by its hash, which a client can compute: the SHA-256, in lower-case hex, of the
-         *     UTF-8 text of the JSON array `[value of each column in schema order, competitor_name, departure_date or null]`
-         *     without white space, as `JSON.stringify` writes it. Values are cast to their column's type: for the columns
-         *     `code` (string) and `size` (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is
-         *     the hash of `["85123A",42,"Lantern & Co",null]`.
+         *     **Hash.** The answer names entries by hash: the SHA-256, in lower-case hex, of the UTF-8 text of the JSON array
+         *     `[value of each column in schema order, competitor_name, departure_date or null]`, without white space, as
+         *     `JSON.stringify` writes it. Values are cast to their column's type: for the columns `code` (string) and `size`
+         *     (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is the hash of
+         *     `["85123A",42,"Lantern & Co",null]`.
          *
-         *     **Stale entries.** An entry is stale when its `latest_update` is older than that of the stored entry, for example in a
-         *     file that is sent late. `on_stale` says what happens to it. An entry without `latest_update` has the time of the call
-         *     (in a file that a job loads, the time at which the job was accepted), so it is stale only if the stored entry is
-         *     ahead of that. With `skip` and `reject` the newest of several calls wins, even when they run at the same time.
+         *     **Stale entries.** An entry is stale if its `latest_update` is older than the stored one. Without `latest_update`
+         *     it has the time of the call (for a file loaded by a job, the time of acceptance). `on_stale` says what happens.
+         *     With `skip` and `reject` the newest of concurrent calls wins.
          */
         post: operations["upsertCompetitorPrices"];
         delete?: never;
@@ -626,8 +608,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up competitor prices
-         * @description The competitor prices in the order of their ids, narrowed by any of the filters.
+         * List competitor prices
+         * @description Competitor prices by id, narrowed by any of the filters.
          */
         get: operations["listCompetitorPrices"];
         put?: never;
@@ -4051,9 +4033,9 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description What happens to stale entries. `write`: they replace what is stored, like all others. `skip`: they are neither
-                 *     written nor answered, and `Skipped-Rows` counts them. `reject`: nothing at all is written (409 `stale-rows`,
-                 *     which names them; a job fails with it). Bad rows are reported first (400).
+                 * @description `write`: stale entries replace what is stored. `skip`: they are left out of the write and the answer;
+                 *     `Skipped-Rows` counts them. `reject`: nothing is written, 409 `stale-rows` names them, and a job fails with
+                 *     it. Bad rows come first (400).
                  */
                 on_stale?: "write" | "skip" | "reject";
             };
@@ -4107,10 +4089,7 @@ export interface operations {
             };
         };
         responses: {
-            /**
-             * @description The hashes of the entries that were created and of those that existed (changed or not), each in payload order;
-             *     with `on_stale=skip`, stale ones are left out.
-             */
+            /** @description Hashes of new entries and of those that existed, changed or not, each in payload order. */
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
