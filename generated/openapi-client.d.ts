@@ -631,16 +631,15 @@ export interface paths {
         put?: never;
         /**
          * Load agreements
-         * @description Creates or replaces agreements. `name`, `client_code`, `price_list_code` and `price_line` together identify an
-         *     agreement (the order of the keys in `price_line` does not matter); an agreement that exists gets the `prices` that
-         *     are sent in place of those it had. Price lists and products may be named before they are loaded, and `prices` is not
-         *     checked against a list.
+         * @description Creates or replaces agreements by `name`, `client_code`, `price_list_code` and `price_line` (in any order of its
+         *     keys). An agreement that exists gets the sent `prices` instead of its own. Lists and products may be named before
+         *     they are loaded; `prices` is not checked against a list.
          *
-         *     The answer is an empty object; look the agreements up for their ids.
+         *     The answer is an empty object; list the agreements for their ids.
          *
-         *     In CSV, `price_line.product_code` and the like are texts, `prices.retail` a price and `prices.retail.2026-11-27` the
-         *     price of a day. A price line with numbers or booleans, or a name that ends like a day, takes a column `price_line` or
-         *     `prices` with JSON.
+         *     In CSV, columns such as `price_line.product_code` are texts, `prices.retail` is a price,
+         *     `prices.retail.2026-11-27` the price of a day. A price line with numbers or booleans, or a name that ends like a
+         *     day, needs a column `price_line` or `prices` with JSON.
          */
         post: operations["upsertAgreements"];
         delete?: never;
@@ -657,8 +656,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up agreements
-         * @description The agreements in the order of their ids, narrowed by any of the filters.
+         * List agreements
+         * @description Agreements by id, narrowed by any of the filters.
          */
         get: operations["listAgreements"];
         put?: never;
@@ -683,9 +682,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up one agreement
-         * @description An agreement. Its `ETag` changes with every change of the agreement and not otherwise; send it as `If-Match` to
-         *     change only what you have read.
+         * Read an agreement
+         * @description Its `ETag` changes with the agreement and not otherwise. Send it as `If-Match` to change only what you have read.
          */
         get: operations["readAgreement"];
         put?: never;
@@ -695,16 +693,15 @@ export interface paths {
         head?: never;
         /**
          * Change an agreement
-         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a key that is given replaces the present one, a
-         *     key that is left out stays, `null` removes a key. `price_line` and `prices` merge key by key, and so do the days of
-         *     a price: `{"prices": {"retail": 2.2, "wholesale": null}}` sets one price, removes another and keeps the rest.
+         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a given key replaces, a missing key stays, `null`
+         *     removes. `price_line` and `prices` merge key by key, and so do the days of a price: `{"prices": {"retail": 2.2,
+         *     "wholesale": null}}` sets one price, removes another and keeps the rest.
          *
-         *     What comes out must be a valid agreement, with all five fields, at least one key in `price_line` and in `prices`, and
-         *     at least one day in a price by day; else 400. When another agreement has the same `name`, `client_code`,
-         *     `price_list_code` and `price_line` afterwards, this is a conflict (409 `agreement-exists`).
+         *     The result must be valid (else 400): all five fields, at least one key in `price_line` and in `prices`, at least
+         *     one day in a price by day. If another agreement has the same key afterwards: 409 `agreement-exists`.
          *
-         *     With `If-Match` the change is made only if the agreement is still as it was read, else 412
-         *     `precondition-failed`. The body may be sent as `application/json` or as `application/merge-patch+json`.
+         *     With `If-Match`, the agreement must be as you read it, else 412 `precondition-failed`. The body may be
+         *     `application/json` or `application/merge-patch+json`.
          */
         patch: operations["updateAgreement"];
         trace?: never;
@@ -717,8 +714,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up jobs
-         * @description The jobs in the order they were accepted, or the newest first. Jobs are kept for 7 days.
+         * List jobs
+         * @description Jobs in the order of acceptance, or newest first. Jobs are kept for 7 days.
          */
         get: operations["listJobs"];
         put?: never;
@@ -737,9 +734,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow a job
-         * @description The state of a job. `progress` only grows and ends at `total`; `result` is what the call would have answered
-         *     had it run at once, and is there when the status is `done`.
+         * Read a job
+         * @description `progress` only grows and ends at `total`. When the status is `done`, `result` is what the call would have
+         *     answered.
          */
         get: operations["readJob"];
         put?: never;
@@ -761,9 +758,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel a job
-         * @description Ends a job that is waiting or running. A job publishes, or writes, all of its work at its end, so nothing of a
-         *     cancelled job was ever seen by readers; what it had prepared is undone before this call answers. A job that has
-         *     ended is a conflict (409 `job-ended`).
+         * @description Ends a waiting or running job. Jobs write or publish everything at their end, so readers never see part of a
+         *     cancelled job; what it prepared is undone before this call answers. A job that has ended is 409 `job-ended`.
          */
         post: operations["cancelJob"];
         delete?: never;
@@ -780,18 +776,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Watch a job
-         * @description Streams the job as server-sent events. The event `progress` comes at once and at each change; its data is the
-         *     job as the call that started it answered it (`JobInfo`, one line of JSON). The event `end` comes when the job has
-         *     ended; its data is the job as `GET /api/v1/jobs/{id}/` answers it (`Job`), and the stream closes. A job that had
-         *     ended before gives `end` alone.
+         * Follow a job
+         * @description Streams the job as server-sent events. `progress` comes at once and at each change, with the job as the starting
+         *     call answered it (`JobInfo`, one line of JSON). `end` comes when the job has ended, with the job as `GET
+         *     /api/v1/jobs/{id}/` answers it (`Job`); then the stream closes. A job that had already ended gives `end` alone.
          *
-         *     The answer asks proxies to pass each event on at once (`X-Accel-Buffering: no`, `Cache-Control: no-transform`).
-         *     After 15 seconds without a change a comment keeps the connection open. A stream that closes without `end` was cut
-         *     short (by a network, or by a service that stops): ask again. Send `Accept: text/event-stream`, or no `Accept`.
+         *     The headers ask proxies not to buffer or compress (`X-Accel-Buffering: no`, `Cache-Control: no-transform`). After
+         *     15 seconds without a change, a comment keeps the connection open. A stream that closes without `end` was cut
+         *     short: ask again. Send `Accept: text/event-stream`, or no `Accept`.
          *
-         *     An account may have 100 such streams open at the same time in each process of the service; the next is answered
-         *     429.
+         *     An account may have 100 open streams in each process; the next is 429.
          */
         get: operations["readJobEvents"];
         put?: never;
@@ -811,7 +805,7 @@ export interface paths {
         };
         /**
          * Is the process alive?
-         * @description Answers while the process runs, whatever the database does.
+         * @description Answers while the process runs, with or without a database.
          */
         get: operations["readLiveness"];
         put?: never;
@@ -831,7 +825,7 @@ export interface paths {
         };
         /**
          * Can it take requests?
-         * @description Answers 200 while the database answers and the service is not shutting down, else 503.
+         * @description 200 while the database answers and the service is not shutting down, else 503.
          */
         get: operations["readReadiness"];
         put?: never;
@@ -850,16 +844,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Measurements for Prometheus
-         * @description What this process has done and how it is, in the text format of Prometheus: requests by operation and status,
-         *     how long they took, rows written and read (also those of files, and of a file that a job loads when it is done),
-         *     database connections in use and requests that wait for one, background jobs that wait and how old the oldest is,
-         *     event-loop delay, memory and processor. Numbers of the process, of no account: labels are operations, statuses,
-         *     pools and kinds of jobs.
+         * Metrics for Prometheus
+         * @description What this process has done, in the Prometheus text format: requests by operation and status, their duration, rows
+         *     written and read (of a job's file when it is done), database connections in use and requests that wait for one,
+         *     waiting jobs and the age of the oldest, event-loop delay, memory and processor. Labels are operations, statuses,
+         *     pools and kinds of jobs; no account appears.
          *
-         *     There only where the operator sets `METRICS_TOKEN`, which is sent as `Authorization: Bearer <token>`; elsewhere
-         *     the path does not exist. Every process counts for itself, so ask each replica; a worker (`ROLE=worker`) answers
-         *     then, too, but nothing that is of an account.
+         *     Exists only if the operator sets `METRICS_TOKEN`; send it as `Authorization: Bearer <token>`. Each process counts
+         *     for itself, so scrape each. A worker (`ROLE=worker`) answers, too.
          */
         get: operations["readMetrics"];
         put?: never;
@@ -878,9 +870,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This contract as YAML
-         * @description The contract, byte for byte as in the repository. Below the path prefix of a proxy, the prefix is the `url` of its
-         *     server.
+         * The contract as YAML
+         * @description Byte for byte as in the repository. Below a proxy's path prefix, the prefix is the `url` of its server.
          */
         get: operations["readContractYaml"];
         put?: never;
@@ -899,8 +890,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This contract as JSON
-         * @description The same contract as JSON, for generators that read no YAML.
+         * The contract as JSON
+         * @description The same contract, for generators that do not read YAML.
          */
         get: operations["readContractJson"];
         put?: never;
@@ -1902,13 +1893,13 @@ export interface components {
     };
     responses: {
         /**
-         * @description The file is stored, and the job will load it; it goes on whatever becomes of the connection or of the service. A
-         *     file for a price list is a job of that list and waits for its turn; the other files of an account are loaded one
-         *     after the other. Both go in the order in which they were accepted.
+         * @description The file is stored, and a job will load it, whatever becomes of the connection or the process. A file for a price
+         *     list is a job of that list; an account's other files are loaded one after the other. Both go in the order of
+         *     acceptance.
          *
          *     The job takes all rows or none. Its `result` is what the call would have answered, its `errors` are those of a
-         *     refused file. Above 100 products a file of products for a list is loaded by this same job, too. Nothing of the
-         *     file is kept when the job has ended.
+         *     refused file. Products for a list are loaded by this same job, also above 100. Nothing of the file is kept when
+         *     the job has ended.
          */
         FileAccepted: {
             headers: {
@@ -1933,7 +1924,7 @@ export interface components {
                 "application/json": components["schemas"]["JobInfo"];
             };
         };
-        /** @description Malformed JSON, a wrong shape, or bad rows; all bad rows are listed and nothing was written. */
+        /** @description Malformed JSON, a wrong shape, or bad rows. All bad rows are listed; nothing was written. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -1962,7 +1953,7 @@ export interface components {
                 "application/x-ndjson": components["schemas"]["RejectedRows"];
             };
         };
-        /** @description No valid token (or, for the login, no such e-mail and password). */
+        /** @description No valid token, or a wrong e-mail or password. */
         Unauthorized: {
             headers: {
                 /**
@@ -2004,8 +1995,8 @@ export interface components {
             };
         };
         /**
-         * @description No such path, or no such thing in this account, also when a price list is named in the body. What belongs to
-         *     another account answers the same.
+         * @description No such path, or no such thing in this account, including a price list named in the body. Another account's data
+         *     answers the same.
          */
         NotFound: {
             headers: {
@@ -2038,7 +2029,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The `Accept` header leaves out the media type of the answer. */
+        /** @description The `Accept` header excludes the media type of the answer. */
         NotAcceptable: {
             headers: {
                 [name: string]: unknown;
@@ -2057,8 +2048,8 @@ export interface components {
             };
         };
         /**
-         * @description The request conflicts with the state of the account; `type` says how. Nothing was written. `Retry-After` is there
-         *     while the first request with an `Idempotency-Key` runs.
+         * @description A conflict with the state of the account; `type` says which. Nothing was written. `Retry-After` is set while the
+         *     first request with an `Idempotency-Key` runs.
          */
         Conflict: {
             headers: {
@@ -2069,7 +2060,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The thing has changed since it was read; `If-Match` does not name its present tag. */
+        /** @description It has changed since it was read; `If-Match` does not name its present tag. */
         PreconditionFailed: {
             headers: {
                 [name: string]: unknown;
@@ -2087,7 +2078,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or the number of rows is over the limit; the limit is named. */
+        /** @description The body or the number of rows is over the limit, which is named. */
         TooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -2106,8 +2097,8 @@ export interface components {
             };
         };
         /**
-         * @description The body is not of a media type that the operation takes, as a rule `application/json` in UTF-8, or its
-         *     `Content-Encoding` is not `gzip` (or `x-gzip`, which is the same).
+         * @description The operation does not take this media type (usually `application/json` in UTF-8), or the `Content-Encoding` is
+         *     not `gzip` (or `x-gzip`).
          */
         UnsupportedMediaType: {
             headers: {
@@ -2144,7 +2135,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too many requests; try again after `Retry-After` seconds. Nothing was written. */
+        /** @description Too many requests. Try again after `Retry-After` seconds; nothing was written. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2182,8 +2173,8 @@ export interface components {
             };
         };
         /**
-         * @description Not now; try again after `Retry-After` seconds. Nothing was written, but where the `type` is `outcome-unknown`: the
-         *     connection to the database broke at the last moment, and the write may be there or not.
+         * @description Not now; try again after `Retry-After` seconds. Nothing was written, except perhaps with `outcome-unknown`: the
+         *     database connection broke during the commit.
          */
         Unavailable: {
             headers: {
@@ -2197,39 +2188,36 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-         *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-         *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-         *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+         * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+         *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+         *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+         *     query or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
-         * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-         *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-         *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+         * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+         *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+         *     preferences (`wait=10`).
          * @example respond-async
          */
         Prefer: string;
         /**
-         * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
+         * @description The price list of a file. A JSON body names its list itself; this must not name another.
          * @example Retail 2026
          */
         FeedListName: components["schemas"]["Text"];
-        /** @description For a file, the id of the price list, instead of its name or beside it. */
+        /** @description The id of the price list of a file, instead of or beside its name. */
         FeedListId: number;
         /**
-         * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-         *     go, a file (`Accept: text/csv`) has all of one moment.
+         * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+         *     text/csv`) is of one moment.
          */
         Offset: number;
-        /**
-         * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-         *     `result-too-large`) and says how many to ask for instead.
-         */
+        /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
         Limit: number;
         /**
-         * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag that a compressing proxy has changed is
-         *     accepted: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+         * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
+         *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
          */
         IfMatch: string;
         /**
@@ -2241,8 +2229,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Where to follow the job: `/api/v1/jobs/<id>/`, after the path prefix of the proxy if there is one. Only there when the
-         *     answer is a job.
+         * @description Where to follow the job, `/api/v1/jobs/<id>/` below any path prefix. Only when the answer is a job.
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
@@ -2252,7 +2239,7 @@ export interface components {
          */
         PreferenceApplied: string;
         /**
-         * @description The state of the thing, a strong tag to send as `If-Match`.
+         * @description A strong tag of the state, to send as `If-Match`.
          * @example "3"
          */
         ETag: string;
@@ -2261,10 +2248,10 @@ export interface components {
          * @example 1
          */
         RetryAfter: number;
-        /** @description `true` when the answer is the stored one of an earlier request with the same key. */
+        /** @description `true` if this is the stored answer to an earlier request with the same key. */
         IdempotentReplayed: "true";
         /**
-         * @description With `on_stale=skip`: how many stale rows were left out, `0` for none. Equal rows count once.
+         * @description How many stale rows `on_stale=skip` left out; `0` for none. Equal rows count once.
          * @example 0
          */
         SkippedRows: number;
@@ -2327,10 +2314,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2480,16 +2467,16 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -2585,14 +2572,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only this product code. */
                 code?: components["schemas"]["Text"];
@@ -2668,10 +2652,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2712,14 +2696,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the list of this name. */
                 name?: components["schemas"]["Text"];
@@ -2925,14 +2906,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The version of the list. */
                 version?: "published" | "draft";
@@ -3028,25 +3006,25 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
+                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
-                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3124,25 +3102,25 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
+                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
-                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3227,10 +3205,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3401,25 +3379,25 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For a file, the name of the price list; a JSON body names it itself, and this may not name another one.
+                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
-                /** @description For a file, the id of the price list, instead of its name or beside it. */
+                /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3507,16 +3485,16 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3613,14 +3591,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only the promotion of this name. */
                 name?: components["schemas"]["Text"];
@@ -3731,16 +3706,16 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -3832,14 +3807,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only sales of this product code. */
                 code?: components["schemas"]["Text"];
@@ -3922,10 +3894,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4041,16 +4013,16 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -4136,14 +4108,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
@@ -4212,16 +4181,16 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For a file, `respond-async` (RFC 7240): it is stored, answered 202 with `Preference-Applied: respond-async`, and
-                 *     loaded by a background job. While many of your files wait for theirs, the next is answered 429. With a JSON body
-                 *     it is ignored, and so are all other preferences (`wait=10`), which may stand beside it.
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -4312,14 +4281,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only agreements of this client. */
                 client_code?: components["schemas"]["Text"];
@@ -4454,8 +4420,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Tags from `ETag` such as `"3"`, separated by commas, or `*` for any state. A tag that a compressing proxy has changed is
-                 *     accepted: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
+                 *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -4533,14 +4499,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. `count` and `results` of one page are of one moment; between two pages rows may come and
-                 *     go, a file (`Accept: text/csv`) has all of one moment.
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description How many results to answer at most. A page of results that are more than 32 MB together is refused (400
-                 *     `result-too-large`) and says how many to ask for instead.
-                 */
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];
@@ -4648,10 +4611,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each request that you mean as a new one. When you send
-                 *     the request again with the same key within 24 hours, it is not done again: you get the stored answer, marked
-                 *     `Idempotent-Replayed: true`. A request that failed is not stored. The key is bound to your account, user, path,
-                 *     query and decoded body: 422 when it comes with another path, query or body, 409 while the first request runs.
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
