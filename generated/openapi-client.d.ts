@@ -251,11 +251,9 @@ export interface paths {
          *     Up to 100 distinct products (counting those in the list already) are added at once; the answer is the row ids in
          *     payload order. Above 100, the payload is checked just as fully and then added by a background job; the answer is
          *     the job with its `Location`, and all rows appear at one moment. A file above 100 products is answered with the
-         *     job, too. Jobs of one list run in the order of acceptance. While a job works on the list, the call waits briefly,
-         *     then answers 503.
+         *     job, too.
          *
-         *     Prices in exported rows are skipped, so one file can add products and then set their prices. Name the list by
-         *     `price_list_name` or `name`. Only lists made through this interface (else 409 `price-list-not-managed`).
+         *     Prices in exported rows are skipped, so one file can add products and then set their prices.
          */
         post: operations["addProducts"];
         delete?: never;
@@ -276,8 +274,8 @@ export interface paths {
         /**
          * Set prices
          * @description Sets prices in the published version; they survive every later publication. The draft is not changed. A row that
-         *     is not in the published list is an error. A list that is not published, or was not made through this interface, is
-         *     409. While a job works on the list, the call waits briefly, then answers 503.
+         *     is not in the published list is an error. A list
+         *     that is not published is 409 `price-list-not-published`.
          *
          *     `price_dimension` is required if the list has more than one. `date` is required for calendar lists and refused for
          *     others; it is one of the 365 days from `valid_from`.
@@ -315,10 +313,7 @@ export interface paths {
          *
          *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100, a background job works
          *     on the catalog as it is when the job runs; its `result` is the same object. The call counts up to 10,000 products,
-         *     so the job's first `total` is at most that. Readers see the list before or after, never between. Jobs of one list
-         *     run in the order of acceptance. While a job works on the list, the call waits briefly, then answers 503.
-         *
-         *     Only lists made through this interface (else 409 `price-list-not-managed`).
+         *     so the job's first `total` is at most that. Readers see the list before or after, never between.
          */
         post: operations["syncWithCatalog"];
         delete?: never;
@@ -353,7 +348,7 @@ export interface paths {
          *     `active_margin` at `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost of
          *     the formula is missing.
          *
-         *     Attributes beside a `code` are ignored. Name the list by `price_list_name` or `price_list_id`. A list that is not
+         *     Attributes beside a `code` are ignored. A list that is not
          *     published is 409 `price-list-not-published`.
          *
          *     A read that costs too much is refused; `detail` names the limit, the size, and what to change. Operators can
@@ -386,8 +381,7 @@ export interface paths {
          * @description A dynamic attribute is any JSON value that you keep with a row of the published version under a name of your own.
          *     Names need no declaration. Names that the payload leaves out stay; a payload may set several names of a row.
          *     Dynamic attributes survive every later publication and go with their row. The draft is not changed. Lists of rows
-         *     show them, and get_prices on request (`include`). While a job works on the list, the call waits briefly, then
-         *     answers 503.
+         *     show them, and get_prices on request (`include`).
          *
          *     `null` (in CSV a cell `null`) removes the name; a row without it stays as it is. An empty CSV cell is a missing
          *     value; a cell `"null"`, with the quotes, is a text. A row has at most 100 names after removals (`length`).
@@ -396,8 +390,8 @@ export interface paths {
          *     space. Inside arrays and objects `null` is kept, and a number that a double cannot hold as written is refused. The
          *     name `__proto__` is refused.
          *
-         *     A row that is not in the published list is an error. Name the list by `price_list_name` or `price_list_id`. A list
-         *     that is not published, or was not made through this interface, is 409.
+         *     A row that is not in the published list is an error. A list that is not published is 409
+         *     `price-list-not-published`.
          */
         post: operations["updateDynamicAttributes"];
         delete?: never;
@@ -911,7 +905,7 @@ export interface components {
          * @example 42
          */
         Id: number;
-        /** @description A code or a name, compared code point by code point and kept as sent. */
+        /** @description A code or a name, compared code point by code point, kept as sent. */
         Text: string;
         /**
          * Format: date
@@ -921,37 +915,37 @@ export interface components {
         Date: string;
         /**
          * Format: timestamp
-         * @description A day, or a day and time in ISO 8601; UTC where it names no offset.
+         * @description A day, or a day and time in ISO 8601, in UTC unless it names an offset.
          * @example 2026-11-27T08:26:00Z
          */
         Timestamp: string;
         /**
          * Format: money
-         * @description A price or cost, at least 0, at most 15 significant digits and 6 decimals.
+         * @description At least 0, with at most 15 significant digits and 6 decimals.
          * @example 2.55
          */
         Money: number;
         /**
          * Format: decimal
-         * @description A decimal number in a string, at most 40 characters, 15 significant digits and 6 decimals; may be negative.
+         * @description A decimal in a string, at most 40 characters, 15 significant digits and 6 decimals; may be negative.
          * @example 15.30
          */
         DecimalText: string;
         /**
          * Format: money-text
-         * @description A decimal number of at least 0 in a string, at most 40 characters, 15 significant digits and 6 decimals.
+         * @description A decimal of at least 0 in a string, at most 40 characters, 15 significant digits and 6 decimals.
          * @example 2.55
          */
         MoneyText: string;
         /**
-         * @description How many there are in all, on all pages.
+         * @description How many there are on all pages.
          * @example 1
          */
         Count: number;
         Credentials: {
-            /** @description E-mail of the user. */
+            /** @description The user's e-mail. */
             email: string;
-            /** @description Password of the user. */
+            /** @description The user's password. */
             password: string;
         };
         Token: {
@@ -959,29 +953,29 @@ export interface components {
             token: string;
         };
         /**
-         * @description The type of the column's values. An integer is from -9007199254740991 to 9007199254740991; a number has at most 15 significant digits and 6 decimals.
+         * @description An integer is from -9007199254740991 to 9007199254740991; a number has at most 15 significant digits and 6 decimals.
          * @enum {string}
          */
         ColumnType: "string" | "integer" | "number" | "boolean" | "date";
         ColumnInput: {
-            /** @description Name of the column; the key under which rows carry it. */
+            /** @description The key of the column in rows. */
             name: components["schemas"]["Text"];
             type: components["schemas"]["ColumnType"];
-            /** @description The values that are allowed, of the column's type; any value when left out. */
+            /** @description Allowed values, of the column's type; any when left out. */
             values?: (string | number | boolean)[];
         };
         CostColumnInput: {
-            /** @description Name of the cost column; the key under which rows carry it. */
+            /** @description The key of the cost in rows. */
             name: components["schemas"]["Text"];
         };
         CatalogSchemaInput: {
             /**
-             * @description Columns with one value per product code.
+             * @description One value per product code.
              * @default []
              */
             attributes?: components["schemas"]["ColumnInput"][];
             /**
-             * @description Columns that identify a row together with the code.
+             * @description They identify a row together with the code.
              * @default []
              */
             extensions?: components["schemas"]["ColumnInput"][];
@@ -992,47 +986,47 @@ export interface components {
             costs?: components["schemas"]["CostColumnInput"][];
         };
         /**
-         * @description Letter of the column, as in a spreadsheet; `code` is A.
+         * @description As in a spreadsheet; `code` is A.
          * @example B
          */
         Letter: string;
         Column: {
-            /** @description Name of the column; the key under which rows carry it. */
+            /** @description The key of the column in rows. */
             name: components["schemas"]["Text"];
             type: components["schemas"]["ColumnType"];
-            /** @description The values that are allowed, where they are limited. */
+            /** @description Allowed values, if limited. */
             values?: (string | number | boolean)[];
             letter: components["schemas"]["Letter"];
         };
         CostColumn: {
-            /** @description Name of the cost column; the key under which rows carry it. */
+            /** @description The key of the cost in rows. */
             name: components["schemas"]["Text"];
             letter: components["schemas"]["Letter"];
         };
         CatalogSchema: {
-            /** @description Columns with one value per product code. */
+            /** @description One value per product code. */
             attributes: components["schemas"]["Column"][];
-            /** @description Columns that identify a row together with the code. */
+            /** @description They identify a row together with the code. */
             extensions: components["schemas"]["Column"][];
             /** @description Cost columns. */
             costs: components["schemas"]["CostColumn"][];
         };
-        /** @description One catalog row. Each declared column stands beside `code` under its own name. */
+        /** @description A product. Each declared column stands beside `code`. */
         ProductInput: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
-            /** @description Whether the product can be in price lists; a new row is active. */
+            /** @description Whether it can be in price lists; true for new products. */
             active?: boolean;
         } & {
             [key: string]: unknown;
         };
-        /** @description One catalog row with its columns beside `code`; absent values are left out. */
+        /** @description A product with its columns beside `code`; absent values are left out. */
         Product: {
-            /** @description Id of the catalog row (code and extensions). */
+            /** @description Id of the product (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
             /** @description Product code. */
             code: components["schemas"]["Text"];
-            /** @description Whether the product can be in price lists. */
+            /** @description Whether it can be in price lists. */
             active: boolean;
         } & {
             [key: string]: unknown;
@@ -1043,9 +1037,9 @@ export interface components {
             results: components["schemas"]["Product"][];
         };
         CreatedUpdated: {
-            /** @description Ids of what is new, in payload order. */
+            /** @description New ones, in payload order. */
             created: components["schemas"]["RowIds"];
-            /** @description Ids of what existed, changed or not, in payload order. */
+            /** @description Existing ones, changed or not, in payload order. */
             updated: components["schemas"]["RowIds"];
         };
         /**
@@ -1056,13 +1050,13 @@ export interface components {
          *     ]
          */
         RowIds: components["schemas"]["Id"][];
-        /** @description The rows as CSV; the first line names the columns. */
+        /** @description CSV; the first line names the columns. */
         CsvFeed: string;
-        /** @description The rows as NDJSON, one JSON object on each line. */
+        /** @description NDJSON, one JSON object per line. */
         NdjsonFeed: string;
-        /** @description Everything that matches, as of one moment, as CSV with a header; `offset` and `limit` have no effect. */
+        /** @description All matching rows as of one moment, as CSV with a header; `offset` and `limit` are ignored. */
         CsvExport: string;
-        /** @description Everything that matches, as of one moment, one JSON object on each line; `offset` and `limit` have no effect. */
+        /** @description All matching rows as of one moment, one JSON object per line; `offset` and `limit` are ignored. */
         NdjsonExport: string;
         /**
          * @description The rejected rows of the file that was sent, in its order, each with `error` last: at most the first 10,000 and
@@ -1070,18 +1064,18 @@ export interface components {
          */
         RejectedRows: string;
         FeedResult: {
-            /** @description How many rows the file has, repeated ones counted. */
+            /** @description Rows of the file, counting repeated ones. */
             rows: number;
-            /** @description How many things are new. */
+            /** @description How many are new. */
             created: number;
-            /** @description How many things existed, changed or not. */
+            /** @description How many existed, changed or not. */
             updated: number;
-            /** @description How many stale rows were left out; only there with `on_stale=skip`. */
+            /** @description Stale rows left out; only with `on_stale=skip`. */
             skipped?: number;
         };
         /**
-         * @description Which catalog products are taken: a map from `code`, an attribute or an extension to the list of allowed
-         *     values of that column's type. All keys must match (AND), any value of a key will do (OR). `{}` allows all.
+         * @description The products taken: a map from `code`, an attribute or an extension to the allowed values, of the column's type.
+         *     All keys must match (AND), any value of a key will do (OR). `{}` allows all.
          * @example {
          *       "country": [
          *         "United Kingdom",
@@ -1093,33 +1087,33 @@ export interface components {
             [key: string]: (string | number | boolean)[];
         };
         PriceListInput: {
-            /** @description Name of the price list, unique in the account. */
+            /** @description Unique in the account. */
             name: components["schemas"]["Text"];
             /** @description Free text. */
             description?: string;
-            /** @description Start of the validity period. */
+            /** @description First day of validity. */
             valid_from: components["schemas"]["Date"];
-            /** @description End of the validity period, not before `valid_from`. */
+            /** @description Last day of validity, not before `valid_from`. */
             valid_to: components["schemas"]["Date"];
             /**
-             * @description Names of the price columns; a list with more than one is multidimensional.
+             * @description Names of the price columns.
              * @default [
              *       "price"
              *     ]
              */
             price_dimensions?: components["schemas"]["Text"][];
             /**
-             * @description Starts with `=`; numbers, `+ - * / ( )`, unary minus, `Price` (the published price; the price in force for an
-             *     `active_margin`), letters of cost columns and names of cost columns in double quotes. The result rounds to 6
-             *     decimals, halves away from zero. When left out it is built from the cost columns in letter order, for D and E
-             *     `= (Price - (D + E)) / Price * 100`, or `= (Price - 0) / Price * 100` without cost columns.
+             * @description Starts with `=`. Has numbers, `+ - * / ( )`, unary minus, `Price` (the published price; in an `active_margin`
+             *     the price in force), letters of cost columns, and their names in double quotes. Rounds to 6 decimals, halves
+             *     away from zero. The default sums the cost columns in letter order: `= (Price - (D + E)) / Price * 100` for D
+             *     and E, `= (Price - 0) / Price * 100` without costs.
              * @example = (Price - (D + "freight")) / Price * 100
              */
             margin_formula?: string;
             /** @default {} */
             product_filters?: components["schemas"]["ProductFilters"];
             /**
-             * @description When true the list has a price for each of the 365 days from `valid_from`, whatever `valid_to` says.
+             * @description Whether the list has a price for each of the 365 days from `valid_from`, whatever `valid_to` says.
              * @default false
              */
             is_calendar?: boolean;
@@ -1133,31 +1127,31 @@ export interface components {
         PriceList: {
             /** @description Id of the price list. */
             id: components["schemas"]["Id"];
-            /** @description Name of the price list, unique in the account. */
+            /** @description Unique in the account. */
             name: components["schemas"]["Text"];
             /** @description Free text. */
             description?: string;
-            /** @description Start of the validity period. */
+            /** @description First day of validity. */
             valid_from: components["schemas"]["Date"];
-            /** @description End of the validity period. */
+            /** @description Last day of validity. */
             valid_to: components["schemas"]["Date"];
-            /** @description Names of the price columns; a list with more than one is multidimensional. */
+            /** @description Names of the price columns. */
             price_dimensions: components["schemas"]["Text"][];
-            /** @description The formula that computes the margin. */
+            /** @description Computes the margin. */
             margin_formula: string;
             product_filters: components["schemas"]["ProductFilters"];
-            /** @description Whether the list has a price for each day. */
+            /** @description Whether it has a price for each day. */
             is_calendar: boolean;
-            /** @description Where the list was made: `api` for this interface. Rows, prices and dynamic attributes of such lists only can be written here. */
+            /** @description Where the list was made. Only lists with `api`, made through this interface, can be written here. */
             origin: string;
-            /** @description Whether the list has been published. */
+            /** @description Whether it has been published. */
             is_published: boolean;
             /**
              * Format: date-time
              * @description When it was last published.
              */
             published_at?: string;
-            /** @description Rows of the published version, where `include` asks for it. */
+            /** @description Published rows, if `include` asks for them. */
             row_count?: number;
         };
         PriceListPage: {
@@ -1169,15 +1163,15 @@ export interface components {
         PriceListRow: {
             /** @description Id of the row. */
             pk: components["schemas"]["Id"];
-            /** @description Id of the catalog row (code and extensions). */
+            /** @description Id of the product (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
             /** @description Product code. */
             code: components["schemas"]["Text"];
-            /** @description Price by price dimension. Published version only. */
+            /** @description By price dimension; published version only. */
             prices?: {
                 [key: string]: components["schemas"]["Money"];
             };
-            /** @description Margin at the published price, by price dimension. Published version only. */
+            /** @description At the published price, by price dimension; published version only. */
             margin?: {
                 [key: string]: components["schemas"]["Margin"];
             };
@@ -1186,12 +1180,12 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The value of the list's margin formula, computed exactly; null on division by zero, when a cost is absent, when a
-         *     step of the formula takes more than 1,000 digits, or beyond what a JSON number can hold.
+         * @description The list's margin formula, computed exactly. `null` on division by zero, if a cost is missing, if a step takes
+         *     more than 1,000 digits, or if the result does not fit a JSON number.
          * @example 51.5
          */
         Margin: number | null;
-        /** @description The dynamic attributes of the row, any JSON value by name. */
+        /** @description Any JSON value by name. */
         DynamicAttributes: {
             [key: string]: unknown;
         };
@@ -1200,11 +1194,11 @@ export interface components {
             /** @description The rows of this page. */
             results: components["schemas"]["PriceListRow"][];
         };
-        /** @description The extensions by name; the same as giving them beside `code`. */
+        /** @description Extensions by name; the same as beside `code`. */
         RowExtensions: {
             [key: string]: unknown;
         };
-        /** @description One product, every extension of the catalog beside `code` (or under `extensions`). */
+        /** @description One product, with every extension. */
         AddProductsRow: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
@@ -1212,11 +1206,11 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Names the list by `price_list_name` or `name`; one is required, both must say the same. */
+        /** @description Needs `price_list_name` or `name`; both must say the same. */
         AddProductsInput: {
             /** @description Name of the price list. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description Another key for `price_list_name`; one of the two is required. */
+            /** @description Another key for `price_list_name`. */
             name?: components["schemas"]["Text"];
             /** @description The products to add. */
             payload: components["schemas"]["AddProductsRow"][];
@@ -1226,7 +1220,7 @@ export interface components {
             price_list_name: components["schemas"]["Text"];
         };
         /**
-         * @description What a sync did with each row, the ids in the order of code and extensions (compared as texts).
+         * @description Row ids in the order of code and extensions, compared as texts.
          * @example {
          *       "added": [
          *         44
@@ -1240,23 +1234,23 @@ export interface components {
          *     }
          */
         SyncResult: {
-            /** @description Rows of products that came into the list, at price 0. */
+            /** @description Rows that came into the list, at price 0. */
             added: components["schemas"]["Id"][];
-            /** @description Rows that left the list; these ids are gone. */
+            /** @description Rows that left the list; their ids are gone. */
             removed: components["schemas"]["Id"][];
             /** @description Rows that stay as they were. */
             untouched: components["schemas"]["Id"][];
         };
-        /** @description One price of one row, every extension of the catalog beside `code` (or under `extensions`). */
+        /** @description One price of one row, with every extension. */
         UpdatePricesRow: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
             /** @description The price to set. */
             price: components["schemas"]["Money"];
-            /** @description The price column to set; required when the list has more than one. */
+            /** @description The price column; required if the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
-            /** @description The day to set; required for calendar lists, refused for others. */
+            /** @description The day; required for calendar lists, refused for others. */
             date?: components["schemas"]["Date"];
         } & {
             [key: string]: unknown;
@@ -1267,13 +1261,13 @@ export interface components {
             /** @description The prices to set. */
             payload: components["schemas"]["UpdatePricesRow"][];
         };
-        /** @description One dynamic attribute of one row, every extension of the catalog beside `code` (or under `extensions`). */
+        /** @description One dynamic attribute of one row, with every extension. */
         UpdateDynamicAttributesRow: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
             extensions?: components["schemas"]["RowExtensions"];
             /**
-             * @description Name of the dynamic attribute to set or remove; any but `__proto__`.
+             * @description Any name but `__proto__`.
              * @example shelf
              */
             dynamic_attribute_name: components["schemas"]["Text"];
@@ -1290,43 +1284,43 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Names the list by `price_list_name` or `price_list_id`; one is required, both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
         UpdateDynamicAttributesInput: {
-            /** @description Name of the price list; required when `price_list_id` is not given. */
+            /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description Id of the price list; required when `price_list_name` is not given. */
+            /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description The dynamic attributes to set, and those to remove. */
+            /** @description What to set and to remove. */
             payload: components["schemas"]["UpdateDynamicAttributesRow"][];
         };
-        /** @description What to read. Everything left out is a wildcard. */
+        /** @description What to read; what is left out is a wildcard. */
         GetPricesRow: {
             /** @description Product code; absent, every code. */
             code?: components["schemas"]["Text"];
-            /** @description Product attributes to match, by name; used only without `code`. They may also stand beside `code`. */
+            /** @description Attributes to match, by name, only without `code`. They may also stand beside the other keys. */
             attributes?: {
                 [key: string]: unknown;
             };
             extensions?: components["schemas"]["RowExtensions"];
-            /** @description The price column to read; required when the list has more than one. */
+            /** @description The price column; required if the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
-            /** @description The day to read; required for calendar lists, refused for others. */
+            /** @description The day; required for calendar lists, refused for others. */
             date?: components["schemas"]["Date"];
-            /** @description The one promotion to look at; absent, all promotions valid on `promotion_date`. */
+            /** @description The only promotion to look at; all that are valid on `promotion_date` when left out. */
             promotion?: components["schemas"]["Text"];
         } & {
             [key: string]: unknown;
         };
-        /** @description Names the list by `price_list_name` or `price_list_id`; one is required, both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
         GetPricesInput: {
-            /** @description Name of the price list; required when `price_list_id` is not given. */
+            /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description Id of the price list; required when `price_list_name` is not given. */
+            /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description The day on which promotions are looked up; today when left out. */
+            /** @description The day whose promotions count; today by default. */
             promotion_date?: components["schemas"]["Date"];
             /**
-             * @description Further fields for each output row (addition).
+             * @description Further fields of each output row (addition).
              * @default []
              */
             include?: ("base_price" | "margin" | "active_margin" | "dynamic_attributes")[];
@@ -1334,8 +1328,8 @@ export interface components {
             payload: components["schemas"]["GetPricesRow"][];
         };
         /**
-         * @description A price after a promotion: computed exactly, never below 0, rounded half up to 6 decimals, and given as the
-         *     nearest double when it has more than 15 significant digits.
+         * @description Computed exactly, never below 0, rounded half up to 6 decimals; the nearest double if it has more than 15
+         *     significant digits.
          * @example 2.04
          */
         ComputedPrice: number;
@@ -1345,7 +1339,7 @@ export interface components {
             /** @description The price with this promotion. */
             value: components["schemas"]["ComputedPrice"];
         };
-        /** @description The input row with its concrete code and extensions, and these fields. */
+        /** @description The input row with its concrete code and extensions, plus these fields. */
         PriceRow: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
@@ -1353,36 +1347,32 @@ export interface components {
             price_list_name: components["schemas"]["Text"];
             /** @description Id of the price list. */
             price_list_id: components["schemas"]["Id"];
-            /** @description Id of the catalog row (code and extensions). */
+            /** @description Id of the product (code and extensions). */
             extended_catalog_id: components["schemas"]["Id"];
             /** @description Id of the row of the price list. */
             pk: components["schemas"]["Id"];
-            /** @description The price in force, the lowest of the published price and the promotions' values. */
+            /** @description The price in force: the lowest of the published price and the promotions' values. */
             active_price: components["schemas"]["ComputedPrice"];
-            /** @description The promotions that are valid and cover the row, by name. */
+            /** @description Promotions that are valid and cover the row, by name. */
             promotions: components["schemas"]["PromotionValue"][];
-            /** @description The published price, when `include` names it. */
+            /** @description The published price, with `include`. */
             base_price?: components["schemas"]["Money"];
-            /** @description The margin at the published price, when `include` names it. */
+            /** @description The margin at the published price, with `include`. */
             margin?: components["schemas"]["Margin"];
-            /**
-             * @description The margin at the price in force, when `include` names it: the list's formula with `active_price` as `Price`.
-             *     It equals `margin` where no promotion lowers the price.
-             */
+            /** @description The margin at the price in force, with `include`: the formula with `active_price` as `Price`. */
             active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description How the price with the promotion is computed: `percentage` takes `value` percent off, `amount` takes `value`
-         *     off, `fixed_price` is `value`.
+         * @description `percentage` takes `value` percent off, `amount` takes `value` off, `fixed_price` is `value`.
          * @enum {string}
          */
         PromotionKind: "percentage" | "amount" | "fixed_price";
         PromotionInput: {
             /**
-             * @description Name of the promotion, unique in the account.
+             * @description Unique in the account.
              * @example Black Friday
              */
             name: components["schemas"]["Text"];
@@ -1397,16 +1387,16 @@ export interface components {
             /** @description The last day, not before `valid_from`. */
             valid_to: components["schemas"]["Date"];
             /**
-             * @description Names of the price lists that are covered; all when absent.
+             * @description Lists that are covered; all when absent.
              * @example [
              *       "Retail 2026"
              *     ]
              */
             price_lists?: components["schemas"]["Text"][];
-            /** @description Which products are covered, as in price lists; all when absent. */
+            /** @description Products that are covered; all when absent. */
             product_filters?: components["schemas"]["ProductFilters"];
             /**
-             * @description Names of the price columns that are covered; all when absent.
+             * @description Price columns that are covered; all when absent.
              * @example [
              *       "retail"
              *     ]
@@ -1418,7 +1408,7 @@ export interface components {
             /** @description Id of the promotion. */
             id: components["schemas"]["Id"];
             /**
-             * @description Name of the promotion, unique in the account.
+             * @description Unique in the account.
              * @example Black Friday
              */
             name: components["schemas"]["Text"];
@@ -1433,16 +1423,16 @@ export interface components {
             /** @description The last day, not before `valid_from`. */
             valid_to: components["schemas"]["Date"];
             /**
-             * @description Names of the price lists that are covered; all when absent.
+             * @description Lists that are covered; all when absent.
              * @example [
              *       "Retail 2026"
              *     ]
              */
             price_lists?: components["schemas"]["Text"][];
-            /** @description Which products are covered, as in price lists; all when absent. */
+            /** @description Products that are covered; all when absent. */
             product_filters?: components["schemas"]["ProductFilters"];
             /**
-             * @description Names of the price columns that are covered; all when absent.
+             * @description Price columns that are covered; all when absent.
              * @example [
              *       "retail"
              *     ]
@@ -1455,19 +1445,19 @@ export interface components {
             results: components["schemas"]["Promotion"][];
         };
         SaleInput: {
-            /** @description Unique identifier of the transaction. */
+            /** @description Identifies the sale. */
             transaction_id: components["schemas"]["Text"];
-            /** @description Price list of the transaction. */
+            /** @description Price list of the sale. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Price dimension. */
             price_dimension?: components["schemas"]["Text"];
             /** @description Product code. */
             code: components["schemas"]["Text"];
-            /** @description Product extension, one opaque string; may be empty. */
+            /** @description One opaque string; may be empty. */
             extension: string;
-            /** @description Quantity sold; negative for a return. */
+            /** @description Negative for a return. */
             quantity: components["schemas"]["DecimalText"];
-            /** @description Price of the transaction. */
+            /** @description Price of the sale. */
             active_price?: components["schemas"]["MoneyText"];
             /** @description Client code. */
             client_code?: components["schemas"]["Text"];
@@ -1475,7 +1465,7 @@ export interface components {
             agreement_code?: components["schemas"]["Text"];
             /** @description Departure date. */
             departure_date?: components["schemas"]["Timestamp"];
-            /** @description Revenue of the transaction; negative for a return. */
+            /** @description Negative for a return. */
             revenue: components["schemas"]["DecimalText"];
             /** @description When the sale took place. */
             transaction_date?: components["schemas"]["Timestamp"];
@@ -1489,9 +1479,9 @@ export interface components {
         Sale: {
             /** @description Id of the sale. */
             id: components["schemas"]["Id"];
-            /** @description Unique identifier of the transaction. */
+            /** @description Identifies the sale. */
             transaction_id: components["schemas"]["Text"];
-            /** @description Price list of the transaction. */
+            /** @description Price list of the sale. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Price dimension. */
             price_dimension?: components["schemas"]["Text"];
@@ -1501,7 +1491,7 @@ export interface components {
             extension: string;
             /** @description Quantity sold. */
             quantity: components["schemas"]["DecimalText"];
-            /** @description Price of the transaction. */
+            /** @description Price of the sale. */
             active_price?: components["schemas"]["MoneyText"];
             /** @description Client code. */
             client_code?: components["schemas"]["Text"];
@@ -1509,7 +1499,7 @@ export interface components {
             agreement_code?: components["schemas"]["Text"];
             /** @description Departure date, as it was sent. */
             departure_date?: components["schemas"]["Timestamp"];
-            /** @description Revenue of the transaction. */
+            /** @description Revenue of the sale. */
             revenue: components["schemas"]["DecimalText"];
             /**
              * Format: date-time
@@ -1525,7 +1515,7 @@ export interface components {
         };
         CompetitorSchemaInput: {
             /**
-             * @description The catalog fields (`code`, attributes, extensions) that identify an item, each once.
+             * @description Catalog fields (`code`, attributes, extensions), each once.
              * @example [
              *       "code",
              *       "country"
@@ -1533,7 +1523,7 @@ export interface components {
              */
             attributes_config: string[];
             /**
-             * @description When true, entries can carry the day on which the item is rented, `departure_date`.
+             * @description Whether entries can carry the day of the rental, `departure_date`.
              * @default false
              */
             is_dated?: boolean;
@@ -1543,12 +1533,9 @@ export interface components {
             dimensions: components["schemas"]["Text"][];
         };
         CompetitorSchemaStock: {
-            /** @description How many entries are held under the schema. */
+            /** @description How many entries there are. */
             total: number;
-            /**
-             * @description The UTC day of the newest `latest_update` among the entries; while there are none, the day on which the schema
-             *     was made.
-             */
+            /** @description The UTC day of the newest `latest_update`; while there are no entries, the day on which the schema was made. */
             latest_update: components["schemas"]["Date"];
         };
         CompetitorSchema: {
@@ -1561,44 +1548,44 @@ export interface components {
             /** @description Whether entries can carry `departure_date`. */
             is_dated: boolean;
         };
-        /** @description One competitor price. Each column of the schema stands beside these keys under its own name. */
+        /** @description One competitor price; the schema's columns stand beside these keys. */
         CompetitorPriceInput: {
-            /** @description Product code; required where it is in the schema, else an unknown key. */
+            /** @description Required if it is in the schema, else an unknown key. */
             code?: components["schemas"]["Text"];
-            /** @description The competitor's price of the item. */
+            /** @description The competitor's price. */
             competitor_price: components["schemas"]["Money"];
             /** @description Name of the competitor. */
             competitor_name: components["schemas"]["Text"];
-            /** @description The day on which the item is rented; refused where the schema is not dated. */
+            /** @description The day of the rental; refused if the schema is not dated. */
             departure_date?: components["schemas"]["Date"];
-            /** @description When the price was recorded, at most 24 hours ahead of now (`too_far_ahead`); the time of the call when left out. */
+            /** @description When the price was recorded, at most 24 hours ahead (`too_far_ahead`); the time of the call by default. */
             latest_update?: components["schemas"]["Timestamp"];
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description SHA-256 of what identifies an entry, in lower-case hex; see the loading of competitor prices.
+         * @description SHA-256 of what identifies an entry, in lower-case hex, as the loading of competitor prices explains.
          * @example 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
          */
         CompetitorHash: string;
         CompetitorHashes: {
-            /** @description Hashes of the entries that are new. */
+            /** @description New entries. */
             created: components["schemas"]["CompetitorHash"][];
-            /** @description Hashes of the entries that existed. */
+            /** @description Existing entries. */
             updated: components["schemas"]["CompetitorHash"][];
         };
-        /** @description One competitor price, the columns of the schema beside these keys. */
+        /** @description One competitor price; the schema's columns stand beside these keys. */
         CompetitorPrice: {
             /** @description Id of the entry. */
             id: components["schemas"]["Id"];
             hash: components["schemas"]["CompetitorHash"];
             /** @description Product code, where it is in the schema. */
             code?: components["schemas"]["Text"];
-            /** @description The competitor's price of the item. */
+            /** @description The competitor's price. */
             competitor_price: components["schemas"]["Money"];
             /** @description Name of the competitor. */
             competitor_name: components["schemas"]["Text"];
-            /** @description The day on which the item is rented. */
+            /** @description The day of the rental. */
             departure_date?: components["schemas"]["Date"];
             /**
              * Format: date-time
@@ -1614,8 +1601,8 @@ export interface components {
             results: components["schemas"]["CompetitorPrice"][];
         };
         /**
-         * @description Which product line the agreement is about: `product_code` and attributes by any names, each a text of 1 to 255
-         *     characters, a number or a boolean. At least one.
+         * @description The product line of the agreement: `product_code` and attributes by any names. Values are texts of 1 to 255
+         *     characters, numbers or booleans; at least one.
          * @example {
          *       "product_code": "85123A",
          *       "attribute_1": "Home"
@@ -1625,7 +1612,7 @@ export interface components {
             [key: string]: string | number | boolean;
         };
         /**
-         * @description A price, or for calendar lists a map from days to prices, by name (the name of a price dimension). At least one.
+         * @description By price dimension, a price or (for calendar lists) a map from days to prices. At least one.
          * @example {
          *       "retail": 2.35,
          *       "wholesale": 1.9
@@ -1646,13 +1633,13 @@ export interface components {
             price_list_code: components["schemas"]["Text"];
             prices: components["schemas"]["AgreementPrices"];
         };
-        /** @description A merge patch over the five fields. `null` removes a key; a field itself cannot be missing afterwards. */
+        /** @description A merge patch. `null` removes a key; the five fields themselves cannot be removed. */
         AgreementPatch: {
             /** @description Name of the agreement. */
             name?: string | null;
             /** @description Code of the client. */
             client_code?: string | null;
-            /** @description Keys of the product line to set, or to remove with `null`. */
+            /** @description Keys to set, or to remove with `null`. */
             price_line?: {
                 [key: string]: string | number | boolean | null;
             } | null;
@@ -1666,7 +1653,7 @@ export interface components {
             } | null;
         };
         Agreement: {
-            /** @description Id of the agreement; its place is `/api/v1/agreement/<id>`. */
+            /** @description Id of the agreement, `/api/v1/agreement/<id>`. */
             id: components["schemas"]["Id"];
             /** @description Name of the agreement. */
             name: components["schemas"]["Text"];
@@ -1683,47 +1670,48 @@ export interface components {
             results: components["schemas"]["Agreement"][];
         };
         /**
-         * @description `progress` until the job has ended in one of the other three.
+         * @description `progress` until the job ends in one of the others.
          * @enum {string}
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description Which call started the job, `bulk_add_products` or `sync_with_catalog`; `load-file` for a file that any call took.
+         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, or any call that took a file
+         *     (`load-file`).
          * @enum {string}
          */
         JobKind: "add-products" | "sync-with-catalog" | "load-file";
         Progress: {
-            /** @description Products to handle; of a sync a first number, at most 10,000, until the job begins. Of a file its lines, which may be a few more than its rows, and its rows when the job is done. */
+            /** @description Products to handle; of a sync at most 10,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
-            /** @description Products handled so far, or rows of a file read and checked; never falls. When all are read, they are written at one go. */
+            /** @description Products handled, or rows of a file checked; never falls. The rows are written together at the end. */
             finished: number;
-            /** @description Products that could not be handled; of a file that was refused, how many errors its rows have. */
+            /** @description Products that failed; of a refused file, its errors. */
             error: number;
         };
         /**
-         * @description What the job works on; `file` for a file that it loads.
+         * @description What the job works on.
          * @enum {string}
          */
         JobResource: "published-price-list" | "file";
         JobInfo: {
-            /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
+            /** @description Id of the job, `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
             resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
         };
         JobSummary: {
-            /** @description Id of the job; its place is `/api/v1/jobs/<id>/`. */
+            /** @description Id of the job, `/api/v1/jobs/<id>/`. */
             id: components["schemas"]["Id"];
             status: components["schemas"]["JobStatus"];
             resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description Id of the price list that the job works on; absent for a file that is for none. */
+            /** @description The price list of the job; absent for a file for none. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description Name of the price list; absent when the list has been deleted, and without a list. */
+            /** @description Its name; absent if the list was deleted. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description For a file, the operation that took it, by its `operationId` in this document. */
+            /** @description The `operationId` that took the file. */
             operation?: string;
             /**
              * Format: date-time
@@ -1743,11 +1731,11 @@ export interface components {
             resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description Id of the price list that the job works on; absent for a file that is for none. */
+            /** @description The price list of the job; absent for a file for none. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description Name of the price list; absent when the list has been deleted, and without a list. */
+            /** @description Its name; absent if the list was deleted. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description For a file, the operation that took it, by its `operationId` in this document. */
+            /** @description The `operationId` that took the file. */
             operation?: string;
             /**
              * Format: date-time
@@ -1759,24 +1747,24 @@ export interface components {
              * @description When it ended.
              */
             finished_at?: string;
-            /** @description What the call would have answered had it run at once; there when the status is `done`. */
+            /** @description What the call would have answered; only when `done`. */
             result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"];
             /**
-             * @description Why the job failed; empty otherwise. Of a file with bad rows the first 1,000 errors, as they are in the answer
-             *     to a file that is loaded at once. Of a file with stale rows, `stale-rows` and then the first 1,000 of them.
+             * @description Why the job failed. Of a file, the first 1,000 errors, as in the answer to a file that is loaded at once; of
+             *     stale rows, `stale-rows` and then the first 1,000.
              */
             errors: components["schemas"]["JobError"][];
         };
         JobError: {
-            /** @description A word for programs: an `ErrorCode` for what is wrong with a row, else a `ProblemType`. */
+            /** @description An `ErrorCode` for a row, else a `ProblemType`. */
             code: string;
             /** @description A sentence for people. */
             message: string;
-            /** @description JSON Pointer into the array of the file's rows; for a column of a CSV file, `#/columns/<name>`. */
+            /** @description JSON Pointer into the file's rows, or `#/columns/<name>` for a CSV column. */
             pointer?: string;
-            /** @description Index of the row in the file, from 0. */
+            /** @description Row of the file, from 0. */
             row?: number;
-            /** @description Line of the file on which the row begins, from 1. */
+            /** @description First line of the row, from 1. */
             line?: number;
             /** @description The field of the row. */
             field?: string;
@@ -1796,17 +1784,17 @@ export interface components {
         /** @description RFC 9457 problem details. */
         Problem: {
             type: components["schemas"]["ProblemType"];
-            /** @description What went wrong, the same for every problem of the type. */
+            /** @description The same for every problem of the type. */
             title: string;
             /** @description The HTTP status. */
             status: number;
             /** @description What went wrong this time, and what to do. */
             detail: string;
-            /** @description Id of the request; it stands in the log. */
+            /** @description The request id. */
             instance: string;
-            /** @description How many errors there are; at most 1000 are listed. */
+            /** @description All errors; at most 1000 are listed. */
             error_count?: number;
-            /** @description The first 1000 errors in the order of the body. */
+            /** @description The first 1000, in the order of the body. */
             errors?: components["schemas"]["RequestError"][];
         };
         /**
@@ -1849,16 +1837,16 @@ export interface components {
          */
         ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
-            /** @description JSON Pointer into the body (for a file, into the array of its rows); for a parameter, `/query/<name>`, `/path/<name>` or `/header/<name>`; for a column of a CSV file, `#/columns/<name>`. */
+            /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
-            /** @description Index of the row in the payload, from 0. */
+            /** @description Row of the payload, from 0. */
             row?: number;
-            /** @description Line of a file on which the row begins, from 1. */
+            /** @description First line of the row in a file, from 1. */
             line?: number;
             /** @description The field of the row. */
             field?: string;
             code: components["schemas"]["ErrorCode"];
-            /** @description What is wrong with it, in a sentence. */
+            /** @description What is wrong. */
             message: string;
         };
         /**
