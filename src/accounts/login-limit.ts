@@ -1,49 +1,54 @@
-import { Problem } from '../contract/problem.ts'
+import { overloaded, Problem } from '../contract/problem.ts'
 
 const windowMs = 60_000
 const failuresMax = 10
-/** Bounds the memory that someone who tries many e-mails can take. */
+/** Bounds the memory that a client takes by trying many e-mails. */
 const emailsMax = 10_000
 
+/** Failed logins by e-mail. */
 const failures = new Map<string, { count: number; until: number }>()
 
-const turns = new Map<string, Promise<unknown>>()
+/** The last login for each e-mail. */
+const lastLogins = new Map<string, Promise<unknown>>()
 
 /**
- * Runs the login attempts for one e-mail one after the other, so that many at once do not pass the limit. Throws
- * `too-many-requests` once it is reached.
+ * Runs a login on one of two seats, and the logins for one e-mail one after the other, so that many at once do not pass
+ * the limit. Throws `overloaded` if too many wait, `too-many-requests` after 10 failures for the e-mail within a minute.
  */
-export async function inTurn<T>(email: string, attempt: () => Promise<T>): Promise<T> {
-  const earlier = turns.get(email)
-  const run = async () => {
-    await earlier?.catch(() => undefined)
-    rejectTooMany(email)
-    return attempt()
-  }
-  const turn = run()
-  turns.set(email, turn)
+export async function withinLoginLimits<T>(email: string, login: () => Promise<T>): Promise<T> {
+  await takeSeat()
   try {
-    return await turn
+    return await afterEarlier(email, login)
   } finally {
-    if (turns.get(email) === turn) turns.delete(email)
+    passSeatOn()
   }
 }
 
-/** Throws `too-many-requests` after 10 failed logins for one e-mail within a minute. */
+async function afterEarlier<T>(email: string, login: () => Promise<T>): Promise<T> {
+  const earlier = lastLogins.get(email)
+  const run = async () => {
+    await earlier?.catch(() => undefined)
+    rejectTooMany(email)
+    return login()
+  }
+  const last = run()
+  lastLogins.set(email, last)
+  try {
+    return await last
+  } finally {
+    if (lastLogins.get(email) === last) lastLogins.delete(email)
+  }
+}
+
 function rejectTooMany(email: string): void {
   const entry = failures.get(email)
   if (!entry || entry.until <= performance.now() || entry.count < failuresMax) return
   const seconds = Math.ceil((entry.until - performance.now()) / 1000)
-  throw new Problem(
-    'too-many-requests',
-    `Too many failed logins for this e-mail; try again in ${seconds} s.`,
-    {
-      headers: { 'retry-after': String(seconds) },
-    },
-  )
+  const detail = `Too many failed logins for this e-mail; try again in ${seconds} s.`
+  throw new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
 }
 
-/** Notes a failed login. */
+/** Counts a failed login. */
 export function countFailure(email: string): void {
   const now = performance.now()
   const entry = failures.get(email)
@@ -52,4 +57,51 @@ export function countFailure(email: string): void {
     if (failures.size >= emailsMax) failures.delete(failures.keys().next().value as string)
     failures.set(email, { count: 1, until: now + windowMs })
   }
+}
+
+/**
+ * Logins at the same time. A password check takes 64 MB and one of Node's four threads, which also verify tokens and
+ * decompress files: beside 60 checks, a read with a new token waited for 18 seconds.
+ */
+const seatsMax = 2
+/** About as many as two seats finish within the longest wait. */
+const waitingMax = 32
+const waitMs = 2500
+
+let running = 0
+const waiting = new Set<() => void>()
+
+async function takeSeat(): Promise<void> {
+  if (running < seatsMax) running++
+  else await waitForSeat()
+}
+
+/** The next login takes the seat over, so that `running` stays the same. */
+function passSeatOn(): void {
+  const [next] = waiting
+  if (next) next()
+  else running--
+}
+
+function waitForSeat(): Promise<void> {
+  if (waiting.size >= waitingMax) throw tooManyLogins()
+  return new Promise((resolve, reject) => {
+    const start = () => {
+      leave()
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      leave()
+      reject(tooManyLogins())
+    }, waitMs)
+    const leave = () => {
+      clearTimeout(timer)
+      waiting.delete(start)
+    }
+    waiting.add(start)
+  })
+}
+
+function tooManyLogins(): Problem {
+  return overloaded('Too many logins at the same time.', Math.ceil(waitMs / 1000))
 }

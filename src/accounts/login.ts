@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import type { Handler } from '../contract/operation.ts'
 import { unauthorized } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
-import { countFailure, inTurn } from './login-limit.ts'
-import { inLoginTurn } from './login-turns.ts'
+import { countFailure, withinLoginLimits } from './login-limit.ts'
 import { hashPassword, isPassword } from './password.ts'
 import { signToken } from './token.ts'
 
@@ -12,17 +11,15 @@ const nobody = hashPassword('')
 
 /** Answers a token for an e-mail and its password. An unknown e-mail and a wrong password get the same answer. */
 export const login: Handler<'login'> = ({ body: { email, password }, inAccount }, { jwtSecret }) =>
-  inLoginTurn(() =>
-    inTurn(email, async () => {
-      const user = await inAccount((trx) => findUser(trx, email))
-      const isValid = await isPassword(password, user?.password_hash ?? (await nobody))
-      if (!user || !isValid) {
-        countFailure(email)
-        throw unauthorized('There is no user with this e-mail and password.')
-      }
-      return { token: await signToken(jwtSecret, { id: user.id, account: user.account_id }) }
-    }),
-  )
+  withinLoginLimits(email, async () => {
+    const user = await inAccount((trx) => findUser(trx, email))
+    const isValid = await isPassword(password, user?.password_hash ?? (await nobody))
+    if (!user || !isValid) {
+      countFailure(email)
+      throw unauthorized('There is no user with this e-mail and password.')
+    }
+    return { token: await signToken(jwtSecret, { id: user.id, account: user.account_id }) }
+  })
 
 /** Row-level security shows a login only the user of its e-mail: there is no account yet. */
 async function findUser(trx: Trx, email: string) {

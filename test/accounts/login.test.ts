@@ -1,8 +1,8 @@
 import { mock } from 'node:test'
+import { setImmediate as nextLoop } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
-import { countFailure } from '../../src/accounts/login-limit.ts'
-import { inLoginTurn } from '../../src/accounts/login-turns.ts'
+import { countFailure, withinLoginLimits } from '../../src/accounts/login-limit.ts'
 import { setClock } from '../helpers/clocks.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -22,6 +22,10 @@ async function aUser(
   await createAccount(service.url, { account, email, password, cost: cost ?? cheap })
   return { email, password }
 }
+
+let emails = 0
+/** Runs work as the login of an e-mail of its own. */
+const onSeat = <T>(work: () => Promise<T>) => withinLoginLimits(`seat${++emails}@example.com`, work)
 
 function login(t: Test, body: unknown, headers: Record<string, string> = {}) {
   const payload = typeof body === 'string' ? body : JSON.stringify(body)
@@ -165,15 +169,16 @@ t.test('two logins are checked at once, 32 wait, more are refused at once', asyn
     begun++
     return held
   }
-  const accepted = Array.from({ length: 34 }, () => inLoginTurn(check))
-  await t.rejects(inLoginTurn(check), { message: 'Too many logins at the same time.' })
+  const accepted = Array.from({ length: 34 }, () => onSeat(check))
+  await t.rejects(onSeat(check), { message: 'Too many logins at the same time.' })
+  await nextLoop()
   t.equal(begun, 2)
   done()
   await Promise.all(accepted)
-  t.equal(begun, 34, 'who waited has a turn')
+  t.equal(begun, 34, 'those that waited have run')
 })
 
-t.test('who waits too long for a turn is refused, and its turn is for others', async (t) => {
+t.test('a login that waits too long for a seat is refused, and others get the seat', async (t) => {
   let begun = 0
   let done = () => {}
   const hold = () => {
@@ -184,23 +189,25 @@ t.test('who waits too long for a turn is refused, and its turn is for others', a
       begun++
       return held
     }
-    return [1, 2].map(() => inLoginTurn(check))
+    return [1, 2].map(() => onSeat(check))
   }
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const running = hold()
   const refused = t.rejects(
-    inLoginTurn(async () => begun++),
+    onSeat(async () => begun++),
     {
       message: 'Too many logins at the same time.',
       options: { headers: { 'retry-after': '3' } },
     },
   )
+  await nextLoop()
   mock.timers.tick(2500)
   await refused
   done()
   await Promise.all(running)
   const others = hold()
+  await nextLoop()
   t.equal(begun, 4, 'two of them, and two others at once')
   done()
   await Promise.all(others)
