@@ -13,7 +13,7 @@ import {
 } from './database/server.ts'
 import { fileLoader } from './feeds/file-job.ts'
 import { buildApp } from './http/app.ts'
-import { createTurns, poolsInUse, type Turns } from './http/overload/bulkheads.ts'
+import { type Bulkheads, createBulkheads, poolsInUse } from './http/overload/admission-control.ts'
 import { createBoss, findQueueState, installQueue } from './jobs/queue.ts'
 import { startRetention } from './jobs/retention.ts'
 import { startWorkers, stopWorkers, type WorkOptions } from './jobs/work.ts'
@@ -67,7 +67,7 @@ async function install(url: string): Promise<void> {
 interface Parts {
   config: Config
   pools: Pools
-  turns: Turns
+  bulkheads: Bulkheads
   boss: PgBoss
   telemetry: Telemetry
   /** Connections that broke; before there is a log nobody listens. */
@@ -99,15 +99,15 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   const tracing = await startTracing(config)
   const listeners = { onError, onStatement: tracing?.statement }
   const pools = openPools(url, config.load.databaseConnections, listeners)
-  const turns = createTurns(config.load)
+  const bulkheads = createBulkheads(config.load)
   const metrics = await startMetrics(config, {
-    pools: () => poolsInUse(pools, turns),
+    pools: () => poolsInUse(pools, bulkheads),
     queue: () => findQueueState(pools.health),
   })
   const boss = createBoss(url, { supervise: config.role !== 'api', onError })
   const [stopping, ending] = [new AbortController(), new AbortController()]
   const telemetry = { metrics, tracing }
-  return { config, pools, turns, boss, telemetry, failures, stopping, ending }
+  return { config, pools, bulkheads, boss, telemetry, failures, stopping, ending }
 }
 
 function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
@@ -115,12 +115,12 @@ function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {
 }
 
 async function openApp(parts: Parts): Promise<FastifyInstance> {
-  const { config, pools, turns, telemetry, failures, stopping, ending } = parts
+  const { config, pools, bulkheads, telemetry, failures, stopping, ending } = parts
   const app = await buildApp({
     ...contextOf(parts),
     config,
     pools,
-    turns,
+    bulkheads,
     telemetry,
     ending: ending.signal,
     isStopping: () => stopping.signal.aborted,

@@ -1,49 +1,79 @@
 import { randomUUID } from 'node:crypto'
+import accepts from '@fastify/accepts'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Context } from '../contract/operation.ts'
 import { loggableError } from '../database/errors.ts'
 import type { Pools } from '../pools.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { createAuthenticate } from './authentication.ts'
+import { authenticateRequests } from './authentication.ts'
+import { readBodies } from './body-parsers.ts'
 import { answerClientError, trackResponses } from './client-error.ts'
 import { registerDocumentation } from './docs.ts'
+import { prefixLocations, setHeaders } from './headers.ts'
 import { serviceHandlers } from './health.ts'
-import type { Turns } from './overload/bulkheads.ts'
-import { endAnsweredUploads, refuseLateUploads } from './overload/upload-deadlines.ts'
+import { admitRequests, type Bulkheads } from './overload/admission-control.ts'
+import { UnreadResponses } from './overload/memory-budget.ts'
+import { limitUploads } from './overload/upload-deadlines.ts'
 import { registerPage } from './page.ts'
-import { prefixLocations } from './path-prefix.ts'
+import { checkPreconditions, routeBadPath } from './preconditions.ts'
 import { replyProblem } from './problem-reply.ts'
-import { logTo, watchRequests } from './request-log.ts'
-import { registerContract, routeBadPath } from './routes.ts'
+import { logRequests, logTo } from './request-log.ts'
+import { registerOperations } from './routes.ts'
 
 export interface AppServices extends Context {
   config: Config
   pools: Pools
-  turns: Turns
+  bulkheads: Bulkheads
   isStopping: () => boolean
   /** Aborted when requests that are under way are not waited for any longer. */
   ending: AbortSignal
   telemetry: Telemetry
 }
 
-/** Headers are small: who takes longer holds a socket and sends nothing. */
-const headersMs = 15_000
-
 /** The HTTP interface of the service, ready to listen. */
 export async function buildApp({
   config,
   pools,
-  turns,
+  bulkheads,
   isStopping,
   ending,
   telemetry,
   ...context
 }: AppServices): Promise<FastifyInstance> {
-  const authenticate = createAuthenticate(config, context.jwtSecret)
+  const { load, limits, role, basePath, metricsToken } = config
+  const { metrics } = telemetry
+  const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
+  const services = { pools, bulkheads, context, service, config, unread: new UnreadResponses() }
+
+  // The stages, in the order in which a request meets them. A failure at any stage ends in problem-reply.ts.
+  const app = createServer(config) // client-error.ts: what is not HTTP
+  app.setErrorHandler(replyProblem)
+  trackResponses(app) // client-error.ts
+  logRequests(app, telemetry) // request-log.ts
+  limitUploads(app, { arrivalMs: load.arrivalMs, ending }) // overload/upload-deadlines.ts
+  prefixLocations(app, basePath) // headers.ts, when the response is sent
+  if (role !== 'worker') await registerDocumentation(app) // docs.ts, which needs none of the stages below
+  setHeaders(app) // headers.ts
+  authenticateRequests(app, config, context.jwtSecret) // authentication.ts, jwks.ts
+  await app.register(accepts)
+  app.addHook('onRequest', checkPreconditions) // preconditions.ts
+  await admitRequests(app, load, bulkheads) // overload/admission-control.ts, fair-queue.ts, memory-budget.ts
+  readBodies(app, limits) // body-parsers.ts
+  await registerOperations(app, services) // routes.ts: handlers.ts, run by execute.ts or file-routes.ts
+  if (role !== 'worker') registerPage(app) // page.ts
+  return app
+}
+
+/** A client needs no more time for its headers, which are small. */
+const headersMs = 15_000
+/** A file may arrive for so long; upload-deadlines.ts has the time of other bodies. */
+const fileArrivalMs = 3_600_000
+
+function createServer({ logLevel, limits, load }: Config): FastifyInstance {
   const app: FastifyInstance = fastify({
     logger: {
-      level: config.logLevel,
+      level: logLevel,
       stream: logTo(process.stderr),
       serializers: { err: loggableError },
     },
@@ -52,38 +82,21 @@ export async function buildApp({
       requestIdLogLabel: 'request_id',
     }),
     genReqId: () => randomUUID(),
-    bodyLimit: config.limits.bodyBytesMax,
-    // A file takes as long as it goes on; the other bodies have their time from the hook for all requests.
+    bodyLimit: limits.bodyBytesMax,
     requestTimeout: fileArrivalMs,
-    connectionTimeout: config.load.arrivalMs + 30_000,
+    connectionTimeout: load.arrivalMs + 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
     clientErrorHandler: answerClientError,
     http: {
-      headersTimeout: Math.min(headersMs, config.load.arrivalMs),
+      headersTimeout: Math.min(headersMs, load.arrivalMs),
       connectionsCheckingInterval: 5000,
     },
     frameworkErrors: (_error, request, reply) => routeBadPath(app, request, reply),
-    // Fastify's own answer is no problem, has no Retry-After and is not in the log.
+    // Fastify's own answer is not a problem, has no Retry-After and is not in the log.
     return503OnClosing: false,
   })
-  app.server.maxConnections = config.load.socketsMax
-  // Plugins take over the handler that is there when they are registered.
-  app.setErrorHandler(replyProblem)
-  trackResponses(app)
-  prefixLocations(app, config.basePath)
-  watchRequests(app, telemetry)
-  refuseLateUploads(app, ending)
-  endAnsweredUploads(app)
-  if (config.role !== 'worker') await registerDocumentation(app)
-  const { metricsToken } = config
-  const { metrics } = telemetry
-  const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
-  const services = { pools, turns, context, service, config }
-  await registerContract(app, services, authenticate)
-  if (config.role !== 'worker') registerPage(app)
+  app.server.maxConnections = load.socketsMax
   return app
 }
-
-const fileArrivalMs = 3_600_000

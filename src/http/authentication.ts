@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   type JWTPayload,
   type JWTVerifyOptions,
@@ -7,10 +7,21 @@ import {
 } from 'jose'
 import { audience, issuer } from '../accounts/token.ts'
 import type { Config } from '../config.ts'
-import { type Problem, unauthorized, unavailable } from '../contract/problem.ts'
+import { Problem, unauthorized, unavailable } from '../contract/problem.ts'
 import { isOutage, providerKeys } from './jwks.ts'
 
-/** Who sends a request: what the token says, checked. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by authentication; undefined for open paths. */
+    caller?: Caller
+  }
+  interface FastifyContextConfig {
+    /** The path needs no token. */
+    isOpen?: boolean
+  }
+}
+
+/** What a verified token says about the sender of a request. */
 export interface Caller {
   account: number
   subject: string
@@ -22,29 +33,44 @@ const tokenLengthMax = 8192
 const subjectLengthMax = 255
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
 
-/** Answers the caller of a request from its Authorization header alone; throws `unauthorized`. */
-export type Authenticate = (request: FastifyRequest) => Promise<Caller>
-
-/** Accepts our own tokens (HS256), or those of the identity provider that the configuration names instead. */
-export function createAuthenticate(config: Config, secret: Uint8Array): Authenticate {
+/**
+ * Identifies the caller of each request from its Authorization header alone, except for open paths. Accepts our own tokens
+ * (HS256), or those of the configured identity provider instead. Throws `unauthorized`, or `forbidden` without the scope of
+ * the operation.
+ */
+export function authenticateRequests(
+  app: FastifyInstance,
+  { jwks }: Config,
+  secret: Uint8Array,
+): void {
+  const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret)
   const knownTokens = new KnownTokens()
-  const verify = config.jwks ? verifyRemote(config.jwks) : verifyOwn(secret)
-  return async (request) => {
+  app.addHook('onRequest', async (request) => {
+    const { operation, isOpen } = request.routeOptions.config
+    if (isOpen || (operation && operation.scope === undefined)) return
     const token = readToken(request)
-    const known = knownTokens.find(token)
-    if (known) return known
-    try {
-      const { payload, protectedHeader } = await verify(token)
-      if (keyHeaders.some((name) => name in protectedHeader))
-        throw new Error('the token brings its own key')
-      const caller = readCaller(payload)
-      knownTokens.add(token, caller, payload.exp ?? 0)
-      return caller
-    } catch (cause) {
-      throw isOutage(cause)
-        ? identityProviderAway(cause)
-        : unauthorized('The token is not valid or has expired.', cause)
-    }
+    request.caller = knownTokens.find(token) ?? (await verifyToken(token, verify, knownTokens))
+    if (operation?.scope && !request.caller.scopes.has(operation.scope))
+      throw new Problem('forbidden', `The token lacks the scope "${operation.scope}".`)
+  })
+}
+
+async function verifyToken(
+  token: string,
+  verify: Verify,
+  knownTokens: KnownTokens,
+): Promise<Caller> {
+  try {
+    const { payload, protectedHeader } = await verify(token)
+    if (keyHeaders.some((name) => name in protectedHeader))
+      throw new Error('the token brings its own key')
+    const caller = readCaller(payload)
+    knownTokens.add(token, caller, payload.exp ?? 0)
+    return caller
+  } catch (cause) {
+    throw isOutage(cause)
+      ? unavailable('The identity provider does not answer.', 5, cause)
+      : unauthorized('The token is not valid or has expired.', cause)
   }
 }
 
@@ -96,30 +122,26 @@ function readCaller({ sub, account, scope }: JWTPayload): Caller {
   return { account, subject: sub, scopes: new Set(scopes) }
 }
 
-/** It is a part of the key of a stored answer. */
+/** The subject is part of the key of a stored answer. */
 const isStorable = (sub: string): boolean =>
   sub !== '' && sub.length <= subjectLengthMax && sub.isWellFormed() && !sub.includes('\0')
 
-function identityProviderAway(cause: unknown): Problem {
-  return unavailable('The identity provider does not answer.', 5, cause)
-}
-
-/** A token is looked at again this often: it may have expired, or its key may have gone. */
+/** A token is verified again after this time: its key may have been dropped. */
 const trustedMs = 30_000
 const tokensMax = 1000
 
-/** Callers by token: verifying a signature takes as long as reading a price. */
+/** Callers by token. Verifying a signature takes as long as reading a price. */
 export class KnownTokens {
   readonly #callers = new Map<string, { caller: Caller; until: number; expiresAt: number }>()
 
-  /** The caller of a token that was verified a moment ago and has not expired (`exp`) since. */
+  /** The caller of a token that was verified within 30 seconds and has not expired. */
   find(token: string): Caller | undefined {
     const known = this.#callers.get(token)
     const isFresh = known && performance.now() < known.until && Date.now() < known.expiresAt * 1000
     return isFresh ? known.caller : undefined
   }
 
-  /** Keeps a verified token; `expiresAt` in seconds as in its `exp`. */
+  /** Keeps the caller of a verified token; `expiresAt` is its `exp`, in seconds. */
   add(token: string, caller: Caller, expiresAt: number): void {
     if (this.#callers.size >= tokensMax) this.#callers.clear()
     this.#callers.set(token, { caller, until: performance.now() + trustedMs, expiresAt })

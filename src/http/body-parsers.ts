@@ -6,39 +6,39 @@ import { parseJson } from '../contract/json.ts'
 import { Problem } from '../contract/problem.ts'
 import { atMost, FeedBytes, gunzip, isGzipFault } from '../feeds/feed-bytes.ts'
 import { hashBody } from './idempotency.ts'
-import type { Admission } from './overload/admission-control.ts'
 import { isGzip } from './preconditions.ts'
 import { bodyTooLarge } from './problem-reply.ts'
 
-type Refusal = Admission['refusal']
-
-/** Bodies are read as the types that the contract declares, each by the operations that declare it. */
-export function addBodyParsers(app: FastifyInstance, limits: Limits, refusal: Refusal): void {
-  app.removeAllContentTypeParsers()
-  for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
-    if (fileTypes.includes(mediaType)) addFileParser(app, mediaType, limits)
-    else addJsonParser(app, mediaType, limits, refusal)
+declare module 'fastify' {
+  interface FastifyRequest {
+    bodyHash?: Buffer
   }
 }
 
-/** Objects and arrays of a body for each row that it may have, on average. */
+/** Reads bodies of the media types that the contract declares, each for the operations that declare it. */
+export function readBodies(app: FastifyInstance, limits: Limits): void {
+  // In this order: decoded bytes are counted, as they take the memory.
+  app.addHook('preParsing', decodeBody)
+  app.addHook('preParsing', countChunks)
+  app.removeAllContentTypeParsers()
+  for (const mediaType of new Set(operations.flatMap(({ mediaTypes }) => mediaTypes))) {
+    if (fileTypes.includes(mediaType)) addFileParser(app, mediaType, limits)
+    else addJsonParser(app, mediaType, limits)
+  }
+}
+
+/** Objects and arrays that a body may have for each row that a call takes. */
 const containersARow = 10
-/** Where a call takes few rows, they may have many. */
+/** If a call takes few rows, each may have more. */
 const containersMin = 1_000_000
 
-function addJsonParser(
-  app: FastifyInstance,
-  mediaType: string,
-  { rowsMax }: Limits,
-  refusal: Refusal,
-): void {
+function addJsonParser(app: FastifyInstance, mediaType: string, { rowsMax }: Limits): void {
   const containersMax = Math.max(containersMin, containersARow * rowsMax)
   app.addContentTypeParser(
     mediaType,
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       rejectMediaType(request, mediaType)
-      rejectTooMany(request, refusal)
       if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
       const reserve = (bytes: number) => request.heldBody?.grow(bytes)
       return parseJson(body, { containersMax, reserve })
@@ -46,7 +46,7 @@ function addJsonParser(
   )
 }
 
-/** A file is not read here but as its operation takes the rows. */
+/** The operation reads a file while it writes the rows. */
 function addFileParser(
   app: FastifyInstance,
   mediaType: string,
@@ -63,24 +63,17 @@ function addFileParser(
   })
 }
 
-/** Many may wait by the time that a body is there: to read one whose turn does not come is work taken from the others. */
-function rejectTooMany({ routeOptions, caller }: FastifyRequest, refusal: Refusal): void {
-  const { operation } = routeOptions.config
-  const refused = operation && caller && refusal(operation, caller.account)
-  if (refused) throw refused
-}
-
-/** A body of a type that its operation does not declare would not be validated. */
+/** Refuses a media type that the operation does not declare, as the body would not be validated. */
 function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
   const { operation } = routeOptions.config
   if (operation && !operation.mediaTypes.includes(mediaType)) throw wrongMediaType(operation)
 }
 
 /**
- * Decodes a compressed JSON body while it arrives: what reads a body sees, counts and hashes the decoded bytes. Not async:
- * a body is read before its first chunk is given out. Files decode themselves.
+ * Decodes a compressed JSON body while it arrives, so that everything after it sees decoded bytes. Files decode themselves.
+ * Not async: the body must be read before its first chunk is emitted.
  */
-export function decodeBody(
+function decodeBody(
   request: FastifyRequest,
   _reply: FastifyReply,
   payload: RequestPayload,
@@ -94,7 +87,7 @@ export function decodeBody(
 
 function decodedBody(request: FastifyRequest): RequestPayload {
   const body: RequestPayload = Readable.from(decoded(request), { objectMode: false })
-  // Fastify compares this with the Content-Length; Node has checked the bytes that arrive.
+  // Fastify compares this with the Content-Length. Node has checked the encoded bytes already.
   body.receivedEncodedLength = Number(request.headers['content-length'] ?? 0)
   // Decoding stops when the body is refused.
   return body.once('error', () => body.destroy())
@@ -114,7 +107,30 @@ async function* decoded(request: FastifyRequest): AsyncGenerator<Buffer> {
     if (!isGzipFault(error)) throw error
     throw new Problem('malformed-body', 'The body is not whole and valid gzip.', { cause: error })
   } finally {
-    // The rest of what was refused passes, so that the client reads why.
+    // The rest of a refused body is read, so that the client reads the refusal.
     raw.resume()
   }
+}
+
+/**
+ * Takes room in the memory budget for what was not announced: a chunked or compressed body, and one that was slow and has
+ * given its room to others. Not async: the body must be read before its first chunk is emitted.
+ */
+function countChunks<Payload extends NodeJS.EventEmitter>(
+  { heldBody }: FastifyRequest,
+  _reply: FastifyReply,
+  payload: Payload,
+  done: (error: null, payload: Payload) => void,
+): void {
+  let bytes = 0
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length
+    try {
+      if (heldBody && heldBody.bytes < bytes) heldBody.grow(bytes)
+    } catch (error) {
+      payload.off('data', count).emit('error', error)
+    }
+  }
+  if (heldBody) payload.on('data', count)
+  done(null, payload)
 }

@@ -40,8 +40,8 @@ export function answerClientError(
     if (!response.headersSent) response.setHeader('connection', 'close')
     return
   }
-  // A problem would end up in the middle of the response.
-  if (isUnderWay && response.headersSent) socket.resetAndDestroy()
+  // A problem would end up in the middle of this response, or of one that it waits for.
+  if (isUnderWay && (response.headersSent || !response.socket)) socket.resetAndDestroy()
   else socket.end(responseText(this, toProblem(error)))
 }
 

@@ -24,14 +24,13 @@ import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
 import { storeFile } from '../jobs/file-pieces.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
-import type { Implementation } from './execute.ts'
+import type { Implementation, OperationServices } from './handlers.ts'
 import { storing } from './idempotency.ts'
-import type { UnreadAnswers } from './overload/memory-budget.ts'
+import type { UnreadResponses } from './overload/memory-budget.ts'
 import { chooseMediaType } from './preconditions.ts'
-import type { OperationServices } from './routes.ts'
 import { sendStream } from './send-stream.ts'
 
-/** Loads a file, or has a job load it; of a refused one the bad rows are answered when the client accepts a file. */
+/** Loads a file, or has a job load it. If rows are refused and the client accepts a file, it gets those rows. */
 export async function takeFile(
   bytes: FeedBytes,
   implementation: Implementation,
@@ -47,7 +46,7 @@ export async function takeFile(
   const result = await (isStored ? acceptFile(call) : load(call, rejected)).catch(
     async (refusal) => {
       if (rejected && isOfRows(refusal, rejected))
-        return rejectedFile(rejected, refusal, implementation.unread, call.account, reply)
+        return rejectedFile(rejected, refusal, services.unread, call.account, reply)
       if (!(await bytes.discard())) reply.header('connection', 'close')
       throw refusal
     },
@@ -55,7 +54,7 @@ export async function takeFile(
   return result instanceof Answer ? sendAnswer(result, implementation.operation, reply) : result
 }
 
-/** Nothing moves on the connection while we have not read what has arrived, nor while all rows are written. */
+/** The connection is idle while the service writes rows that have arrived: the client is not to blame for that. */
 function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyReply): void {
   file.once('end', () => file.setTimeout?.(0))
   answer.on('timeout', (socket: Socket) => {
@@ -66,14 +65,14 @@ function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyR
 
 function feedCall(
   bytes: FeedBytes,
-  { operation, findFaults, turns }: Implementation,
-  { pools, context }: OperationServices,
+  { operation, findFaults }: Implementation,
+  { pools, context, bulkheads }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FeedCall {
   const account = request.caller?.account ?? 0
   const bound: InAccount = (work) =>
-    turns.streams.run(account, reply.raw, () => onceInAccount(pools.streams, account, work))
+    bulkheads.streams.run(account, reply.raw, () => onceInAccount(pools.streams, account, work))
   return {
     operation,
     findFaults,
@@ -81,7 +80,7 @@ function feedCall(
     account,
     context,
     query: request.query as object,
-    accept: request.headers.accept,
+    choose: (types) => chooseMediaType(request, types),
     prefer: request.headers.prefer?.toString(),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
     progress: { rows: 0 },
@@ -97,17 +96,17 @@ function sendAnswer(
   reply: FastifyReply,
 ): FastifyReply {
   const { body, headers } = result
-  // A job that will do the work is answered like that of a JSON body.
+  // A job is answered like the job of a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
   const status = isFileJob(result) ? 202 : operation.status
   return reply.code(status).headers(headers).type(type).send(body)
 }
 
-/** Answers with a file of all rows. */
+/** Answers all rows as a file. */
 export async function giveFile(
   mediaType: string,
-  { operation: { id, status }, turns }: Implementation,
-  { pools: { streams: db } }: OperationServices,
+  { operation: { id, status } }: Implementation,
+  { pools: { streams: db }, bulkheads }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -119,30 +118,31 @@ export async function giveFile(
     query,
     mediaType,
     account,
-    inTurn: (work) => turns.streams.run(account, reply.raw, work),
+    inTurn: (work) => bulkheads.streams.run(account, reply.raw, work),
     export: exports[id as keyof typeof exports] as Export<OperationId>,
   })
   request.answered = stream
   return sendStream(stream, status, reply)
 }
 
-/** The media type of what is answered to a file that was loaded. */
+/** The media type of the result of a load. */
 const feedResultType = 'application/vnd.pricewell.feed+json'
 
-/** A file for an operation, and where its transaction comes from. */
+/** A file for an operation, and what loading it needs. */
 interface FeedCall {
   operation: Operation
   findFaults: FindFaults
   bytes: FeedBytes
   account: number
   query: object
-  accept: string | undefined
+  /** The media type that the client likes best. */
+  choose: (types: string[]) => string | undefined
   prefer: string | undefined
   context: Context
   inAccount: InAccount
-  /** Throws when the client has gone. */
+  /** Throws if the client is gone. */
   rejectGone: () => void
-  /** Told how many rows are read and checked so far. */
+  /** Rows that were read and checked so far. */
   progress: { rows: number }
 }
 
@@ -151,11 +151,11 @@ function isOfRows(refusal: unknown, rejected: RejectedRows): refusal is Problem 
   return refusal instanceof Problem && refusal.type === 'invalid-request' && !rejected.isEmpty
 }
 
-/** Answers the rejected rows. Throws, as any read does, when too many answers wait for their clients. */
+/** Answers the rejected rows. Throws like a read if too many responses are unread. */
 function rejectedFile(
   { mediaType, file }: RejectedRows,
   { options }: Problem,
-  unread: UnreadAnswers,
+  unread: UnreadResponses,
   account: number,
   reply: FastifyReply,
 ): FastifyReply {
@@ -164,7 +164,7 @@ function rejectedFile(
   return reply.header('rejected-rows', options.errorCount).send(file)
 }
 
-/** Loads a file and answers what happened to its rows, as text. */
+/** Loads a file and answers the result as text. */
 async function load(
   { operation, bytes, inAccount, query, ...call }: FeedCall,
   rejected: RejectedRows | undefined,
@@ -189,26 +189,26 @@ function withSkipped(result: Schemas['FeedResult']): Answer<Schemas['FeedResult'
   return new Answer(result, skipped === undefined ? {} : { 'skipped-rows': String(skipped) })
 }
 
-/** A result, also one that was stored as text, with its headers. */
+/** A result as text, with its headers; a stored result is text already. */
 function asText(result: unknown): Answer<string> {
   const { body, headers } = result instanceof Answer ? result : new Answer<unknown>(result, {})
   return new Answer(body instanceof JsonText ? body.text : JSON.stringify(body), headers)
 }
 
-/** Whether the client would rather have the rejected rows as a file than the list of errors. */
-function wantsFile({ accept, bytes }: FeedCall): boolean {
+/** Whether the client prefers the rejected rows as a file to the list of errors. */
+function wantsFile({ choose, bytes }: FeedCall): boolean {
   const types = ['application/problem+json', 'application/json', bytes.mediaType]
-  return chooseMediaType(accept, types) === bytes.mediaType
+  return choose(types) === bytes.mediaType
 }
 
-/** Whether a job is to load a file: the client would rather not wait, or it is so large that nobody should. */
+/** Whether a job loads the file: the client asks for it, or the file is large. */
 function isForJob(call: FeedCall): boolean {
   const { bytes, context } = call
   const isLarge = bytes.announced > context.limits.feedAtOnceBytesMax
   return prefersJob(call) || (isLarge && !wantsFile(call))
 }
 
-/** RFC 7240. */
+/** `Prefer: respond-async`, RFC 7240. */
 function prefersJob({ prefer = '' }: FeedCall): boolean {
   return prefer.split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
 }
@@ -218,7 +218,7 @@ function isFileJob({ body, headers }: Answer<string>): boolean {
   return headers.location !== undefined && JSON.parse(body).resource_type === 'file'
 }
 
-/** Stores a file for a job that will load it. Answers the job: it and the whole file are there then. */
+/** Stores a file for a job and answers the job. Both are committed together. */
 async function acceptFile(call: FeedCall): Promise<Answer<string>> {
   return asText(await call.inAccount((trx) => storeForJob(trx, call)))
 }
@@ -229,7 +229,7 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
   const list = isOfList ? await findFeedList(trx, account, query) : undefined
   await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
   const { id, lines } = await storeFile(trx, account, bytes)
-  // Not locked: another file of the list may be written for minutes, and this one was sent already.
+  // Without a lock: another file may hold the list for minutes, and this one has been sent already.
   if (list) await keepPriceList(trx, account, list)
   const { body, headers } = await enqueueJob(trx, context.boss, {
     account,

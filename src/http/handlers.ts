@@ -11,10 +11,14 @@ import { createCompetitorSchema } from '../competitor-prices/create-competitor-s
 import { listCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
 import { readCompetitorSchema } from '../competitor-prices/read-competitor-schema.ts'
 import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
-import type { Handler, OperationId } from '../contract/operation.ts'
+import type { Config } from '../config.ts'
+import type { Operation } from '../contract/document.ts'
+import type { FindFaults } from '../contract/incremental-validation.ts'
+import type { Context, Handler, OperationId } from '../contract/operation.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
 import { readJobEvents } from '../jobs/read-job-events.ts'
+import type { Pools } from '../pools.ts'
 import { cancelJob } from '../price-lists/cancel-job.ts'
 import { createPriceLists } from '../price-lists/create-price-lists.ts'
 import { deletePriceList } from '../price-lists/delete-price-list.ts'
@@ -31,11 +35,30 @@ import { listPromotions } from '../promotions/list-promotions.ts'
 import { upsertPromotions } from '../promotions/upsert-promotions.ts'
 import { listSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
-import type { ServiceOperation } from './health.ts'
+import type { ServiceHandlers, ServiceOperation } from './health.ts'
+import type { Bulkheads } from './overload/admission-control.ts'
+import type { UnreadResponses } from './overload/memory-budget.ts'
+
+/** An operation and what implements it. */
+export interface Implementation {
+  handler: Handler<OperationId>
+  operation: Operation
+  findFaults: FindFaults
+}
+
+/** What operations run on. */
+export interface OperationServices {
+  pools: Pools
+  context: Context
+  service: ServiceHandlers
+  config: Config
+  bulkheads: Bulkheads
+  unread: UnreadResponses
+}
 
 type Handlers = { [Id in Exclude<OperationId, ServiceOperation>]: Handler<Id> }
 
-/** The implementation of every operation but those about the service itself; one that is missing is a type error. */
+/** The handlers of all operations but those about the service itself. A missing one is a type error. */
 export const handlers = {
   login,
   createCatalogSchema,

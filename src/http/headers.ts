@@ -1,6 +1,14 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isPathPrefix } from '../config.ts'
 
-/** Of every answer that does not bring its own: prices are nobody else's, and an answer of the API is no page. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The path prefix of the configuration, '' without one. */
+    basePath: string
+  }
+}
+
+/** For every response that does not set its own: no cache keeps prices, and no browser takes JSON for a page. */
 export const protectiveHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -9,12 +17,15 @@ export const protectiveHeaders = {
   'x-frame-options': 'DENY',
 }
 
-/** Sets the headers of every answer. */
-export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ ...protectiveHeaders, 'x-request-id': request.id })
+/** Sets the protective headers and `X-Request-Id`. */
+export function setHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(protectiveHeaders).header('x-request-id', request.id)
+    done()
+  })
 }
 
-/** Swagger UI is served whole by this service; it needs styles and pictures in its text, no script in it. */
+/** Swagger UI comes from this service only; it needs inline styles and images, but no inline scripts. */
 export const documentationPolicy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -25,7 +36,7 @@ export const documentationPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The page's own files only: no scripts or styles in its text, no texts made into markup, no frames. */
+/** The page loads its own files only: no inline scripts or styles, no text that becomes markup, no frames. */
 export const pageHeaders = {
   'cache-control': 'no-cache',
   'content-security-policy': [
@@ -41,4 +52,24 @@ export const pageHeaders = {
     "trusted-types 'none'",
   ].join('; '),
   'cross-origin-opener-policy': 'same-origin',
+}
+
+/**
+ * The path below which the client sees the service, '' for none. A proxy removes it before it passes a request on; the
+ * header of the proxy wins over the configuration.
+ */
+export function pathPrefixOf({ headers, server }: FastifyRequest): string {
+  const forwarded = headers['x-forwarded-prefix']
+  const isGiven = typeof forwarded === 'string' && isPathPrefix(forwarded)
+  return isGiven ? forwarded : server.basePath
+}
+
+/** Puts the path prefix before the path in `Location`. */
+export function prefixLocations(app: FastifyInstance, basePath: string): void {
+  app.decorate('basePath', basePath)
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const location = reply.getHeader('location')
+    if (location !== undefined) reply.header('location', `${pathPrefixOf(request)}${location}`)
+    done()
+  })
 }

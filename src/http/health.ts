@@ -5,9 +5,9 @@ import { contractBelow } from '../contract/document.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
 import type { Database } from '../database/pool.ts'
 import type { Metrics } from '../telemetry/telemetry.ts'
-import { pathPrefixOf } from './path-prefix.ts'
+import { pathPrefixOf } from './headers.ts'
 
-/** Operations about the service itself, of no account: they answer with what the other handlers do not know. */
+/** Operations about the service itself and not about an account. They are answered however much there is to do. */
 export type ServiceOperation =
   | 'readLiveness'
   | 'readReadiness'
@@ -33,7 +33,7 @@ export function serviceHandlers(state: ServiceState): ServiceHandlers {
     readLiveness: async () => ({ status: 'ok' }),
     readReadiness: async () => {
       if (state.isStopping()) throw unavailable('The service is shutting down.')
-      // A row of a table: a role without rights has connections, too.
+      // It reads a table, as a role without privileges can connect, too.
       await sql`select from accounts limit 1`.execute(state.db).catch((cause) => {
         throw unavailable('The database does not answer.', 1, cause)
       })
@@ -47,7 +47,7 @@ export function serviceHandlers(state: ServiceState): ServiceHandlers {
   }
 }
 
-/** Prometheus and what scrapes like it send a token as `Bearer`. */
+/** Prometheus sends its token as `Bearer`. */
 async function readMetrics(
   { metrics, metricsToken }: ServiceState,
   { headers }: FastifyRequest,
@@ -63,7 +63,7 @@ async function readMetrics(
   return reply.type(metrics.contentType).send(await metrics.text())
 }
 
-/** Takes the same time wherever the texts differ. */
+/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(one), hash(other))

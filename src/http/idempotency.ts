@@ -6,23 +6,23 @@ import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** What a key is bound to. A key of another account or subject is another key. */
+/** What an Idempotency-Key is bound to; keys of other accounts or subjects are other keys. */
 interface IdempotentRequest {
   account: number
   subject: string
   key: string
-  /** With its query, which names options and the list of a file. */
+  /** With the query, which has options and the list of a file. */
   path: string
-  /** SHA-256 of the body; of a file that arrives it is known at its end, and reads what is left. */
+  /** SHA-256 of the body. For a file it reads what is left of it. */
   bodyHash: () => Promise<Buffer>
 }
 
-/** SHA-256 of a request's bytes. */
+/** SHA-256 of a body. */
 export function hashBody(body: Buffer): Buffer {
   return createHash('sha256').update(body).digest()
 }
 
-/** With an Idempotency-Key, the transactions of a writing POST store its answer. */
+/** `inAccount` that stores the answer of a writing POST with an Idempotency-Key in the same transaction. */
 export function storing(
   bound: InAccount,
   operation: Operation,
@@ -35,7 +35,7 @@ export function storing(
   return storingAnswer(bound, { account, subject, key, path: pathOf(request), bodyHash })
 }
 
-/** The path without its trailing slash, and the query with its parameters in one order. */
+/** The path without its trailing slash, and the query with its parameters sorted. */
 function pathOf({ url, query }: FastifyRequest): string {
   const path = url.replace(/[?#].*$/s, '').replace(/\/$/, '')
   const parameters = new URLSearchParams(query as Record<string, string>)
@@ -64,7 +64,7 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
 
 async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): Promise<void> {
   const name = JSON.stringify(['idempotency', account, subject, key])
-  // All locks are numbers in one space: with a hash of PostgreSQL's, clients could compute a key that meets any of them.
+  // All advisory locks share one number space; with a weak hash clients could compute a key that collides with any lock.
   const lock = createHash('sha256').update(name).digest().readBigInt64BE()
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(${lock}) as locked`.execute(trx)
@@ -95,7 +95,7 @@ async function findAnswer(
   return new Answer(new JsonText(stored.body), { ...headers, 'idempotent-replayed': 'true' })
 }
 
-/** An answer under the same key has expired, or it would have been found. */
+/** Replaces an expired answer under the same key. */
 async function storeAnswer(
   trx: Trx,
   { account, subject, key, path, bodyHash }: IdempotentRequest,
@@ -107,7 +107,7 @@ async function storeAnswer(
     body,
     body_hash: await bodyHash(),
     headers: JSON.stringify(headers),
-    // A file may have taken an hour of the 24 to arrive.
+    // Not now(): the transaction of a file may be an hour old.
     created_at: sql<Date>`clock_timestamp()`,
   }
   await trx

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { type Operation, routeUrl } from '../contract/document.ts'
 import { Problem } from '../contract/problem.ts'
 
-/** Every method that Node can read, but CONNECT, which is no request for a path. */
+/** Every method that Node reads, except CONNECT, which has no path. */
 const allMethods = METHODS.filter((method) => method !== 'CONNECT')
 
-/** The paths of the operations refuse the methods that no operation of theirs has. */
+/** Answers 405 for the methods that no operation of a path has. */
 export function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[]): void {
   for (const [path, present] of Map.groupBy(served, ({ path }) => path)) {
     const methods = new Set(
@@ -17,7 +17,7 @@ export function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[
   }
 }
 
-/** A path with a method that it does not have is 405, not 404. */
+/** Answers 405 with `Allow` for all other methods of a path. */
 export function rejectOtherMethods(
   app: FastifyInstance,
   url: string,
@@ -30,7 +30,7 @@ export function rejectOtherMethods(
     method: allMethods.filter((method) => !methods.includes(method)),
     url,
     config: { isOpen },
-    // A body would be refused for its type before the method is.
+    // In the handler, a body would be refused for its media type first.
     onRequest: () =>
       Promise.reject(
         new Problem('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } }),

@@ -14,13 +14,13 @@ import { CommitInDoubt, isUnavailable, sqlStateOf } from '../database/errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
 
-/** Answers a failure of any kind as problem details; the cause goes to the log, never to the client. */
+/** Answers any failure as problem details. The cause goes to the log, never to the client. */
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = isOfGoneClient(error, reply) ? clientGone() : toProblem(error, request)
   const { status } = problemTypes[problem.type]
   noteProblem(problem, request)
-  // Fastify ends the connection of a body that it cannot take: a client that is still sending then often loses the answer.
-  // The rest is read and thrown away, as that of every other refusal; that of a file for a while only.
+  // Fastify closes the connection of a body that it refuses, and a client that is still sending often loses the answer.
+  // Instead the rest is read and thrown away, as after every other refusal; the rest of a file for a while only.
   if (request.raw.complete || !(request.body instanceof FeedBytes)) reply.removeHeader('connection')
   reply
     .code(status)
@@ -31,7 +31,7 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     )
 }
 
-/** Logs and counts the error that broke off an answer, with the status that it would have had. */
+/** Logs and counts the error that broke off a response, with the status that it would have had. */
 export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void {
   const problem = toProblem(error, request)
   request.brokenOff = problemTypes[problem.type].status
@@ -41,23 +41,23 @@ export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void 
 function noteProblem(problem: Problem, request: FastifyRequest): void {
   request.problem = problem.type
   request.sqlState = sqlStateOf(problem)
-  // When there is too much to do, writing an error for each refusal is more of it.
+  // Under overload, an error in the log for each refusal would be even more work.
   if (problemTypes[problem.type].status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? problem, problem: problem.type }, 'request failed')
 }
 
-/** A stream that is ended unread: Fastify takes it for a fault where no header of the answer was sent yet. */
+/** Fastify takes it for a failure if the client goes before the headers of a stream are sent. */
 function isOfGoneClient(error: unknown, { raw }: FastifyReply): boolean {
   return raw.destroyed && (error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
-/** A write that is refused for its rows is told what became of the others. */
+/** A refused write says what became of the other rows. */
 function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest): string {
   const isWrite = routeOptions.config.operation?.scope === 'write'
   return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
 }
 
-/** The body of a problem, without anything that is not for the client; `instance` is the id of its request. */
+/** The body of a problem, without its cause; `instance` is the id of the request. */
 export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
   const { errors, errorCount } = problem.options
   return {
@@ -109,7 +109,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
 
 const lockNotAvailable = '55P03'
 
-/** Of the documentation: what leads out of its folder, or can be no name. */
+/** The status of the documentation for a path that leads out of its folder, or has a NUL. */
 const forbiddenFile = 403
 
 const clientFaults: Record<number, ProblemType> = {
@@ -118,13 +118,13 @@ const clientFaults: Record<number, ProblemType> = {
   413: 'payload-too-large',
 }
 
-/** An identity provider may sign for an account that was not created here. */
+/** An identity provider may sign tokens for an account that was not created here. */
 function isAccountMissing(error: unknown): boolean {
   const { code, constraint = '' } = error as { code?: string; constraint?: string }
   return code === '23503' && constraint.endsWith('_account_fkey')
 }
 
-/** 413 with the limit of the operation and, where it is known, the size. */
+/** The problem of a body over the limit of its operation, with its size if that is known. */
 export function bodyTooLarge(request: FastifyRequest): Problem {
   const size = isGzip(request) ? undefined : request.headers['content-length']
   const { bodyLimit, config } = request.routeOptions

@@ -7,25 +7,25 @@ import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     span?: RequestSpan
-    /** Logged, counted and traced already. */
+    /** It was logged, counted and traced. */
     isOver?: boolean
     /** Why it was refused. */
     problem?: ProblemType
     sqlState?: string | undefined
-    /** The status of a fault of ours that broke off its answer. */
+    /** The status of the failure that broke off its response. */
     brokenOff?: number
-    /** How many rows its answer has, where the answer is rows: of one that is sent piece by piece, those sent. */
+    /** The rows of its response, if that is rows; of a stream, those that were sent. */
     answered?: { rows?: number | undefined }
-    /** The rows of its file that were read so far; undefined where there is none, or a job is to load it. */
+    /** The rows of its file that were read so far; undefined without a file, or if a job loads it. */
     file?: { rows: number }
   }
 }
 
-/** The client went away before its answer was whole. No status of HTTP; logs of proxies use it. */
+/** The client went away before it had its whole response. HTTP has no such status; nginx logs this one. */
 const clientGone = 499
 
-/** Logs, counts and traces every request when it is over: names, counts and times, no values. */
-export function watchRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
+/** Logs, counts and traces every request when it is over: names, counts and times, no values of rows. */
+export function logRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
   const end = (request: FastifyRequest, reply: FastifyReply, status: number) => {
     if (request.isOver) return
     request.isOver = true
@@ -35,26 +35,31 @@ export function watchRequests(app: FastifyInstance, { metrics, tracing }: Teleme
     const seconds = reply.elapsedTime / 1000
     metrics?.request({ operation, status, seconds, ...rowsOf(request, reply, status) })
   }
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) end(request, reply, request.brokenOff ?? clientGone)
     })
-    if (!tracing || isProbe(request)) return
-    request.span = tracing.startRequest(request.headers)
-    request.log = request.log.child({ trace_id: request.span.traceId })
+    if (tracing && !isProbe(request)) {
+      request.span = tracing.startRequest(request.headers)
+      request.log = request.log.child({ trace_id: request.span.traceId })
+    }
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => end(request, reply, reply.statusCode))
+  app.addHook('onResponse', (request, reply, done) => {
+    end(request, reply, reply.statusCode)
+    done()
+  })
 }
 
 const operationOf = (request: FastifyRequest) => request.routeOptions.config.operation
 
-/** Probes and scrapes come every few seconds. */
+/** Whether it is a health check or a scrape, which come every few seconds. */
 function isProbe(request: FastifyRequest): boolean {
   const operation = operationOf(request)
   return operation?.method === 'GET' && operation.scope === undefined
 }
 
-/** Probes that succeed are a matter for `debug`. */
+/** Health checks that succeed are logged at `debug`. */
 function logRequest(request: FastifyRequest, reply: FastifyReply, status: number): void {
   request.log[isProbe(request) && status < 400 ? 'debug' : 'info']({
     account: request.caller?.account,
@@ -70,7 +75,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
   })
 }
 
-/** The client's own name for its request: only where it can be nothing but a name. */
+/** The id that the client has given to its request, if it has the form of one. */
 function clientRequestId({ headers }: FastifyRequest): string | undefined {
   const id = headers['x-request-id']
   return typeof id === 'string' && /^[\w.-]{1,64}$/.test(id) ? id : undefined
@@ -93,7 +98,7 @@ function rowsBrought({ file, body }: FastifyRequest): number | undefined {
   return file?.rows ?? countRows(body)
 }
 
-/** A read of prices has rows in its payload, too: they are no rows written. A replayed answer wrote nothing. */
+/** The rows in the payload of a read are not written, nor are those of a replayed request. */
 function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   const isDone = status < 300 && !reply.hasHeader('idempotent-replayed')
   const isRead = operationOf(request)?.scope === 'read'
@@ -103,12 +108,12 @@ function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   }
 }
 
-/** As many lines as a reader may be behind: it is stopped, or its disk is slow. */
+/** Lines are dropped while the reader of the log is so far behind: it is stopped, or its disk is slow. */
 const waitingBytesMax = 4 * 1024 * 1024
 
 /**
- * Writes lines of the log to `output`. Those for which its reader leaves no room are lost: kept, they would take all the
- * memory there is.
+ * Writes lines of the log to `output`, as long as not too much waits there for its reader. With pino's own destination
+ * the process does not end while the reader is stopped.
  */
 export function logTo(output: Writable): { write(line: string): void } {
   return {

@@ -5,8 +5,8 @@ import { ClientStalled } from '../contract/send-pieces.ts'
 import { noteBrokenAnswer } from './problem-reply.ts'
 
 /**
- * Answers with a stream, of which HEAD takes nothing, and which ends when the client has gone. A client can tell an answer
- * that broke off from a whole one. A fault of ours is logged and counted.
+ * Answers a stream, which ends when the client is gone; for HEAD it is not read. A failure breaks off the response in a way
+ * that the client notices, and is logged and counted.
  */
 export function sendStream(
   { contentType, open }: Stream,
@@ -16,9 +16,9 @@ export function sendStream(
   const gone = new AbortController()
   const isHead = reply.request.method === 'HEAD'
   const pieces = open(gone.signal)
-  // An error of pieces that are a stream already breaks off the answer at once, however slow its client is.
+  // A Readable is sent as it is: its error breaks off the response at once, however slow the client is.
   const body = !isHead && pieces instanceof Readable ? pieces : Readable.from(isHead ? [] : pieces)
-  // Who has gone before the answer begins says so no more.
+  // A client that has gone already causes no `close` any more.
   if (isHead || reply.raw.destroyed) gone.abort()
   else reply.raw.once('close', () => gone.abort())
   body.once('error', (error) => {
@@ -29,7 +29,7 @@ export function sendStream(
   return reply.code(status).type(contentType).send(body)
 }
 
-/** HTTP/1.0 has no last chunk to miss: the end of the connection is that of the body, unless it is a reset. */
+/** HTTP/1.0 has no chunks: the end of the connection would look like the end of the body, unless it is a reset. */
 function resetWhereEndIsClose({ raw, request }: FastifyReply): void {
   if (request.raw.httpVersion === '1.0') raw.socket?.resetAndDestroy()
 }

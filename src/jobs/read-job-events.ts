@@ -9,34 +9,42 @@ import {
 } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { isUnavailable } from '../database/errors.ts'
+import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
-/** Those who watch jobs of an account look at them together, twice a second. */
+/** The streams of an account share a query, twice a second. */
 const gatherMs = 250
 
-/** Proxies neither buffer nor compress the answer, so each event arrives at once. */
+/** Proxies must not buffer or compress the response, so that each event arrives at once. */
 const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
 
-/** Of each process; tests have several in one. */
+/** Streams of an account, in a process: each holds a connection. */
+const streamsMax = 100
+const retrySeconds = 5
+
+/** What the streams of a process share; tests have several services in one process. */
 interface Watching {
   looks: SharedLooks
-  watchers: Watchers
+  streams: AccountBudget
 }
 const watching = new WeakMap<Context, Watching>()
 
-/** Streams the progress of a job as server-sent events until it has ended. No connection is held between two looks. */
+/**
+ * Streams the progress of a job as server-sent events until it has ended. No database connection is held between two
+ * looks. Throws `too-many-requests` if the account has 100 streams.
+ */
 export const readJobEvents: Handler<'readJobEvents'> = async (
   { account, params, inAccount },
   context,
 ) => {
-  const { looks, watchers } = watchingOf(context)
-  // The first look comes before the answer begins: an absent job is an ordinary 404.
+  const { looks, streams } = watchingOf(context)
+  // The first look comes before the response begins: an absent job is an ordinary 404.
   const job = await inAccount((trx) => findJob(trx, account, params.id))
-  watchers.rejectMany(account)
+  rejectMany(streams.of(account))
   const look = () => looks.at(account, params.id, inAccount)
   const open = (gone: AbortSignal) => {
-    watchers.add(account, gone)
+    gone.addEventListener('abort', streams.take(account, 1), { once: true })
     return jobEvents(job, look, AbortSignal.any([gone, context.stopping]), paces)
   }
   return new Answer(new Stream('text/event-stream', open), followedLive)
@@ -45,10 +53,18 @@ export const readJobEvents: Handler<'readJobEvents'> = async (
 function watchingOf(context: Context): Watching {
   const found = watching.get(context) ?? {
     looks: new SharedLooks(gatherMs),
-    watchers: new Watchers(),
+    streams: new AccountBudget(Number.POSITIVE_INFINITY),
   }
   watching.set(context, found)
   return found
+}
+
+function rejectMany(streams: number): void {
+  if (streams < streamsMax) return
+  const detail = `This account watches jobs by ${streamsMax} streams already.`
+  throw new Problem('too-many-requests', detail, {
+    headers: { 'retry-after': String(retrySeconds) },
+  })
 }
 
 /**
@@ -81,7 +97,7 @@ export async function* jobEvents(
   yield endOf(current)
 }
 
-/** Those who watch a job together are sent one text: of 100,000 rows it takes milliseconds to write, and 0.9 MB. */
+/** All streams of a job send one text: for 100,000 rows it takes milliseconds to make, and 0.9 MB. */
 const ends = new WeakMap<Schemas['Job'], string>()
 
 function endOf(job: Schemas['Job']): string {
@@ -90,7 +106,7 @@ function endOf(job: Schemas['Job']): string {
   return text
 }
 
-/** A look that is refused because there is much to do, or fails while the database is away, is made again like any other. */
+/** Whether a look failed under overload or while the database is away; the next one may succeed. */
 function isForNow(error: unknown): boolean {
   return error instanceof Problem
     ? [429, 503].includes(problemTypes[error.type].status)
@@ -101,49 +117,15 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** Of an account, in a process: each holds a connection, and is sent all that its job has done. */
-const watchersMax = 100
-const retrySeconds = 5
-
-/** Counts the streams of each account that are open. */
-class Watchers {
-  readonly #open = new Map<number, number>()
-
-  /** Throws `too-many-requests` when the account has as many as it may have. */
-  rejectMany(account: number): void {
-    if (this.#countOf(account) < watchersMax) return
-    const detail = `This account watches jobs by ${watchersMax} streams already.`
-    throw new Problem('too-many-requests', detail, {
-      headers: { 'retry-after': String(retrySeconds) },
-    })
-  }
-
-  /** Counts one until it is `gone`. */
-  add(account: number, gone: AbortSignal): void {
-    this.#open.set(account, this.#countOf(account) + 1)
-    gone.addEventListener('abort', () => this.#remove(account), { once: true })
-  }
-
-  #countOf(account: number): number {
-    return this.#open.get(account) ?? 0
-  }
-
-  #remove(account: number): void {
-    const left = this.#countOf(account) - 1
-    if (left > 0) this.#open.set(account, left)
-    else this.#open.delete(account)
-  }
-}
-
-/** A look that has not begun: others may still join it. */
+/** A query that has not begun, so that more streams can join it. */
 interface Look {
   ids: Set<number>
   jobs: Promise<Map<number, Schemas['Job']>>
 }
 
 /**
- * Looks at jobs that many watch: whoever of an account wants to see one within `gatherMs` sees them by the same
- * statement. By one each, two thousand streams would ask for all that the database can do.
+ * Request coalescing: all looks of an account within `gatherMs` share one statement. With one each, two thousand streams
+ * would take all that the database can do.
  */
 class SharedLooks {
   readonly #gatherMs: number

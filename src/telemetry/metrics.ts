@@ -9,7 +9,7 @@ const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
 const kinds: components['schemas']['JobKind'][] = ['add-products', 'sync-with-catalog', 'load-file']
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
-/** The counters of this process, and gauges that are read when they are asked for. */
+/** The counters of this process, and gauges that are read at each scrape. */
 export function createMetrics({ pools, queue }: Observed): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -73,18 +73,18 @@ function attemptCounters(registry: Registry): Metrics['attempt'] {
   const registers = [registry]
   const attempts = new Counter({
     name: 'pricewell_job_attempts_total',
-    help: 'Tries at background jobs by how they ended',
+    help: 'Attempts at background jobs by how they ended',
     labelNames: ['kind', 'outcome'],
     registers,
   })
   const duration = new Histogram({
     name: 'pricewell_job_attempt_duration_seconds',
-    help: 'How long a try at a background job took',
+    help: 'How long an attempt at a background job took',
     labelNames: ['kind'],
     buckets: secondsOfAttempts,
     registers,
   })
-  // Prometheus sees a series grow only from a value that it has seen: the first failure would raise no alert.
+  // Prometheus sees a series grow only from a value that it has scraped: without 0 the first failure would raise no alert.
   for (const kind of kinds) for (const outcome of outcomes) attempts.inc({ kind, outcome }, 0)
   return ({ kind, outcome, seconds }) => {
     attempts.inc({ kind, outcome })

@@ -1,8 +1,8 @@
 import type { PoolUse, StatementDone } from '../database/pool.ts'
 
-/** A request that was answered. Every field is one of few values: each combination is a time series for ever. */
+/** A request that was answered. `operation` and `status` have few values: each combination is a time series. */
 export interface RequestDone {
-  /** The operation of the contract; `none` where there is none. */
+  /** The operation of the contract, or `none`. */
   operation: string
   status: number
   seconds: number
@@ -10,10 +10,10 @@ export interface RequestDone {
   rowsRead: number
 }
 
-/** A try at a background job that came to its end. */
+/** An attempt at a background job that has ended. */
 export interface AttemptDone {
   kind: string
-  /** `refused`: it failed by what it was given. `lost`: the job had ended, or another worker has it. */
+  /** `refused`: its input was wrong. `lost`: the job had ended, or another worker has it. */
   outcome: 'done' | 'refused' | 'retried' | 'failed' | 'lost'
   seconds: number
 }
@@ -25,14 +25,14 @@ export interface QueueState {
   oldestSeconds: number
 }
 
-/** What is looked up when the metrics are asked for. */
+/** What is read when the metrics are scraped. */
 export interface Observed {
   pools: () => Record<string, PoolUse>
-  /** May fail; then the numbers of the queue are left out. */
+  /** May fail; then the metrics of the queue are left out. */
   queue: () => Promise<QueueState[]>
 }
 
-/** Counts what this process does, for Prometheus. */
+/** The metrics of this process, for Prometheus. */
 export interface Metrics {
   readonly contentType: string
   request(done: RequestDone): void
@@ -52,18 +52,18 @@ export interface RequestSpan {
   end(name: string, attributes: Attributes): void
 }
 
-/** Sends spans of requests, statements and jobs to a collector. They carry names and counts, no values. */
+/** Sends spans of requests, statements and jobs to a collector, with names and counts, without values of rows. */
 export interface Tracing {
   /** `headers` may continue the trace of the client (`traceparent`). */
   startRequest(headers: Record<string, unknown>): RequestSpan
-  /** Notes a statement that has ended in the span that is under way. */
+  /** Adds a statement that has ended to the current span. */
   statement(done: StatementDone): void
   inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>
-  /** Sends what is left. */
+  /** Sends the spans that are left. */
   stop(): Promise<void>
 }
 
-/** What the operator has asked to see; the libraries for the rest are not even loaded. */
+/** What the operator has switched on; the libraries for the rest are not loaded. */
 export interface Telemetry {
   metrics: Metrics | undefined
   tracing: Tracing | undefined
@@ -74,7 +74,7 @@ export interface TelemetrySettings {
   collector: URL | undefined
 }
 
-/** Counts, where the settings have a token for those who read the numbers. */
+/** Metrics, if there is a token to read them with. */
 export async function startMetrics(
   { metricsToken }: TelemetrySettings,
   observed: Observed,
@@ -84,7 +84,7 @@ export async function startMetrics(
   return createMetrics(observed)
 }
 
-/** Traces, where the settings name a collector. */
+/** Traces, if the settings name a collector. */
 export async function startTracing({ collector }: TelemetrySettings): Promise<Tracing | undefined> {
   if (!collector) return undefined
   const tracing = await import('./tracing.ts')

@@ -18,7 +18,7 @@ import type { StatementDone } from '../database/pool.ts'
 import type { RequestSpan, Tracing } from './telemetry.ts'
 
 const statementLengthMax = 2000
-/** A collector that is away does not hold up the end of the process. */
+/** The end of the process waits no longer for a collector. */
 const stopMsMax = 2000
 
 /**
@@ -71,7 +71,7 @@ function startRequest(tracer: Tracer, headers: Record<string, unknown>): Request
   }
 }
 
-/** Its text has placeholders where the values are. */
+/** The text of a statement has placeholders for the values. */
 function noteStatement(tracer: Tracer, { text, ms, error }: StatementDone): void {
   if (!trace.getActiveSpan()) return
   const end = Date.now()
@@ -96,7 +96,7 @@ async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The message of an error may quote values, its kind does not. */
+/** The span gets the class of an error and its SQLSTATE; the message may quote values of rows. */
 function fail(span: Span, error: unknown): void {
   const state = sqlStateOf(error)
   const type = error instanceof Error ? error.constructor.name : typeof error

@@ -1,3 +1,5 @@
+import accepts from '@fastify/accepts'
+import fastify from 'fastify'
 import t from 'tap'
 import { chooseMediaType } from '../../src/http/preconditions.ts'
 
@@ -14,12 +16,18 @@ t.test('the media type that the header likes best is answered, else the usual on
     ['application/json;q=0.5, text/csv;q=0.6', 'text/csv'],
     ['application/json;q=0.6 , text/csv ; q=0.5', 'application/json'],
     ['text/csv;charset=utf-8;q=0.5, */*;q=0.4', 'text/csv'],
+    ['application/json; charset=UTF-8', 'application/json'],
     ['*/*;q=0.9, application/json;q=0.1', 'text/csv'],
     ['application/*;q=0, */*', 'text/csv'],
     ['image/png', undefined],
     ['*/*;q=0', undefined],
     ['text/csv;q=0', undefined],
   ]
-  for (const [accept, chosen] of cases)
-    t.equal(chooseMediaType(accept, answers), chosen, accept ?? 'no header')
+  const app = fastify()
+  await app.register(accepts)
+  app.get('/', async (request) => ({ chosen: chooseMediaType(request, answers) }))
+  for (const [accept, chosen] of cases) {
+    const response = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
+    t.equal(response.json().chosen, chosen, accept ?? 'no header')
+  }
 })

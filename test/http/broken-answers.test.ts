@@ -6,7 +6,7 @@ import fastify from 'fastify'
 import t from 'tap'
 import type { Stream } from '../../src/contract/operation.ts'
 import { sendPieces } from '../../src/contract/send-pieces.ts'
-import { watchRequests } from '../../src/http/request-log.ts'
+import { logRequests } from '../../src/http/request-log.ts'
 import { sendStream } from '../../src/http/send-stream.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { captureLog, type LogLine } from '../helpers/log.ts'
@@ -155,7 +155,7 @@ t.test('a client that takes nothing for too long is let go, and that is no fault
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const app = fastify({ logger: { level: 'info', stream } })
   t.teardown(() => app.close())
-  watchRequests(app, { metrics: undefined, tracing: undefined })
+  logRequests(app, { metrics: undefined, tracing: undefined })
   async function* endless() {
     for (;;) yield 'x'.repeat(1_000_000)
   }

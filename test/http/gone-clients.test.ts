@@ -95,7 +95,7 @@ async function brokenExport(request: Buffer): Promise<net.Socket> {
   return client
 }
 
-t.test('who asks for the head of a stream alone gets it, and no more is read', async (t) => {
+t.test('HEAD of a stream gets the headers, and nothing of the stream is read', async (t) => {
   for (const { request } of [answers['an export'], answers['the events of a job']]) {
     const from = log.lines().length
     const client = await send(Buffer.from(request.toString('latin1').replace('GET', 'HEAD')))

@@ -123,7 +123,7 @@ t.test('in flight: 409 with Retry-After while the first request runs', async (t)
   t.equal(await salesOf(account), 1)
 })
 
-t.test('a key that was computed to meet another lock meets none but its own', async (t) => {
+t.test('a key that was computed to collide with another lock does not', async (t) => {
   const account = await service.newAccount(t)
   await select(service.url, `insert into accounts (id, name) values (1, 'First')`)
   // The key is computed for account 1 and the number of a lock that has nothing to do with keys.

@@ -205,7 +205,7 @@ t.test('a chunked body over the limit is answered 413 with the limit', async (t)
 })
 
 t.test(
-  'who was refused for a chunked body goes on with it, and the next request is answered',
+  'a client that goes on with a refused chunked body gets an answer to its next request',
   async (t) => {
     const { token } = await service.newAccount(t)
     const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: jwt ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
@@ -239,21 +239,28 @@ t.test('a client that sends a whole body over the limit reads why it was refused
   }
 })
 
-t.test('a client that sends a file to what takes none reads why it was refused', async (t) => {
-  const account = await service.newAccount(t)
-  for (const path of ['/login/', '/api/v1/prices/get_prices/', '/api/v1/price_list/bulk_create/']) {
-    for (const type of ['text/csv', 'application/x-ndjson']) {
-      const headers = { authorization: `jwt ${account.token}`, 'content-type': type }
-      const body = Buffer.alloc(8 * 1024 * 1024, ' ')
-      const sent = { method: 'POST', headers, body }
-      for (let one = 0; one < 3; one++) {
-        const response = await fetch(`http://127.0.0.1:${port}${path}`, sent)
-        t.equal(response.status, 415, `${path} ${type}`)
-        t.match(await response.json(), { type: 'unsupported-media-type' })
+t.test(
+  'a client that sends a file to an operation without files reads why it was refused',
+  async (t) => {
+    const account = await service.newAccount(t)
+    for (const path of [
+      '/login/',
+      '/api/v1/prices/get_prices/',
+      '/api/v1/price_list/bulk_create/',
+    ]) {
+      for (const type of ['text/csv', 'application/x-ndjson']) {
+        const headers = { authorization: `jwt ${account.token}`, 'content-type': type }
+        const body = Buffer.alloc(8 * 1024 * 1024, ' ')
+        const sent = { method: 'POST', headers, body }
+        for (let one = 0; one < 3; one++) {
+          const response = await fetch(`http://127.0.0.1:${port}${path}`, sent)
+          t.equal(response.status, 415, `${path} ${type}`)
+          t.match(await response.json(), { type: 'unsupported-media-type' })
+        }
       }
     }
-  }
-})
+  },
+)
 
 t.test('what the router takes for a query behind # is looked at like one', async (t) => {
   const { token } = await service.newAccount(t)

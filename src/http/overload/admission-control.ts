@@ -1,68 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../config.ts'
+import { type LoadLimits, listConnections, streamConnections } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
-import { overloaded, type Problem, unavailable } from '../../contract/problem.ts'
+import { overloaded, unavailable } from '../../contract/problem.ts'
+import { type PoolUse, poolUse } from '../../database/pool.ts'
+import type { Pools } from '../../pools.ts'
 import { isGzip } from '../preconditions.ts'
-import type { Turns } from './bulkheads.ts'
-import type { FairQueue } from './fair-queue.ts'
-import { BodiesInFlight, type HeldBody, UnreadAnswers } from './memory-budget.ts'
-import { Arrivals } from './upload-deadlines.ts'
+import { FairQueue } from './fair-queue.ts'
+import { BodiesInFlight, type HeldBody } from './memory-budget.ts'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The server takes no more connections; requests still come on those that are open. */
+    isClosing: boolean
+  }
   interface FastifyRequest {
     heldBody?: HeldBody
   }
-}
-
-/** Decides which requests are taken up when there are more than can be done. */
-export interface Admission {
-  /** `overloaded` or `too-many-requests` for whoever would wait too long; asking changes nothing. */
-  refusal(operation: Operation, account: number): Problem | undefined
-  /** Takes a request up; throws `overloaded` or `too-many-requests`, before the body is read. */
-  admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): void
-  /** What clients have not read yet. */
-  unread: UnreadAnswers
-  /** The turns of requests at the connections of its pool. */
-  queueOf(operation: Operation): FairQueue
-  /** Those, and the turns at the connections for what lasts as long as its client takes. */
-  turns: Turns
-}
-
-/** The admission of a server; it ends with it. */
-export function createAdmission(app: FastifyInstance, { load }: Config, turns: Turns): Admission {
-  const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
-  const loopDelay = new LoopDelay(load.eventLoopDelayMaxMs)
-  const arrivals = new Arrivals(app.server)
-  const queueOf = ({ pool }: Operation) => turns[pool]
-  app.addHook('preParsing', countChunks)
-  app.addHook('onClose', async () => {
-    loopDelay.stop()
-    arrivals.stop()
-  })
-  const refusal: Admission['refusal'] = (operation, account) =>
-    loopDelay.isOver
-      ? overloaded('More requests come in than can be answered.')
-      : queueOf(operation).refusal(account)
-  const admit: Admission['admit'] = (operation, request, reply) => {
-    const account = request.caller?.account ?? 0
-    const refused = refusal(operation, account)
-    if (refused) throw refused
-    if (!operation.hasBody) return
-    // A file is not held: its rows go to the database as they arrive.
-    if (isFile(request.headers['content-type'])) return arrivals.watch(request.raw)
-    // One over the limit is refused before it is read, and so takes no memory.
-    const length = bodyLength(request)
-    if (length === undefined || length > request.routeOptions.bodyLimit) return
-    const body = bodies.begin(account)
-    body.grow(length)
-    request.heldBody = body
-    reply.raw.once('close', () => body.release())
-    arrivals.watch(request.raw, body, length || undefined)
+  interface FastifyContextConfig {
+    /** Refused when there is more to do than can be done in time. */
+    isShed?: boolean
   }
-  return { refusal, admit, unread: new UnreadAnswers(), queueOf, turns }
 }
 
-/** Bytes of the body, 0 if they are known only when it has arrived; undefined: it has none. */
+/** How late the event loop is on the mean of this time. A single pause is no overload. */
+const sampleMs = 500
+
+/**
+ * Refuses requests that could not be answered in time, before their bodies are read: `overloaded` or `too-many-requests`.
+ * Once the server closes, `unavailable`.
+ */
+export async function admitRequests(
+  app: FastifyInstance,
+  load: LoadLimits,
+  bulkheads: Bulkheads,
+): Promise<void> {
+  const throttle = new Throttle()
+  const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
+  const refuse = async ({ caller }: FastifyRequest, refusal: unknown) => {
+    await sleep(throttle.delayMs(caller?.account ?? 0))
+    throw refusal
+  }
+  app.decorate('isClosing', false)
+  app.addHook('preClose', async () => {
+    app.isClosing = true
+  })
+  await app.register(underPressure, {
+    maxEventLoopDelay: load.eventLoopDelayMaxMs,
+    sampleInterval: sampleMs,
+    pressureHandler: async (request: FastifyRequest) => {
+      if (!request.routeOptions.config.isShed) return
+      await refuse(request, overloaded('More requests come in than can be answered.'))
+    },
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation, isShed } = request.routeOptions.config
+    if (!operation || !isShed) return
+    if (app.isClosing) throw unavailable('The service is shutting down.')
+    const refusal = bulkheads[operation.pool].refusal(request.caller?.account ?? 0)
+    if (refusal) return refuse(request, refusal)
+    try {
+      holdBody(bodies, operation, request, reply)
+    } catch (refusal) {
+      await refuse(request, refusal)
+    }
+  })
+}
+
+/** Takes room for the body; that of a file is not held, as its rows go to the database while it arrives. */
+function holdBody(
+  bodies: BodiesInFlight,
+  { hasBody }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (!hasBody || isFile(request.headers['content-type'])) return
+  const length = bodyLength(request)
+  // A body over the limit is refused before it is read.
+  if (length === undefined || length > request.routeOptions.bodyLimit) return
+  const body = bodies.begin(request.caller?.account ?? 0, length || undefined)
+  body.grow(length)
+  request.heldBody = body
+  reply.raw.once('close', () => body.release())
+}
+
+/** Bytes of the body; 0 if they are known only when it has arrived, undefined if there is none. */
 function bodyLength(request: FastifyRequest): number | undefined {
   const { headers } = request
   if (headers['transfer-encoding'] !== undefined) return 0
@@ -70,48 +93,23 @@ function bodyLength(request: FastifyRequest): number | undefined {
   return length !== undefined && isGzip(request) ? 0 : length
 }
 
-/**
- * Counts as it arrives what is not counted yet: a chunked body, and one that was slow and has given its room to others.
- * Not async: whoever reads the body must do so before its first chunk is given out.
- */
-function countChunks<Payload extends NodeJS.EventEmitter>(
-  { heldBody }: FastifyRequest,
-  _reply: FastifyReply,
-  payload: Payload,
-  done: (error: null, payload: Payload) => void,
-): void {
-  let bytes = 0
-  const count = (chunk: Buffer) => {
-    bytes += chunk.length
-    try {
-      if (heldBody && heldBody.bytes < bytes) heldBody.grow(bytes)
-    } catch (error) {
-      payload.off('data', count).emit('error', error)
-    }
-  }
-  if (heldBody) payload.on('data', count)
-  done(null, payload)
-}
-
-/** Refusals of an account in a second that are answered at once. One takes the processor about 0.15 ms. */
-const perSecond = 300
-/** No delay is longer than the shortest `Retry-After`. */
-const delayMaxMs = 1000
+/** A refusal takes the processor about 0.15 ms; no delay is longer than the shortest `Retry-After`. */
+const pace = { perSecond: 300, delayMaxMs: 1000 }
 
 /**
- * Delays the refusals of an account that gets many, one after the other. A thousand connections that came again as soon
- * as each was refused left a seventh of the goodput.
+ * Delays the refusals of an account that gets many a second. When a thousand connections sent their next request as soon
+ * as each was refused, a seventh of the goodput was left.
  */
 export class Throttle {
-  readonly #pace: { perSecond: number; delayMaxMs: number }
-  /** When the next refusal of an account may be answered; the account that was refused last comes last. */
+  readonly #pace: typeof pace
+  /** When the next refusal of an account may be answered. The account that was refused last is the last one. */
   readonly #nextAt = new Map<number, number>()
 
-  constructor(pace = { perSecond, delayMaxMs }) {
-    this.#pace = pace
+  constructor(own = pace) {
+    this.#pace = own
   }
 
-  /** How long the refusal that the account gets now is to be delayed. */
+  /** How long to delay the refusal that the account gets now. */
   delayMs(account: number): number {
     const now = performance.now()
     const next = Math.max(this.#nextAt.get(account) ?? 0, now)
@@ -130,46 +128,49 @@ export class Throttle {
   }
 }
 
-const intervalMs = 20
-/** A single long pause (garbage collection, a machine that slept) is none that lasts. */
-const looksMin = 3
+/** Seats at the connections of each pool that requests wait for. */
+export type Bulkheads = Readonly<Record<'reads' | 'lists' | 'writes' | 'streams', FairQueue>>
 
-/** Whether the event loop is late, again and again: then there is more work than one processor does. */
-class LoopDelay {
-  readonly #delayMaxMs: number
-  readonly #timer: NodeJS.Timeout
-  #due = performance.now() + intervalMs
-  #late = 0
+/** How long a request waits for the database while other accounts use it. */
+const waitMs = 1400
 
-  /** 0: it is never late. */
-  constructor(delayMaxMs: number) {
-    this.#delayMaxMs = delayMaxMs || Number.POSITIVE_INFINITY
-    this.#timer = setInterval(() => this.#look(), intervalMs).unref()
-  }
-
-  /** The delay was over the limit at each of the last looks. No look, no delay: a block is seen when it ends. */
-  get isOver(): boolean {
-    return this.#late >= looksMin
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  #look(): void {
-    const now = performance.now()
-    this.#late = now - this.#due > this.#delayMaxMs ? this.#late + 1 : 0
-    this.#due = now + intervalMs
+/** Queues in which no account keeps the others from a connection. */
+export function createBulkheads({
+  databaseConnections,
+  waitingMax,
+  accountWaitingMax: waitingOfAccountMax,
+  accountWritesMax,
+  accountWaitMs: waitOwnMs,
+}: LoadLimits): Bulkheads {
+  const shared = { waitMs, waitingMax, waitingOfAccountMax }
+  const short = { ...shared, seatsMax: databaseConnections }
+  // One connection is always left for other accounts.
+  const readsOfAccountMax = Math.max(databaseConnections - 1, 1)
+  // A client may take minutes for a file, so an account gets half of the connections.
+  const seatsOfAccountMax = streamConnections / 2
+  const long = { ...shared, seatsMax: streamConnections, seatsOfAccountMax, waitOwnMs }
+  return {
+    reads: new FairQueue({ ...short, seatsOfAccountMax: readsOfAccountMax, waitOwnMs: waitMs }),
+    // A page may take seconds: the pages of an account wait for each other.
+    lists: new FairQueue({
+      ...shared,
+      seatsMax: listConnections(databaseConnections),
+      seatsOfAccountMax: 1,
+      waitOwnMs,
+    }),
+    writes: new FairQueue({ ...short, seatsOfAccountMax: accountWritesMax, waitOwnMs }),
+    streams: new FairQueue(long),
   }
 }
 
-/** Throws `unavailable` once the server closes: requests still come on connections that have not ended. */
-export function rejectWhileClosing(app: FastifyInstance): () => void {
-  let isClosing = false
-  app.addHook('preClose', async () => {
-    isClosing = true
+/** The use of each pool. Requests wait in the bulkheads before they come to it. */
+export function poolsInUse(
+  pools: Pools,
+  bulkheads: Partial<Record<string, FairQueue>>,
+): Record<string, PoolUse> {
+  const use = Object.entries(pools).map(([name, pool]): [string, PoolUse] => {
+    const { waiting, ...rest } = poolUse(pool)
+    return [name, { ...rest, waiting: waiting + (bulkheads[name]?.waiting ?? 0) }]
   })
-  return () => {
-    if (isClosing) throw unavailable('The service is shutting down.')
-  }
+  return Object.fromEntries(use)
 }

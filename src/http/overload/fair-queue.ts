@@ -1,84 +1,84 @@
 import { clientGone, overloaded, type Problem, refusalOf } from '../../contract/problem.ts'
 
-/** How many may work at once and wait, in all and of one account, and how long they wait. */
-export interface QueueLimits extends TurnLimits {
+/** How many requests may run and wait, in all and of one account, and how long they wait. */
+export interface QueueLimits extends SeatLimits {
   waitingMax: number
   waitingOfAccountMax: number
-  /** While other accounts have all the turns. */
+  /** The longest wait while other accounts have all the seats. */
   waitMs: number
-  /** While the account itself gets turns. */
+  /** The longest wait while the account itself gets seats. */
   waitOwnMs: number
 }
 
-/** Whose request it is; `close` tells that nobody waits for its answer any more. */
+/** The response to a request; `close` says that no client waits for it any more. */
 export interface Client {
   once(event: 'close', listener: () => void): unknown
   off(event: 'close', listener: () => void): unknown
 }
 
-/** Timers and the clock are not of one mind. */
+/** Timers may fire a little early by the clock. */
 const earlyMs = 5
 
-/** How much a new duration counts in the mean. */
+/** The weight of a new duration in the mean. */
 const weight = 0.1
 
 /**
- * Turns at something of which there are few (connections of a pool). Accounts with work waiting get them one after the
- * other, so that one that sends much waits for itself and not the others for it.
+ * Seats for work of which only little runs at once, such as statements on the connections of a pool. Accounts that wait get
+ * seats in rotation, so an account that sends much waits for itself and not the others for it.
  */
 export class FairQueue {
   readonly #limits: QueueLimits
-  readonly #lanes: Lanes
+  readonly #flows: Flows
   #waiting = 0
   #meanMs = 0
 
   constructor(limits: QueueLimits) {
     this.#limits = limits
-    this.#lanes = new Lanes(limits)
+    this.#flows = new Flows(limits)
   }
 
-  /** How many wait for their turns. */
+  /** How many requests wait for a seat. */
   get waiting(): number {
     return this.#waiting
   }
 
   /**
-   * `overloaded`, or `too-many-requests` where it is the account's own doing, when no more may wait or when those whose
-   * turns come before are likely to take longer than it may wait; nothing for an account that has a turn at once.
+   * The refusal for one more request of the account, if it has no seat at once and too many requests wait, or those before
+   * it are likely to take longer than it may wait: `too-many-requests` if its own requests are the reason, else `overloaded`.
    */
   refusal(account: number): Problem | undefined {
-    const lane = this.#lanes.of(account)
-    if (this.#lanes.hasTurnFor(lane)) return undefined
-    const { length } = lane.waiting
+    const flow = this.#flows.of(account)
+    if (this.#flows.hasSeatFor(flow)) return undefined
+    const { length } = flow.waiting
     if (length >= this.#limits.waitingOfAccountMax) return this.#tooMany(length)
     const { waitMs: othersMs, waitOwnMs } = this.#limits
-    const waitMs = hasTurns(lane, performance.now() - othersMs) ? waitOwnMs : othersMs
-    const before = this.#lanes.countBefore(lane)
-    // Some may always wait: what came before says little about a few.
-    const isLong = before > this.#limits.turnsMax * 4 && this.#waitMs(before) > waitMs
+    const waitMs = hasSeats(flow, performance.now() - othersMs) ? waitOwnMs : othersMs
+    const before = this.#flows.countBefore(flow)
+    // A few may always wait: the mean says little about a few.
+    const isLong = before > this.#limits.seatsMax * 4 && this.#waitMs(before) > waitMs
     if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
     return overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
   }
 
-  /** Runs `work` when it is the account's turn. Throws a `refusal`, also after the longest wait. */
+  /** Runs `work` on a seat of the account. Throws a `refusal`, at once or after the longest wait. */
   async run<T>(account: number, client: Client, work: () => Promise<T>): Promise<T> {
-    const lane = this.#lanes.of(account)
-    if (this.#lanes.hasTurnFor(lane)) this.#lanes.start(account, lane)
+    const flow = this.#flows.of(account)
+    if (this.#flows.hasSeatFor(flow)) this.#flows.start(account, flow)
     else {
       const refusal = this.refusal(account)
       if (refusal) throw refusal
-      await this.#wait(account, lane, client)
+      await this.#wait(account, flow, client)
     }
     const began = performance.now()
     try {
       return await work()
     } finally {
       this.#meanMs += weight * (performance.now() - began - this.#meanMs)
-      this.#lanes.end(account, lane)
+      this.#flows.end(account, flow)
     }
   }
 
-  async #wait(account: number, lane: Lane, client: Client): Promise<void> {
+  async #wait(account: number, flow: Flow, client: Client): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     let onClose = () => {}
     this.#waiting++
@@ -86,10 +86,10 @@ export class FairQueue {
       await new Promise<void>((start, refuse) => {
         const since = performance.now()
         const waiter = { since, lookedAt: since, start, refuse }
-        this.#lanes.wait(account, lane, waiter)
-        onClose = () => this.#lanes.leave(account, lane, waiter, clientGone())
+        this.#flows.wait(account, flow, waiter)
+        onClose = () => this.#flows.leave(account, flow, waiter, clientGone())
         client.once('close', onClose)
-        timer = setInterval(() => this.#lookAt(account, lane, waiter), this.#limits.waitMs)
+        timer = setInterval(() => this.#look(account, flow, waiter), this.#limits.waitMs)
       })
     } finally {
       this.#waiting--
@@ -99,21 +99,21 @@ export class FairQueue {
   }
 
   /** Ends a wait that is too long. */
-  #lookAt(account: number, lane: Lane, waiter: Waiter): void {
-    const isOwnDoing = hasTurns(lane, waiter.lookedAt)
+  #look(account: number, flow: Flow, waiter: Waiter): void {
+    const isOwnDoing = hasSeats(flow, waiter.lookedAt)
     const sinceLookMs = performance.now() - waiter.lookedAt
     waiter.lookedAt += sinceLookMs
-    // A look that comes this late was held up by our own pause: there were no turns meanwhile.
+    // The process itself paused before a look that is this late: no request got a seat meanwhile.
     if (sinceLookMs > this.#limits.waitMs * 2) {
       waiter.since += sinceLookMs
       return
     }
-    // The look may be a millisecond early; the next is as long away as the first was.
+    // The look may be a millisecond early, and the next one comes after as long again.
     if (isOwnDoing && waiter.lookedAt - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing
-      ? this.#tooMany(lane.waiting.length)
+      ? this.#tooMany(flow.waiting.length)
       : overloaded('The database is busy.', this.#seconds(this.#waiting))
-    this.#lanes.leave(account, lane, waiter, problem)
+    this.#flows.leave(account, flow, waiter, problem)
   }
 
   #tooMany(waiting: number): Problem {
@@ -121,9 +121,9 @@ export class FairQueue {
     return refusalOf('too-many-requests', detail, this.#seconds(waiting))
   }
 
-  /** How long it is likely to take until so many have had their turn. */
+  /** How long it is likely to take until so many requests have had a seat. */
   #waitMs(waiting: number): number {
-    return (waiting * this.#meanMs) / this.#limits.turnsMax
+    return (waiting * this.#meanMs) / this.#limits.seatsMax
   }
 
   #seconds(waiting: number): number {
@@ -131,103 +131,102 @@ export class FairQueue {
   }
 }
 
-/** Whether an account has turns, or had one since: then others do not hold it up, but the requests that it sent before. */
-function hasTurns({ running, startedAt }: Lane, since: number): boolean {
+/** Whether an account has seats, or had one since then: if so, it waits for its own earlier requests and not for others. */
+function hasSeats({ running, startedAt }: Flow, since: number): boolean {
   return running > 0 || startedAt >= since
 }
 
-/** One who waits for a turn. */
+/** A request that waits for a seat. */
 interface Waiter {
   since: number
-  /** When it was last looked at whether this is too long. */
+  /** When its wait was last compared with the longest one. */
   lookedAt: number
   start(): void
   refuse(reason: unknown): void
 }
 
-/** The turns of one account: those under way, and those that are waited for. */
-interface Lane {
+/** The requests of one account that have seats, and those that wait. */
+interface Flow {
   running: number
-  /** When the account had a turn last. */
+  /** When the account last got a seat. */
   startedAt: number
   waiting: Waiter[]
 }
 
-interface TurnLimits {
-  turnsMax: number
-  turnsOfAccountMax: number
+interface SeatLimits {
+  seatsMax: number
+  seatsOfAccountMax: number
 }
 
-/** Who has a turn and whose is the next: accounts get them one after the other. */
-class Lanes {
-  readonly #limits: TurnLimits
-  /** In the order of their next turns; only of accounts that have turns or wait for one. */
-  readonly #lanes = new Map<number, Lane>()
+/** The flows of all accounts that have seats or wait, in the order in which they get the next ones. */
+class Flows {
+  readonly #limits: SeatLimits
+  readonly #flows = new Map<number, Flow>()
   #running = 0
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: SeatLimits) {
     this.#limits = limits
   }
 
-  of(account: number): Lane {
+  of(account: number): Flow {
     return (
-      this.#lanes.get(account) ?? { running: 0, startedAt: Number.NEGATIVE_INFINITY, waiting: [] }
+      this.#flows.get(account) ?? { running: 0, startedAt: Number.NEGATIVE_INFINITY, waiting: [] }
     )
   }
 
-  hasTurnFor({ running }: Lane): boolean {
-    return this.#running < this.#limits.turnsMax && running < this.#limits.turnsOfAccountMax
+  hasSeatFor({ running }: Flow): boolean {
+    return this.#running < this.#limits.seatsMax && running < this.#limits.seatsOfAccountMax
   }
 
-  /** How many of those who wait have their turns before one more of the account, whatever another one has sent. */
-  countBefore(lane: Lane): number {
-    if (this.hasTurnFor(lane)) return 0
-    const own = lane.waiting.length
+  /** How many waiting requests get a seat before one more of the flow, whatever another account has sent. */
+  countBefore(flow: Flow): number {
+    if (this.hasSeatFor(flow)) return 0
+    const own = flow.waiting.length
     let count = own
-    for (const other of this.#lanes.values())
-      if (other !== lane) count += Math.min(other.waiting.length, own + 1)
+    for (const other of this.#flows.values())
+      if (other !== flow) count += Math.min(other.waiting.length, own + 1)
     return count
   }
 
-  start(account: number, lane: Lane): void {
+  start(account: number, flow: Flow): void {
     this.#running++
-    lane.running++
-    lane.startedAt = performance.now()
-    this.#lanes.set(account, lane)
+    flow.running++
+    flow.startedAt = performance.now()
+    this.#flows.set(account, flow)
   }
 
-  /** Gives the turn to who is next; the account's own next one comes after those of all others. */
-  end(account: number, lane: Lane): void {
+  /** Passes the seat on; the next request of the account comes after those of all others. */
+  end(account: number, flow: Flow): void {
     this.#running--
-    lane.running--
-    this.#lanes.delete(account)
-    if (lane.running + lane.waiting.length > 0) this.#lanes.set(account, lane)
+    flow.running--
+    this.#flows.delete(account)
+    if (flow.running + flow.waiting.length > 0) this.#flows.set(account, flow)
     this.#startNext()
   }
 
-  /** Who has the fewest turns is next. */
+  /** The flow with the fewest seats is next. */
   #startNext(): void {
-    let next: [number, Lane] | undefined
-    for (const [account, lane] of this.#lanes) {
-      const isCandidate = lane.waiting.length > 0 && this.hasTurnFor(lane)
-      if (isCandidate && !(next && next[1].running <= lane.running)) next = [account, lane]
+    let next: [number, Flow] | undefined
+    for (const [account, flow] of this.#flows) {
+      const isCandidate = flow.waiting.length > 0 && this.hasSeatFor(flow)
+      if (isCandidate && !(next && next[1].running <= flow.running)) next = [account, flow]
     }
     if (!next) return
     this.start(...next)
     next[1].waiting.shift()?.start()
   }
 
-  wait(account: number, lane: Lane, waiter: Waiter): void {
-    lane.waiting.push(waiter)
-    this.#lanes.set(account, lane)
+  wait(account: number, flow: Flow, waiter: Waiter): void {
+    flow.waiting.push(waiter)
+    this.#flows.set(account, flow)
   }
 
-  /** Ends a wait, if it has not ended by a turn. */
-  leave(account: number, lane: Lane, waiter: Waiter, reason: unknown): void {
-    const at = lane.waiting.indexOf(waiter)
+  /** Ends a wait, unless the request has its seat by now. */
+  leave(account: number, flow: Flow, waiter: Waiter, reason: unknown): void {
+    const at = flow.waiting.indexOf(waiter)
     if (at < 0) return
-    lane.waiting.splice(at, 1)
-    if (lane.running + lane.waiting.length === 0) this.#lanes.delete(account)
+    flow.waiting.splice(at, 1)
+    if (flow.running + flow.waiting.length === 0) this.#flows.delete(account)
     waiter.refuse(reason)
   }
 }

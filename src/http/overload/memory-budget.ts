@@ -1,92 +1,100 @@
 import { overloaded, refusalOf } from '../../contract/problem.ts'
-import { Shares } from '../../lib/shares.ts'
+import { AccountBudget } from '../../lib/account-budget.ts'
 import type { Client } from './fair-queue.ts'
 
-/** Bodies up to this size, as of most reads, are let in while large ones have filled the sum. */
+/** Bodies up to this size, as most reads have, are admitted while large ones have taken the whole budget. */
 const smallBytes = 64 * 1024
-/** How much more than the sum small bodies may take, as a share of it. */
-const reserve = 0.1
-/** The same for the bodies of accounts that have no more than this themselves: nobody keeps the others out. */
+/** How much small bodies may take beyond the budget, as a share of it. */
+const reserveOfSmall = 0.1
+/** The same for accounts whose bodies take no more than this themselves, so that no account keeps the others out. */
 const reserveOfOthers = 0.25
 
 /**
- * The bodies that are being received or worked on. Memory is a multiple of their sum, so the sum is bounded; one that is
- * alone is let in whatever its size.
+ * Bytes of the bodies that are being received or worked on. The memory of the process is a multiple of their sum. A body
+ * that is alone is admitted whatever its size.
  */
 export class BodiesInFlight {
   readonly #bytesMax: number
-  readonly #bytesOf = new Map<number, number>()
-  #bytes = 0
+  readonly #budget: AccountBudget
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
+    this.#budget = new AccountBudget(bytesMax)
   }
 
-  /** The sum at this moment. */
+  /** Bytes of all bodies. */
   get bytes(): number {
-    return this.#bytes
+    return this.#budget.taken
   }
 
-  /** A body of the account, of which nothing is counted yet. */
-  begin(account: number): HeldBody {
-    return new HeldBody(
-      (held, size) => this.#rejectFull(account, held, size),
-      (difference) => this.#count(account, difference),
-    )
+  /** A body of the account that takes nothing yet. `announced` is its Content-Length, if it has one. */
+  begin(account: number, announced?: number): HeldBody {
+    return new HeldBody({
+      announced,
+      take: (bytes) => this.#budget.take(account, bytes),
+      rejectFull: (held, bytes) => this.#rejectFull(account, held, bytes),
+    })
   }
 
-  #rejectFull(account: number, held: number, size: number): void {
-    const others = this.#bytes - held
-    const own = (this.#bytesOf.get(account) ?? 0) - held + size
+  #rejectFull(account: number, held: number, bytes: number): void {
+    const others = this.bytes - held
+    const own = this.#budget.of(account) - held + bytes
     const isModest = own <= this.#bytesMax * reserveOfOthers
-    const more = (size <= smallBytes ? reserve : 0) + (isModest ? reserveOfOthers : 0)
-    if (others > 0 && others + size > this.#bytesMax * (1 + more))
+    const reserve = (bytes <= smallBytes ? reserveOfSmall : 0) + (isModest ? reserveOfOthers : 0)
+    if (others > 0 && others + bytes > this.#bytesMax * (1 + reserve))
       throw overloaded('The bodies that are being worked on take all the memory there is.')
-  }
-
-  #count(account: number, difference: number): void {
-    this.#bytes += difference
-    const own = (this.#bytesOf.get(account) ?? 0) + difference
-    if (own > 0) this.#bytesOf.set(account, own)
-    else this.#bytesOf.delete(account)
   }
 }
 
-/** The part of one body in the sum; kept while the client waits for its answer or work on it is under way. */
+interface BodyBudget {
+  announced: number | undefined
+  take: (bytes: number) => () => void
+  rejectFull: (held: number, bytes: number) => void
+}
+
+/** What one body takes, until its response is sent and no work on it is under way. */
 export class HeldBody {
-  readonly #rejectFull: (held: number, size: number) => void
-  readonly #count: (difference: number) => void
+  readonly #budget: BodyBudget
   #bytes = 0
   #holders = 1
+  #giveBack = () => {}
 
-  constructor(
-    rejectFull: (held: number, size: number) => void,
-    count: (difference: number) => void,
-  ) {
-    this.#rejectFull = rejectFull
-    this.#count = count
+  constructor(budget: BodyBudget) {
+    this.#budget = budget
   }
 
-  /** What is counted of it. */
+  /** Bytes that the body takes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Counts the body with this size from now on; throws `overloaded` when other bodies leave no room for it. */
+  /** Takes room for so many bytes in all; throws `overloaded` if other bodies leave none. */
   grow(bytes: number): void {
-    // What still comes of a body that was refused is thrown away: it takes no room.
-    if (this.#holders > 0) this.#rejectFull(this.#bytes, bytes)
-    this.recount(bytes)
+    // The rest of a refused body is thrown away and takes no room.
+    if (this.#holders > 0) this.#budget.rejectFull(this.#bytes, bytes)
+    this.#resize(bytes)
   }
 
-  /** As `grow`, for what is in the memory already. */
-  recount(bytes: number): void {
+  /** A body that arrives slowly takes what has arrived; the room that it announced is for others. */
+  shrink(arrived: number): void {
+    const { announced } = this.#budget
+    if (announced !== undefined) this.#resize(Math.min(arrived, announced))
+  }
+
+  /** The whole body has arrived. */
+  complete(): void {
+    const { announced } = this.#budget
+    if (announced !== undefined) this.#resize(announced)
+  }
+
+  #resize(bytes: number): void {
     if (this.#holders === 0) return
-    this.#count(bytes - this.#bytes)
+    this.#giveBack()
+    this.#giveBack = this.#budget.take(bytes)
     this.#bytes = bytes
   }
 
-  /** Keeps the part until the work is done, also when the client goes. */
+  /** Keeps the room until the work is done, even if the client goes. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#holders++
     try {
@@ -96,33 +104,33 @@ export class HeldBody {
     }
   }
 
-  /** The client has its answer, or is gone. */
+  /** The response was sent, or the client is gone. */
   release(): void {
-    if (this.#holders === 1) this.recount(0)
+    if (this.#holders === 1) this.#resize(0)
     this.#holders--
   }
 }
 
-/** What clients have not read of smaller answers is with the operating system. */
-const smallAnswerBytes = 16 * 1024
+/** The operating system takes smaller responses at once. */
+const smallResponseBytes = 16 * 1024
 const unreadBytesMax = 256 * 1024 * 1024
 
-/** The answers to reads that are in memory whole until their clients have read them, be they as slow as they like. */
-export class UnreadAnswers {
-  readonly #shares = new Shares(unreadBytesMax)
+/** Bytes of the responses to reads that are in memory until their clients, however slow, have read them. */
+export class UnreadResponses {
+  readonly #budget = new AccountBudget(unreadBytesMax)
 
   /**
-   * Counts an answer until its client has read it or is gone. Throws `too-many-requests` when the account has too much
-   * to read already, `overloaded` when others have.
+   * Counts a response until its client has read it or is gone. Throws `too-many-requests` if the account has too much to
+   * read already, `overloaded` if others have.
    */
   hold(account: number, bytes: number, client: Client & { destroyed: boolean }): void {
-    if (bytes <= smallAnswerBytes || client.destroyed) return
-    if (!this.#shares.hasRoom(account, bytes)) throw this.#refusal(account)
-    client.once('close', this.#shares.take(account, bytes))
+    if (bytes <= smallResponseBytes || client.destroyed) return
+    if (!this.#budget.hasRoom(account, bytes)) throw this.#refusal(account)
+    client.once('close', this.#budget.take(account, bytes))
   }
 
   #refusal(account: number) {
-    return this.#shares.of(account) > 0
+    return this.#budget.of(account) > 0
       ? refusalOf('too-many-requests', 'Read the answers that this account was sent first.', 1)
       : overloaded('Answers that others do not read take all the memory there is for answers.')
   }

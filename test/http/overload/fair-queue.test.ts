@@ -5,8 +5,8 @@ import { Problem } from '../../../src/contract/problem.ts'
 import { FairQueue, type QueueLimits } from '../../../src/http/overload/fair-queue.ts'
 
 const limits: QueueLimits = {
-  turnsMax: 1,
-  turnsOfAccountMax: 1,
+  seatsMax: 1,
+  seatsOfAccountMax: 1,
   waitingMax: 100,
   waitingOfAccountMax: 100,
   waitMs: 60_000,
@@ -42,53 +42,47 @@ function expectRefused(t: Test, outcome: unknown, type: string): void {
   t.match(outcome.options.headers?.['retry-after'], /^([1-9]|[1-5]\d|60)$/)
 }
 
-t.test(
-  'accounts have their turns one after the other, requests of one in their order',
-  async (t) => {
-    const queue = new FairQueue(limits)
-    const order: string[] = []
-    const work = (account: number, name: string) =>
-      queue.run(account, new EventEmitter(), async () => {
-        order.push(name)
-      })
-    const first = heldWork(queue, 1)
-    const others = [
-      ...['a', 'b', 'c', 'd'].map((name) => work(1, name)),
-      work(2, 'x'),
-      work(3, 'y'),
-      work(2, 'z'),
-    ]
-    first.end()
-    await Promise.all(others)
-    t.strictSame(order, ['x', 'y', 'a', 'z', 'b', 'c', 'd'])
-  },
-)
+t.test('accounts get seats in rotation, requests of one in their order', async (t) => {
+  const queue = new FairQueue(limits)
+  const order: string[] = []
+  const work = (account: number, name: string) =>
+    queue.run(account, new EventEmitter(), async () => {
+      order.push(name)
+    })
+  const first = heldWork(queue, 1)
+  const others = [
+    ...['a', 'b', 'c', 'd'].map((name) => work(1, name)),
+    work(2, 'x'),
+    work(3, 'y'),
+    work(2, 'z'),
+  ]
+  first.end()
+  await Promise.all(others)
+  t.strictSame(order, ['x', 'y', 'a', 'z', 'b', 'c', 'd'])
+})
 
-t.test(
-  'an account has no more turns at once than its share, and others have the rest',
-  async (t) => {
-    const queue = new FairQueue({ ...limits, turnsMax: 3, turnsOfAccountMax: 2 })
-    const own = [1, 2, 3].map(() => heldWork(queue, 1))
-    const other = heldWork(queue, 2)
-    const late = heldWork(queue, 3)
-    await settle()
-    t.strictSame(
-      own.map(({ hasBegun }) => hasBegun()),
-      [true, true, false],
-    )
-    t.ok(other.hasBegun())
-    t.notOk(late.hasBegun(), 'three at once in all')
-    own[0]?.end()
-    await settle()
-    t.ok(late.hasBegun(), 'the other account comes before the third turn of the first')
-    for (const work of [...own, other, late]) work.end()
-    await Promise.all(
-      [...own, other, late].map(async ({ outcome }) => t.equal(await outcome, 'done')),
-    )
-  },
-)
+t.test('an account has no more seats than its share, and others have the rest', async (t) => {
+  const queue = new FairQueue({ ...limits, seatsMax: 3, seatsOfAccountMax: 2 })
+  const own = [1, 2, 3].map(() => heldWork(queue, 1))
+  const other = heldWork(queue, 2)
+  const late = heldWork(queue, 3)
+  await settle()
+  t.strictSame(
+    own.map(({ hasBegun }) => hasBegun()),
+    [true, true, false],
+  )
+  t.ok(other.hasBegun())
+  t.notOk(late.hasBegun(), 'three at once in all')
+  own[0]?.end()
+  await settle()
+  t.ok(late.hasBegun(), 'the other account comes before the third turn of the first')
+  for (const work of [...own, other, late]) work.end()
+  await Promise.all(
+    [...own, other, late].map(async ({ outcome }) => t.equal(await outcome, 'done')),
+  )
+})
 
-t.test('work that fails gives its turn on', async (t) => {
+t.test('work that fails passes its seat on', async (t) => {
   const queue = new FairQueue(limits)
   const failing = heldWork(queue, 1)
   const next = heldWork(queue, 1)
@@ -112,7 +106,7 @@ t.test('over its bound an account is refused, others are not', async (t) => {
   t.notOk(queue.refusal(1), 'there is room again')
 })
 
-t.test('over the bound of all, everybody who would wait is refused', async (t) => {
+t.test('over the bound of all accounts, every request that would wait is refused', async (t) => {
   const queue = new FairQueue({ ...limits, waitingMax: 2 })
   const accepted = [1, 2, 3].map((account) => heldWork(queue, account))
   expectRefused(t, await heldWork(queue, 4).outcome, 'overloaded')
@@ -123,26 +117,23 @@ t.test('over the bound of all, everybody who would wait is refused', async (t) =
   for (const work of next) t.equal(await work.outcome, 'done', 'there is room again')
 })
 
-t.test(
-  'a wait ends with 503 when others have the turns, with 429 when the account has',
-  async (t) => {
-    const queue = new FairQueue({ ...limits, waitMs: 10, waitOwnMs: 40 })
-    const first = heldWork(queue, 1)
-    const own = heldWork(queue, 1)
-    const other = heldWork(queue, 2)
-    expectRefused(t, await other.outcome, 'overloaded')
-    t.notOk(own.hasBegun())
-    expectRefused(t, await own.outcome, 'too-many-requests')
-    first.end()
-    t.equal(await first.outcome, 'done')
-    t.notOk(own.hasBegun() || other.hasBegun(), 'what was refused is not begun')
-    const next = heldWork(queue, 2)
-    next.end()
-    t.equal(await next.outcome, 'done')
-  },
-)
+t.test('a wait ends with 503 if others have the seats, with 429 if the account has', async (t) => {
+  const queue = new FairQueue({ ...limits, waitMs: 10, waitOwnMs: 40 })
+  const first = heldWork(queue, 1)
+  const own = heldWork(queue, 1)
+  const other = heldWork(queue, 2)
+  expectRefused(t, await other.outcome, 'overloaded')
+  t.notOk(own.hasBegun())
+  expectRefused(t, await own.outcome, 'too-many-requests')
+  first.end()
+  t.equal(await first.outcome, 'done')
+  t.notOk(own.hasBegun() || other.hasBegun(), 'what was refused is not begun')
+  const next = heldWork(queue, 2)
+  next.end()
+  t.equal(await next.outcome, 'done')
+})
 
-t.test('an account waits for itself as long as it gets turns', async (t) => {
+t.test('an account waits for itself as long as it gets seats', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   let now = 0
@@ -171,7 +162,7 @@ t.test('an account waits for itself as long as it gets turns', async (t) => {
   next.end()
 })
 
-t.test('a pause of the process is no wait: nobody has had a turn meanwhile', async (t) => {
+t.test('a pause of the process is not a wait: no request got a seat meanwhile', async (t) => {
   for (const account of [1, 2]) {
     const queue = new FairQueue({ ...limits, waitMs: 300, waitOwnMs: 600 })
     const first = heldWork(queue, 1)
@@ -185,33 +176,36 @@ t.test('a pause of the process is no wait: nobody has had a turn meanwhile', asy
   }
 })
 
-t.test('who is likely to wait too long is refused at once, but for a few', async (t) => {
-  let now = 0
-  t.intercept(performance, 'now', { value: () => now })
-  const queue = new FairQueue({ ...limits, turnsMax: 2, waitMs: 1000, waitOwnMs: 6000 })
-  const before = heldWork(queue, 1)
-  now = 10_000
-  before.end()
-  await before.outcome
-  now = 20_000
-  // From now on a turn is expected to take a second.
-  const works = [2, 3, 4, 6, 7, 8, 9, 10, 11, 12].map((account) => heldWork(queue, account))
-  t.notOk(queue.refusal(5), 'four for each turn may wait whatever came before')
-  works.push(heldWork(queue, 5))
-  expectRefused(t, queue.refusal(5), 'overloaded')
-  t.equal(queue.refusal(5)?.options.headers?.['retry-after'], '5', 'nine at two turns')
-  for (let own = 10; own <= 13; own++) works.push(heldWork(queue, 2))
-  t.equal(queue.refusal(2)?.type, 'overloaded', 'an account that has turns waits longer')
-  now = 21_000
-  works[0]?.end()
-  for (const work of works) work.end()
-  for (const work of works) t.equal(await work.outcome, 'done')
-})
+t.test(
+  'requests that are likely to wait too long are refused at once, except for a few',
+  async (t) => {
+    let now = 0
+    t.intercept(performance, 'now', { value: () => now })
+    const queue = new FairQueue({ ...limits, seatsMax: 2, waitMs: 1000, waitOwnMs: 6000 })
+    const before = heldWork(queue, 1)
+    now = 10_000
+    before.end()
+    await before.outcome
+    now = 20_000
+    // From now on a turn is expected to take a second.
+    const works = [2, 3, 4, 6, 7, 8, 9, 10, 11, 12].map((account) => heldWork(queue, account))
+    t.notOk(queue.refusal(5), 'four for each turn may wait whatever came before')
+    works.push(heldWork(queue, 5))
+    expectRefused(t, queue.refusal(5), 'overloaded')
+    t.equal(queue.refusal(5)?.options.headers?.['retry-after'], '5', 'nine at two turns')
+    for (let own = 10; own <= 13; own++) works.push(heldWork(queue, 2))
+    t.equal(queue.refusal(2)?.type, 'overloaded', 'an account that has turns waits longer')
+    now = 21_000
+    works[0]?.end()
+    for (const work of works) work.end()
+    for (const work of works) t.equal(await work.outcome, 'done')
+  },
+)
 
 t.test('an account is not refused for what another one has sent', async (t) => {
   let now = 0
   t.intercept(performance, 'now', { value: () => now })
-  const queue = new FairQueue({ ...limits, turnsMax: 2, waitMs: 1000, waitOwnMs: 1000 })
+  const queue = new FairQueue({ ...limits, seatsMax: 2, waitMs: 1000, waitOwnMs: 1000 })
   const before = heldWork(queue, 1)
   now = 10_000
   before.end()
@@ -241,7 +235,7 @@ t.test('nobody is told to come again later than in a minute', async (t) => {
   for (const work of works) t.equal(await work.outcome, 'done')
 })
 
-t.test('who goes away does not wait any more', async (t) => {
+t.test('a client that goes away does not wait any more', async (t) => {
   const queue = new FairQueue({ ...limits, waitingOfAccountMax: 1 })
   const first = heldWork(queue, 1)
   const gone = heldWork(queue, 1)
@@ -258,8 +252,8 @@ t.test('who goes away does not wait any more', async (t) => {
 t.test('any order of arrivals, ends and departures leaves the queue empty', async (t) => {
   const queue = new FairQueue({
     ...limits,
-    turnsMax: 3,
-    turnsOfAccountMax: 2,
+    seatsMax: 3,
+    seatsOfAccountMax: 2,
     waitingMax: 10,
     waitingOfAccountMax: 4,
   })
@@ -297,8 +291,8 @@ t.test('any order of arrivals, ends and departures leaves the queue empty', asyn
   for (const work of after) work.end()
 })
 
-t.test('who has a turn at once is not refused because others wait for theirs', async (t) => {
-  const queue = new FairQueue({ ...limits, turnsMax: 2, waitingMax: 2 })
+t.test('a request that gets a seat at once is not refused because others wait', async (t) => {
+  const queue = new FairQueue({ ...limits, seatsMax: 2, waitingMax: 2 })
   const works = [1, 2, 3].map(() => heldWork(queue, 1))
   t.equal(queue.waiting, 2)
   t.notOk(queue.refusal(2))

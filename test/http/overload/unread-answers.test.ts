@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { UnreadAnswers } from '../../../src/http/overload/memory-budget.ts'
+import { UnreadResponses } from '../../../src/http/overload/memory-budget.ts'
 import { expectConformant } from '../../helpers/conformant.ts'
 import { startTestService, type TestAccount } from '../../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../../helpers/shop.ts'
@@ -136,10 +136,10 @@ for (const [name, read] of Object.entries(reads)) {
 }
 
 t.test('a write that is done is answered, whatever others have not read', async (t) => {
-  const { hold } = UnreadAnswers.prototype
-  t.teardown(() => (UnreadAnswers.prototype.hold = hold))
+  const { hold } = UnreadResponses.prototype
+  t.teardown(() => (UnreadResponses.prototype.hold = hold))
   const held: number[] = []
-  UnreadAnswers.prototype.hold = function (account, bytes, client) {
+  UnreadResponses.prototype.hold = function (account, bytes, client) {
     held.push(bytes)
     return hold.call(this, account, bytes, client)
   }
@@ -153,7 +153,7 @@ t.test('a write that is done is answered, whatever others have not read', async 
 })
 
 t.test('the answer to a client that has gone already takes no room', async (t) => {
-  const unread = new UnreadAnswers()
+  const unread = new UnreadResponses()
   const client = (destroyed: boolean) => Object.assign(new EventEmitter(), { destroyed })
   const bytes = 200 * 1024 * 1024
   unread.hold(1, bytes, client(true))

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { BodiesInFlight } from '../../../src/http/overload/memory-budget.ts'
-import { Arrivals } from '../../../src/http/overload/upload-deadlines.ts'
+import { Uploads } from '../../../src/http/overload/upload-deadlines.ts'
 import { exchange, requestBytes } from '../../helpers/exchange.ts'
 import { startTestService } from '../../helpers/service.ts'
 import { openRequest } from '../../helpers/socket.ts'
@@ -79,8 +79,8 @@ t.test('an empty body is there at once, however long the answer takes', async (t
   socket.destroy()
 })
 
-/** A server that watches a request, of which these bytes have arrived and none were read, and whom it refuses. */
-async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: Raw) => void) {
+/** A server that watches a request, of which these bytes have arrived and none were read, and what it refuses. */
+async function watched(t: Test, bytes: string, headers: Record<string, string> = {}) {
   const server = http.createServer()
   const paces = {
     lookMs: 10,
@@ -89,7 +89,7 @@ async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: 
     steadyBytesPerSecond: 1e9,
     bytesPerSecondMin: 1e9,
   }
-  const arrivals = new Arrivals(server, paces)
+  const uploads = new Uploads(server, 60_000, paces)
   const refused: unknown[] = []
   server.on('clientError', (error) => refused.push(error))
   server.listen(0, '127.0.0.1')
@@ -97,26 +97,25 @@ async function watched(t: Test, bytes: string, watch: (arrivals: Arrivals, raw: 
   const { port } = server.address() as net.AddressInfo
   const client = net.connect(port, '127.0.0.1')
   client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n${bytes}`)
-  const [request] = (await once(server, 'request')) as [Raw]
+  const [request, response] = (await once(server, 'request')) as [Raw, http.ServerResponse]
   request.pause()
   await once(request, 'readable')
-  watch(arrivals, request)
+  const heldBody = new BodiesInFlight(1000).begin(1, 10)
+  const watchedHeaders = { ...request.headers, ...headers }
+  uploads.watch({ raw: request, headers: watchedHeaders, heldBody }, response)
   t.teardown(() => {
-    arrivals.stop()
+    uploads.stop()
     client.destroy()
     server.close()
   })
   return { client, request, refused }
 }
 
-const kinds: Record<string, (arrivals: Arrivals, raw: Raw) => void> = {
-  'a body': (arrivals, raw) => arrivals.watch(raw, new BodiesInFlight(1000).begin(1), 10),
-  'a file': (arrivals, raw) => arrivals.watch(raw),
-}
+const kinds = { 'a body': 'application/json', 'a file': 'text/csv' }
 
-for (const [name, watch] of Object.entries(kinds)) {
+for (const [name, type] of Object.entries(kinds)) {
   t.test(`${name} that waits for its reader is not slow`, async (t) => {
-    const { request, refused } = await watched(t, '01234', watch)
+    const { request, refused } = await watched(t, '01234', { 'content-type': type })
     await sleep(200)
     t.strictSame(refused, [])
     request.resume()
@@ -125,7 +124,7 @@ for (const [name, watch] of Object.entries(kinds)) {
   })
 
   t.test(`${name} that is there and not read to its end is not slow`, async (t) => {
-    const { request, refused } = await watched(t, '0123456789', watch)
+    const { request, refused } = await watched(t, '0123456789', { 'content-type': type })
     request.read()
     await sleep(200)
     t.strictSame(refused, [])
@@ -133,7 +132,7 @@ for (const [name, watch] of Object.entries(kinds)) {
 }
 
 t.test('a pause of the process is no delay of the client', async (t) => {
-  const { client, request, refused } = await watched(t, '01234', kinds['a body'] as never)
+  const { client, request, refused } = await watched(t, '01234')
   request.resume()
   client.write('56789')
   // As long as two looks may wait for one that is slow.
@@ -144,9 +143,9 @@ t.test('a pause of the process is no delay of the client', async (t) => {
 
 t.test('every body is watched on its way, that of a file, too', async (t) => {
   const watched: string[] = []
-  const { watch } = Arrivals.prototype
-  t.teardown(() => (Arrivals.prototype.watch = watch))
-  Arrivals.prototype.watch = function (request, ...rest) {
+  const { watch } = Uploads.prototype
+  t.teardown(() => (Uploads.prototype.watch = watch))
+  Uploads.prototype.watch = function (request, ...rest) {
     watched.push(request.headers['content-type'] ?? '')
     return watch.call(this, request, ...rest)
   }

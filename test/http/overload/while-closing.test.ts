@@ -43,7 +43,7 @@ t.test('a request on a connection that is under way is told to come again', asyn
   if (refused) expectConformant(t, 'GET', '/api/v1/price_list/', refused)
 })
 
-t.test('who was refused and does not send the rest of the body is not waited for', async (t) => {
+t.test('a closing server does not wait for the rest of a refused body', async (t) => {
   const { app } = await startTestService(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as net.AddressInfo
