@@ -1,34 +1,27 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
 import { countRows } from '../contract/incremental-validation.ts'
 import { Answer, type InAccount, JsonText, Stream } from '../contract/operation.ts'
 import { listedMax } from '../contract/row-errors.ts'
+import { ClientStalled } from '../contract/send-pieces.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
-import { FeedBytes } from '../feeds/feed-bytes.ts'
-import { giveFile, takeFile } from './file-routes.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { hashBody, storing } from './idempotency.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
-import { chooseMediaType } from './preconditions.ts'
-import { sendStream } from './send-stream.ts'
+import { noteBrokenAnswer } from './problem-reply.ts'
 
-/** Loads or exports a file if the request is about one; else runs the handler and answers its result. */
+/** Runs the handler of an operation and answers its result. */
 export async function runOperation(
   implementation: Implementation,
   services: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { operation } = implementation
-  if (request.body instanceof FeedBytes)
-    return takeFile(request.body, implementation, services, request, reply)
-  const mediaType = (operation.answers && chooseMediaType(request, operation.answers)) ?? ''
-  if (operation.fileAnswers.includes(mediaType))
-    return giveFile(mediaType, implementation, services, request, reply)
   const result = await runHandler(implementation, services, request, reply)
-  return sendResult(result, operation, services.unread, reply)
+  return sendResult(result, implementation.operation, services.unread, reply)
 }
 
 async function runHandler(
@@ -107,4 +100,34 @@ function sendResult(
   reply.code(status).headers(headers)
   if (text === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
+}
+
+/**
+ * Answers a stream, which ends when the client is gone; for HEAD it is not read. A failure breaks off the response in a way
+ * that the client notices, and is logged and counted.
+ */
+export function sendStream(
+  { contentType, open }: Stream,
+  status: number,
+  reply: FastifyReply,
+): FastifyReply {
+  const gone = new AbortController()
+  const isHead = reply.request.method === 'HEAD'
+  const pieces = open(gone.signal)
+  // A Readable is sent as it is: its error breaks off the response at once, however slow the client is.
+  const body = !isHead && pieces instanceof Readable ? pieces : Readable.from(isHead ? [] : pieces)
+  // A client that has gone already causes no `close` any more.
+  if (isHead || reply.raw.destroyed) gone.abort()
+  else reply.raw.once('close', () => gone.abort())
+  body.once('error', (error) => {
+    if (!reply.raw.headersSent || gone.signal.aborted) return
+    resetWhereEndIsClose(reply)
+    if (!(error instanceof ClientStalled)) noteBrokenAnswer(error, reply.request)
+  })
+  return reply.code(status).type(contentType).send(body)
+}
+
+/** HTTP/1.0 has no chunks: the end of the connection would look like the end of the body, unless it is a reset. */
+function resetWhereEndIsClose({ raw, request }: FastifyReply): void {
+  if (request.raw.httpVersion === '1.0') raw.socket?.resetAndDestroy()
 }

@@ -24,11 +24,11 @@ import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
 import { storeFile } from '../jobs/file-pieces.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
+import { sendStream } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { storing } from './idempotency.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
 import { chooseMediaType } from './preconditions.ts'
-import { sendStream } from './send-stream.ts'
 
 /** Loads a file, or has a job load it. If rows are refused and the client accepts a file, it gets those rows. */
 export async function takeFile(

@@ -1,15 +1,17 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { type Operation, operations, readContract } from '../contract/document.ts'
 import { type FindFaults, rowsOf } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import { compileBody, compileParameters, type ParameterSchema } from '../contract/validation.ts'
+import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { runOperation } from './execute.ts'
+import { giveFile, takeFile } from './file-routes.ts'
 import { handlers, type Implementation, type OperationServices } from './handlers.ts'
 import type { ServiceOperation } from './health.ts'
 import { rejectUndeclaredMethods } from './method-not-allowed.ts'
-import { noSuchPath, rejectOtherList } from './preconditions.ts'
+import { chooseMediaType, noSuchPath, rejectOtherList } from './preconditions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -85,10 +87,26 @@ function operationRoute(operation: Operation, services: OperationServices): Part
     },
     handler: (request, reply) => {
       if (reply.raw.destroyed) throw clientGone()
-      const run = () => runOperation(implementation, services, request, reply)
+      const run = () => answer(implementation, services, request, reply)
       return request.heldBody?.during(run) ?? run()
     },
   } as Partial<RouteOptions>
+}
+
+/** Loads or exports a file if the request is about one; else runs the handler. */
+function answer(
+  implementation: Implementation,
+  services: OperationServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { answers, fileAnswers } = implementation.operation
+  if (request.body instanceof FeedBytes)
+    return takeFile(request.body, implementation, services, request, reply)
+  const mediaType = (answers && chooseMediaType(request, answers)) ?? ''
+  return fileAnswers.includes(mediaType)
+    ? giveFile(mediaType, implementation, services, request, reply)
+    : runOperation(implementation, services, request, reply)
 }
 
 /** Refuses a missing body, and more rows than a call takes, before the rows are validated. */
