@@ -119,7 +119,6 @@ export interface Jobs {
   kind: string;
   media_type: string | null;
   operation: string | null;
-  place: number | null;
   price_list_id: number | null;
   product_ids: ArrayType<number> | null;
   query: Json | null;
@@ -127,6 +126,7 @@ export interface Jobs {
   row_ids: ArrayType<number> | null;
   status: Generated<string>;
   total: number;
+  virtual_start: number | null;
 }
 
 export interface PriceListRows {

@@ -399,7 +399,7 @@ CREATE TABLE jobs (
   media_type text COLLATE "C",
   query jsonb,
   file_id uuid,
-  place integer,
+  virtual_start integer,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   finished_at timestamp with time zone,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),

@@ -28,8 +28,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       media_type text collate "C",
       query jsonb,
       file_id uuid,
-      -- The virtual start in its queue: the next job of the account comes after it.
-      place integer,
+      -- In its queue (start-time fair queueing): the account's next job starts after it.
+      virtual_start integer,
       created_at timestamptz not null default now(),
       finished_at timestamptz,
       constraint jobs_pkey primary key (account_id, id),

@@ -143,7 +143,7 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
     db: pools.jobs,
     boss,
     signal: stopping.signal,
-    pauseMaxSeconds: 60,
+    backoffMaxSeconds: 60,
     undo: undoDraft,
     tidy: tidyList,
     runners: {

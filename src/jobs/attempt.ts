@@ -3,17 +3,17 @@ import type { Jobs } from '../../generated/database.d.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 
-/** One try at a job. A worker that was paused past its lease holds an old attempt and commits nothing. */
+/** One try at a job. Fencing: a worker that was paused past its lease holds an old attempt and commits nothing. */
 export interface Attempt {
   db: Database
   account: number
   job: number
   number: number
-  /** Aborted when the process is to stop: the job is handed back between two chunks. */
+  /** Aborts when the process stops: the job is handed back between two chunks. */
   signal: AbortSignal
 }
 
-/** Another worker has taken the job up, or it has ended. */
+/** The job has ended, or another worker has taken it up. */
 export class AttemptLost extends Error {}
 
 /** What a runner needs of its job. */
@@ -63,8 +63,8 @@ export function inAttempt<T>(
 }
 
 /**
- * One of the parts of a chunk that go on at once, each as `inAttempt`. None of them changes the job, which they share: a
- * part that was committed and not noted is done again. Throws AttemptLost.
+ * `inAttempt` for one of several parts of a chunk that run at the same time. They lock the job for share and must not
+ * change it: a part that was committed and not noted is done again. Throws AttemptLost.
  */
 export function inPartOfAttempt<T>(
   attempt: Attempt,
@@ -77,7 +77,7 @@ export function inPartOfAttempt<T>(
   })
 }
 
-/** The job, locked until the transaction ends, which may commit only while this attempt is the current one. Throws AttemptLost. */
+/** Locks the job until the transaction ends, if this attempt is the current one. Throws AttemptLost. */
 export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {
   return (await selectCurrent(trx, attempt).forUpdate().executeTakeFirst()) ?? lost()
 }

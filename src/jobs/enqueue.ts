@@ -4,24 +4,24 @@ import { Answer, type OperationId, type Schemas } from '../contract/operation.ts
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
-import { lockTurns } from './list-order.ts'
-import { fileQueue, listQueue, type Turn } from './queue.ts'
+import { lockListOrder } from './list-order.ts'
+import { fileQueue, listQueue, type Slot } from './queue.ts'
 
 export type JobKind = Schemas['JobKind']
 
 export interface NewJob {
   account: number
-  /** null: a file that is for no list. */
+  /** null for a file that is for no list. */
   priceListId: number | null
   kind: JobKind
-  /** How many products it will handle, or lines a file has. */
+  /** Its products, or the lines of its file. */
   total: number
   /** The products to add, in payload order, as the text of a Postgres array. */
   productIds?: string
   file?: JobFile
 }
 
-/** A stored file, and what is to be done with it. */
+/** A stored file, and the call that sent it. */
 export interface JobFile {
   id: string
   operation: OperationId
@@ -29,13 +29,10 @@ export interface JobFile {
   query: object
 }
 
-/** A turn is there as long as its job: pg-boss would delete one that has waited for 14 days, in a dump or while all was off. */
+/** Longer than any job waits: pg-boss would delete a slot after 14 days, in a dump or while no worker ran. */
 const retentionSeconds = 50 * 365 * 86_400
 
-/**
- * Accepts a job: its row and its place in the queue are there when the transaction commits. Answers the job; throws
- * `too-many-requests`.
- */
+/** Accepts a job: its row and its slot in the queue are there when `trx` commits. Throws `too-many-requests`. */
 export async function enqueueJob(
   trx: Trx,
   boss: PgBoss,
@@ -43,9 +40,9 @@ export async function enqueueJob(
 ): Promise<Answer<Schemas['JobInfo']>> {
   const { account, priceListId } = job
   if (job.kind !== 'load-file') await rejectManyJobs(trx, account)
-  const turn: Turn = { account, priceListId }
-  await lockTurns(trx, account, priceListId)
-  const place = await findPlace(trx, queueOf(turn), turn)
+  const slot: Slot = { account, priceListId }
+  await lockListOrder(trx, account, priceListId)
+  const virtualStart = await findVirtualStart(trx, queueOf(slot), slot)
   const row = await trx
     .insertInto('jobs')
     .values({
@@ -58,76 +55,77 @@ export async function enqueueJob(
       operation: job.file?.operation ?? null,
       media_type: job.file?.mediaType ?? null,
       query: job.file ? JSON.stringify(job.file.query) : null,
-      place,
-      // The transaction began with a file, which may have taken an hour to arrive.
+      virtual_start: virtualStart,
+      // The transaction may have begun an hour ago, when its file began to arrive.
       created_at: sql`clock_timestamp()`,
     })
     .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
     .executeTakeFirstOrThrow()
-  await boss.send(queueOf(turn), turn, {
-    singletonKey: keyOf(turn),
-    priority: -place,
+  await boss.send(queueOf(slot), slot, {
+    singletonKey: keyOf(slot),
+    priority: -virtualStart,
     retentionSeconds,
     db: fromKysely(trx),
   })
   return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 }
 
-function queueOf({ priceListId }: Turn): string {
+function queueOf({ priceListId }: Slot): string {
   return priceListId === null ? fileQueue : listQueue
 }
 
-function keyOf({ account, priceListId }: Turn): string {
+function keyOf({ account, priceListId }: Slot): string {
   return priceListId === null ? String(account) : `${account}:${priceListId}`
 }
 
 /**
- * The place of a new turn in its queue, the least goes first: that of whoever is next, but one further than the last job
- * of the account, if that has not ended or ended while somebody waited. So accounts take turns, however many jobs each of
- * them has or sends one after the other, and none waits for ever (start-time fair queueing).
+ * Start-time fair queueing: the slot with the least virtual start is next. A new slot gets that of the next one in the
+ * queue, but at least one more than the account's last job, if that is unfinished or ended while other jobs waited. So
+ * workers alternate between accounts, however many jobs each of them sends, and no job waits for ever.
  */
-async function findPlace(trx: Trx, queue: string, { account, priceListId }: Turn): Promise<number> {
-  const { rows } = await sql<{ place: number }>`
+async function findVirtualStart(
+  trx: Trx,
+  queue: string,
+  { account, priceListId }: Slot,
+): Promise<number> {
+  const { rows } = await sql<{ start: number }>`
     with waiting as (
-      select -max(priority) as place, min(created_on) as since from pgboss.job
+      select -max(priority) as start, min(created_on) as since from pgboss.job
       where name = ${queue} and state < 'active' and not blocked),
-    under_way as (
-      select max(-priority) as place from pgboss.job
+    running as (
+      select max(-priority) as start from pgboss.job
       where name = ${queue} and state in ('active', 'retry', 'failed') and policy = 'key_strict_fifo'),
     own as (
-      select place, status, finished_at from jobs
+      select virtual_start, status, finished_at from jobs
       where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled'
       order by id desc limit 1)
     select greatest(
-      coalesce(waiting.place, under_way.place, 0),
-      (select place + 1 from own where status = 'progress' or finished_at > waiting.since)
-    ) as place
-    from waiting, under_way`.execute(trx)
-  return rows[0]?.place ?? 0
+      coalesce(waiting.start, running.start, 0),
+      (select virtual_start + 1 from own where status = 'progress' or finished_at > waiting.since)
+    ) as start
+    from waiting, running`.execute(trx)
+  return rows[0]?.start ?? 0
 }
 
-/** Of an account, files not among them. */
+/** Unfinished jobs of an account, without files. */
 const jobsMax = 1000
-/** Files are loaded at some 30,000 rows a second: a large one takes minutes. */
+/** A large file takes minutes, at some 30,000 rows a second. */
 const retrySeconds = 60
 
-/**
- * Throws `too-many-requests` when as many jobs of the account as it may have have not ended. Of those that are accepted at
- * the same time a few more may be.
- */
+/** Throws `too-many-requests` at 1,000 unfinished jobs of the account. Calls at the same moment may exceed it a little. */
 async function rejectManyJobs(trx: Trx, account: number): Promise<void> {
   const count = await countUnfinished(trx, account, '<>')
   if (count >= jobsMax)
     throw tooMany(`${count} jobs of this account wait or are under way already.`)
 }
 
-/** `rejectManyJobs` for files that are stored for jobs, of which the account may have `filesMax`. */
+/** Throws `too-many-requests` at `filesMax` unfinished files of the account. */
 export async function rejectManyFiles(trx: Trx, account: number, filesMax: number): Promise<void> {
   const count = await countUnfinished(trx, account, '=')
   if (count >= filesMax) throw tooMany(`${count} files of this account wait to be loaded already.`)
 }
 
-/** Jobs that load files (`=`), or the others. */
+/** `=` counts jobs that load files, `<>` the others. */
 async function countUnfinished(trx: Trx, account: number, isFile: '=' | '<>'): Promise<number> {
   const { count } = await trx
     .selectFrom('jobs')

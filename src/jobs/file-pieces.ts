@@ -4,14 +4,14 @@ import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
 import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
-import { type Attempt, type CurrentJob, inAttempt, type JobRow } from './attempt.ts'
-import { setFinished } from './progress.ts'
+import { type Attempt, inAttempt, type JobRow } from './attempt.ts'
+import { setFinished } from './job-row.ts'
 
-/** Small enough that progress moves while a piece is read, large enough that its transaction does not matter. */
+/** Small enough for steady progress, large enough for the cost of a transaction each. */
 const pieceBytes = 256 * 1024
-/** As much as arrives from a network at once. */
+/** As much as a network delivers at once. */
 const sliceBytes = 32 * 1024
-/** As long as a file may take to arrive. */
+/** The longest time a file may take to arrive. */
 const arrivalSeconds = 3600
 
 const compress = promisify(gzip)
@@ -20,11 +20,11 @@ const decompress = promisify(gunzip)
 /** A file that is stored for its job. */
 export interface StoredFile {
   id: string
-  /** How many lines it has, whatever ends them; one in which ends are mixed may have more. */
+  /** At least its lines; exact unless it mixes line ends. */
   lines: number
 }
 
-/** Stores the bytes as they come. They stay only when a job that names the file is there at the commit. */
+/** Stores the bytes as they arrive. The commit needs a job that names the file. */
 export async function storeFile(
   trx: Trx,
   account: number,
@@ -33,7 +33,7 @@ export async function storeFile(
   const id = randomUUID()
   const lines = new LineCount()
   let number = 0
-  // Nothing is locked yet, and a client may be slow.
+  // A slow client holds no locks yet.
   await sql`set local idle_in_transaction_session_timeout = ${sql.lit(`${arrivalSeconds}s`)}`.execute(
     trx,
   )
@@ -49,7 +49,7 @@ export async function storeFile(
   return { id, lines: lines.count }
 }
 
-/** The bytes of a job's file. Notes with each piece how many rows are read; throws AttemptLost once the job has ended. */
+/** The bytes of a job's file. Notes the rows read with each piece. Throws AttemptLost once the job has ended. */
 export async function* readFile(
   attempt: Attempt,
   { file_id }: JobRow,
@@ -71,19 +71,10 @@ export async function* readFile(
   }
 }
 
-/** Those who read ahead count what they get, not its bytes: progress would run late. */
+/** In slices, because parsers read ahead by chunks: with whole pieces progress would run late. */
 function* inSlices(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += sliceBytes)
     yield bytes.subarray(start, start + sliceBytes)
-}
-
-/** Deletes the bytes of a job's file, if it has one. */
-export async function deleteFile(trx: Trx, { account_id, id }: CurrentJob): Promise<void> {
-  await sql`
-    delete from file_pieces where account_id = ${account_id}
-      and file_id = (select file_id from jobs where account_id = ${account_id} and id = ${id})`.execute(
-    trx,
-  )
 }
 
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -102,7 +93,7 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (filled > 0) yield piece.subarray(0, filled)
 }
 
-/** Counts lines without reading what is in them. */
+/** Counts lines by their ends. */
 class LineCount {
   #newlines = 0
   #carriageReturns = 0

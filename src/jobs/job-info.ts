@@ -12,7 +12,7 @@ interface JobRow {
   error: number
 }
 
-/** A job as the call that started it answers it. */
+/** A job as the call that starts it answers it. */
 export function jobInfo({ id, kind, status, total, finished, error }: JobRow): Schemas['JobInfo'] {
   const progress = { total, finished, error }
   return {
@@ -31,13 +31,13 @@ interface SummaryRow extends JobRow {
   finished_at: Date | null
 }
 
-/** Columns of the summary that are the job's own; `listName` goes with them. */
+/** The columns of a summary, to be selected with `listName`. */
 export const summaryColumns = [
   ...(['id', 'status', 'total', 'finished', 'error'] as const),
   ...(['kind', 'price_list_id', 'operation', 'created_at', 'finished_at'] as const),
 ]
 
-/** The name of a job's list, null when the list is deleted. */
+/** The name of a job's list; null if the list is deleted. */
 export function listName(account: number): RawBuilder<string | null> {
   return sql`(
     select l.name from price_lists l where l.account_id = ${account} and l.id = jobs.price_list_id
@@ -57,18 +57,18 @@ export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
   }
 }
 
-/** The job with its result; throws `not-found`, alike for what does not exist and what another account has. */
+/** The job with its result. Throws `not-found`, also for a job of another account. */
 export async function findJob(trx: Trx, account: number, id: number): Promise<Schemas['Job']> {
   const [job] = await listJobsById(trx, account, [id])
   return job ?? jobNotFound()
 }
 
-/** No job of the account has the id. */
+/** Throws `not-found`. */
 export function jobNotFound(): never {
   throw new Problem('not-found', 'There is no such job.')
 }
 
-/** Those of the jobs that there are, with their results. */
+/** The jobs with these ids, and their results. */
 export async function listJobsById(
   trx: Trx,
   account: number,
@@ -77,7 +77,7 @@ export async function listJobsById(
   const rows = await trx
     .selectFrom('jobs')
     .select([...summaryColumns, 'errors', listName(account).as('price_list_name')])
-    // A result may be noted before what it tells is published.
+    // A result may be noted before it is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
     .where(sql<boolean>`id = any(${ids}::bigint[])`)

@@ -2,7 +2,7 @@ import type { Handler } from '../contract/operation.ts'
 import { pageOf, readPage } from '../contract/read-page.ts'
 import { jobSummary, listName, summaryColumns } from './job-info.ts'
 
-/** One page of jobs in the order they were accepted, or the newest first. */
+/** One page of jobs, oldest or newest first. */
 export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)

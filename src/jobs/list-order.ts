@@ -9,15 +9,26 @@ const pauseMs = 40
 /** The list has jobs that were accepted earlier. */
 class ListBusy extends Error {}
 
-/** Throws, for `takingTurns`, while jobs of the list are under way. The list must be locked. */
+/** Throws, for `whenListIsFree`, while the list has unfinished jobs. The list must be locked. */
 export async function rejectBusy(trx: Trx, account: number, priceListId: number): Promise<void> {
   if ((await findOldestJob(trx, account, priceListId)) !== undefined) throw new ListBusy()
 }
 
-/**
- * Id of the job of the list that is running or has its turn next; undefined: none is waiting or running. Without a list,
- * of the files of the account that are for none.
- */
+/** Runs `work` again while its list has unfinished jobs; throws `unavailable` after 2.5 seconds. */
+export async function whenListIsFree<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ListBusy)) throw error
+      if (performance.now() > deadline) throw busy()
+      await sleep(pauseMs)
+    }
+  }
+}
+
+/** Id of the list's oldest unfinished job, which is running or next. Without a list: of the account's files for no list. */
 export async function findOldestJob(
   trx: Trx,
   account: number,
@@ -36,23 +47,23 @@ export async function findOldestJob(
 }
 
 /**
- * Has the jobs of a list, or the account's files that are for none, get their turns in the order of their ids: until the
- * transaction ends nobody else takes an id. Those who write the list meanwhile are not waited for.
+ * Keeps the jobs of a list, or the account's files for no list, in the order of their ids: no other transaction takes an
+ * id until this one ends. Writers of the list do not wait for it.
  */
-export async function lockTurns(
+export async function lockListOrder(
   trx: Trx,
   account: number,
   priceListId: number | null,
 ): Promise<void> {
-  const name = JSON.stringify(['turns', account, priceListId])
+  const name = JSON.stringify(['list order', account, priceListId])
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
 }
 
 /**
- * Throws `unavailable` while jobs of the list are under way that were accepted before `job`, the one that asks; undefined:
- * a request does. The list must be locked.
+ * Throws `unavailable` while the list has unfinished jobs that were accepted before `job` (undefined for a request, which
+ * comes after all of them). The list must be locked.
  */
-export async function rejectBefore(
+export async function rejectEarlierJobs(
   trx: Trx,
   account: number,
   priceListId: number,
@@ -62,11 +73,8 @@ export async function rejectBefore(
   if (oldest !== undefined && oldest !== job) throw busy()
 }
 
-/**
- * `rejectBefore` after 2.5 seconds: until then it waits for the jobs. The list must not be locked, or they would wait for
- * the one that waits for them.
- */
-export async function waitForTurn(
+/** Waits 2.5 seconds for earlier jobs, then `rejectEarlierJobs`. The list must not be locked: those jobs need the lock. */
+export async function waitForEarlierJobs(
   trx: Trx,
   account: number,
   priceListId: number,
@@ -78,21 +86,7 @@ export async function waitForTurn(
     if (oldest === undefined || oldest === job) return
     await sleep(pauseMs)
   }
-  await rejectBefore(trx, account, priceListId, job)
-}
-
-/** Runs `work` again while it finds its list busy; after 2.5 seconds throws `unavailable`. */
-export async function takingTurns<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + waitMs
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof ListBusy)) throw error
-      if (performance.now() > deadline) throw busy()
-      await sleep(pauseMs)
-    }
-  }
+  await rejectEarlierJobs(trx, account, priceListId, job)
 }
 
 function busy(): Problem {

@@ -9,45 +9,41 @@ import { applicationRole, type Database } from '../database/pool.ts'
 import type { QueueState } from '../telemetry/telemetry.ts'
 
 /**
- * What pg-boss carries: a turn for the list, taken by the oldest of its jobs. (pg-boss orders by the start of the
- * accepting transactions, which is not the order in which they had the list.) Without a list it is a turn for the files
- * of the account that are for none.
+ * What pg-boss queues: a slot for the list, used by the oldest of its jobs. (pg-boss orders by the start of the accepting
+ * transactions, which is not the list order.) Without a list it is a slot for the account's files for no list.
  */
-export interface Turn {
+export interface Slot {
   account: number
   priceListId: number | null
 }
 
-/** One queue, jobs of one list in the order they were sent (the singleton key is account and list). */
+/** Jobs of one list run one after the other: the singleton key is account and list. */
 export const listQueue = 'price-list'
 
-/** Files that are for no list, in the order they were sent (the singleton key is the account); they hold up no list. */
+/** Files for no list, which hold up no list: the singleton key is the account. */
 export const fileQueue = 'file'
 
-/** Its schedule says when old jobs are removed. */
+/** Its schedule removes expired jobs and keys. */
 export const retentionQueue = 'job-retention'
 
-/**
- * A silent worker's job is taken up by another after this many seconds, the least that pg-boss takes; the supervisor
- * looks every second.
- */
+/** Another worker takes a job up after so many seconds without a heartbeat: 10 is the minimum of pg-boss. */
 const heartbeatSeconds = 10
 const superviseIntervalSeconds = 1
-/** The heartbeat guards against dead workers; this only ends what would run for ever. */
+/** The lease of a worker that sends heartbeats. */
 const expireInSeconds = 6 * 3600
-/** A queued job that fails for good would hold up its list, so the worker ends jobs itself and pg-boss only retries. */
+/** A slot that fails for good would hold up its list: workers end jobs, and pg-boss only retries. */
 const retryLimit = 1_000_000
-/** Between two tries, where nothing speaks for a longer pause. */
+/** The usual backoff. */
 export const retryDelaySeconds = 1
 
-/** A connection that the network swallows is given up after this time, and the queue goes on with another one. */
-const silence: object = { query_timeout: 15_000, keepAlive: true }
-/** Less than that: what is given up here would go on waiting in the server, and each further connection would, too. */
+/** For pg, to which pg-boss passes its options: after this time without an answer another connection is opened. */
+const giveUpSilent: object = { query_timeout: 15_000, keepAlive: true }
+/** Less than that: a statement that is given up here would go on waiting for its lock in the server. */
 const lockTimeoutMs = 10_000
 /** Processes that start at once install the queue one after the other. */
 const installationLock = 0x70726963
 
-/** The queue of a process. `supervise` for processes that run jobs: it finds those of dead workers, and keeps schedules. */
+/** The queue of a process. Processes that run jobs `supervise` it: they find jobs of dead workers and keep schedules. */
 export function createBoss(
   url: string,
   options: { supervise: boolean; onError: (error: Error) => void },
@@ -56,14 +52,14 @@ export function createBoss(
     connectionString: withSessionSettings(url, { lock_timeout: lockTimeoutMs }),
     application_name: 'pricewell queue',
     max: 2,
-    ...silence,
+    ...giveUpSilent,
     migrate: false,
     createSchema: false,
     schedule: options.supervise,
     supervise: options.supervise,
     superviseIntervalSeconds,
     monitorIntervalSeconds: superviseIntervalSeconds,
-    // Nothing is sent or taken until it has read them, which may fail when it starts.
+    // pg-boss sends and takes nothing until it has read its queues, which may fail at its start.
     queueCacheIntervalSeconds: 5,
     useListenNotify: true,
   })
@@ -71,7 +67,7 @@ export function createBoss(
   return boss
 }
 
-/** Installs pg-boss and the queue, and lets the application role send jobs. `url` connects as the owner. */
+/** Installs pg-boss and its queues, and grants them to the application role. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
   await onOneConnection(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [installationLock])
@@ -110,7 +106,7 @@ async function createQueues(url: string): Promise<void> {
   }
 }
 
-/** The jobs of all accounts that have not ended, by whether a try at them has begun. */
+/** The unfinished jobs of all accounts, by whether an attempt has begun. */
 export async function findQueueState(db: Database): Promise<QueueState[]> {
   const { rows } = await sql<QueueState>`
     select state, jobs, oldest_seconds as "oldestSeconds" from unfinished_jobs()`.execute(db)

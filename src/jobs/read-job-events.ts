@@ -13,7 +13,7 @@ import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
-/** The streams of an account share a query, twice a second. */
+/** Streams of an account share a query, at most four times a second. */
 const gatherMs = 250
 
 /** Proxies must not buffer or compress the response, so that each event arrives at once. */
@@ -25,34 +25,34 @@ const retrySeconds = 5
 
 /** What the streams of a process share; tests have several services in one process. */
 interface Watching {
-  looks: SharedLooks
+  reads: CoalescedReads
   streams: AccountBudget
 }
 const watching = new WeakMap<Context, Watching>()
 
 /**
  * Streams the progress of a job as server-sent events until it has ended. No database connection is held between two
- * looks. Throws `too-many-requests` if the account has 100 streams.
+ * reads. Throws `too-many-requests` if the account has 100 streams.
  */
 export const readJobEvents: Handler<'readJobEvents'> = async (
   { account, params, inAccount },
   context,
 ) => {
-  const { looks, streams } = watchingOf(context)
-  // The first look comes before the response begins: an absent job is an ordinary 404.
+  const { reads, streams } = watchingOf(context)
+  // Before the answer begins: an absent job is an ordinary 404.
   const job = await inAccount((trx) => findJob(trx, account, params.id))
   rejectMany(streams.of(account))
-  const look = () => looks.at(account, params.id, inAccount)
+  const read = () => reads.read(account, params.id, inAccount)
   const open = (gone: AbortSignal) => {
     gone.addEventListener('abort', streams.take(account, 1), { once: true })
-    return jobEvents(job, look, AbortSignal.any([gone, context.stopping]), paces)
+    return jobEvents(job, read, AbortSignal.any([gone, context.stopping]), paces)
   }
   return new Answer(new Stream('text/event-stream', open), followedLive)
 }
 
 function watchingOf(context: Context): Watching {
   const found = watching.get(context) ?? {
-    looks: new SharedLooks(gatherMs),
+    reads: new CoalescedReads(gatherMs),
     streams: new AccountBudget(Number.POSITIVE_INFINITY),
   }
   watching.set(context, found)
@@ -68,12 +68,12 @@ function rejectMany(streams: number): void {
 }
 
 /**
- * One `progress` event now and at each change, a comment when there was none for a while, one `end` event with the
- * whole job; ends without it at `signal`.
+ * One `progress` event now and at each change, a comment after a while without events, one `end` event with the whole
+ * job. `signal` ends the stream without it.
  */
 export async function* jobEvents(
   job: Schemas['Job'],
-  look: () => Promise<Schemas['Job']>,
+  read: () => Promise<Schemas['Job']>,
   signal: AbortSignal,
   { pollMs, heartbeatMs }: typeof paces,
 ): AsyncGenerator<string> {
@@ -89,7 +89,7 @@ export async function* jobEvents(
     }
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
-    current = await look().catch((error: unknown) => {
+    current = await read().catch((error: unknown) => {
       if (isForNow(error)) return current
       throw error
     })
@@ -97,7 +97,7 @@ export async function* jobEvents(
   yield endOf(current)
 }
 
-/** All streams of a job send one text: for 100,000 rows it takes milliseconds to make, and 0.9 MB. */
+/** All streams of a job send the same text: for 100,000 rows it has 0.9 MB and takes milliseconds to write. */
 const ends = new WeakMap<Schemas['Job'], string>()
 
 function endOf(job: Schemas['Job']): string {
@@ -106,7 +106,7 @@ function endOf(job: Schemas['Job']): string {
   return text
 }
 
-/** Whether a look failed under overload or while the database is away; the next one may succeed. */
+/** A read that fails because of overload or an unavailable database is repeated like any other. */
 function isForNow(error: unknown): boolean {
   return error instanceof Problem
     ? [429, 503].includes(problemTypes[error.type].status)
@@ -117,41 +117,39 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** A query that has not begun, so that more streams can join it. */
-interface Look {
   ids: Set<number>
   jobs: Promise<Map<number, Schemas['Job']>>
 }
 
 /**
- * Request coalescing: all looks of an account within `gatherMs` share one statement. With one each, two thousand streams
- * would take all that the database can do.
+ * Request coalescing: streams of an account that need a job within `gatherMs` share one query. With a query each, 2,000
+ * streams would take all that the database can do.
  */
-class SharedLooks {
+class CoalescedReads {
   readonly #gatherMs: number
-  readonly #next = new Map<number, Look>()
+  readonly #pending = new Map<number, PendingRead>()
 
   constructor(gatherMs: number) {
     this.#gatherMs = gatherMs
   }
 
-  /** The job as it is after `gatherMs` at most; throws `not-found`. */
-  async at(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
-    const look = this.#next.get(account) ?? this.#begin(account, inAccount)
-    look.ids.add(id)
-    return (await look.jobs).get(id) ?? jobNotFound()
+  /** The job as it is after `gatherMs` at most. Throws `not-found`. */
+  async read(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
+    const pending = this.#pending.get(account) ?? this.#begin(account, inAccount)
+    pending.ids.add(id)
+    return (await pending.jobs).get(id) ?? jobNotFound()
   }
 
-  #begin(account: number, inAccount: InAccount): Look {
+  #begin(account: number, inAccount: InAccount): PendingRead {
     const ids = new Set<number>()
-    const look = { ids, jobs: this.#run(account, ids, inAccount) }
-    this.#next.set(account, look)
-    return look
+    const pending = { ids, jobs: this.#run(account, ids, inAccount) }
+    this.#pending.set(account, pending)
+    return pending
   }
 
   async #run(account: number, ids: Set<number>, inAccount: InAccount) {
     await sleep(this.#gatherMs)
-    this.#next.delete(account)
+    this.#pending.delete(account)
     const jobs = await inAccount((trx) => listJobsById(trx, account, [...ids]))
     return new Map(jobs.map((job) => [job.id, job]))
   }

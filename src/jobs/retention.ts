@@ -3,15 +3,14 @@ import type { PgBoss } from 'pg-boss'
 import { retentionQueue } from './queue.ts'
 import type { WorkOptions } from './work.ts'
 
-/** Where it works, and who is told that it failed. */
 type RetentionOptions = Pick<WorkOptions, 'db' | 'log'>
 
 const everyHour = '17 * * * *'
 
-/** What removes jobs 7 days after they ended, and idempotency keys after 24 hours. */
+/** Jobs are removed 7 days after their end, idempotency keys after 24 hours. */
 const removals = [sql`select delete_expired_jobs()`, sql`select delete_expired_keys()`]
 
-/** Removes what has expired, once an hour, in whichever process comes first. One that fails keeps no other, and is logged. */
+/** Removes what has expired, once an hour in one process. A removal that fails is logged and stops no other. */
 export async function startRetention(boss: PgBoss, { db, log }: RetentionOptions): Promise<void> {
   await boss.schedule(retentionQueue, everyHour)
   await boss.work(retentionQueue, async () => {

@@ -13,48 +13,47 @@ import {
   type JobRow,
   startAttempt,
 } from './attempt.ts'
-import { endUndone } from './end-job.ts'
 import type { JobKind } from './enqueue.ts'
-import { countFault } from './progress.ts'
+import { countFault, endUndone } from './job-row.ts'
 import { retryDelaySeconds } from './queue.ts'
 
-/** The job has ended as failed, by what it was given and no fault of the service. */
+/** The job has ended as failed because of its input. */
 export class JobRefused extends Error {}
 
-/** Does one kind of job, in chunks, to its end. Throws `JobRefused` where that is a failure. */
+/** Does one kind of job, in chunks, to its end. Throws JobRefused. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 
 export interface RunOptions {
   runners: Record<JobKind, RunJob>
-  /** The longest pause after a try that has met a shortage. */
-  pauseMaxSeconds: number
+  /** The longest backoff after an attempt that exhausted a resource. */
+  backoffMaxSeconds: number
   /** Undoes what a job has not published. */
   undo: (trx: Trx, job: CurrentJob) => Promise<void>
-  /** `err` among the fields: something failed. */
+  /** Logs an error if `err` is among the fields. */
   log: (fields: object, message: string) => void
-  /** Where somebody counts or traces the tries. */
+  /** Counts and traces attempts. */
   watch?: {
     attempt?: ((done: AttemptDone) => void) | undefined
     inSpan?: Tracing['inSpan'] | undefined
   }
 }
 
-/** A job that fails this often, by what does not pass by itself, is given up. */
+/** A job with so many faults of its own is given up. */
 const faultsMax = 10
 
-/** What the queue is told of a failure: it keeps the errors it gets, and errors quote values of rows. */
-export class TurnFailed extends Error {
-  /** 0: the turn is handed out again after the pause that is usual. */
-  readonly pauseSeconds: number
+/** Tells the queue of a failure. The queue stores errors, and errors quote row values: this one has no details. */
+export class AttemptFailed extends Error {
+  /** 0: the usual backoff. */
+  readonly backoffSeconds: number
 
-  constructor(cause: unknown, pauseSeconds = 0) {
+  constructor(cause: unknown, backoffSeconds = 0) {
     const state = sqlStateOf(cause)
     super(`the log has the error${state ? `, SQLSTATE ${state}` : ''}`)
-    this.pauseSeconds = pauseSeconds
+    this.backoffSeconds = backoffSeconds
   }
 }
 
-/** One try at a job, logged, counted and traced. Throws TurnFailed for the queue to hand the job out again. */
+/** One attempt at a job, logged, counted and traced. Throws AttemptFailed if the queue shall try again. */
 export async function runJob(attempt: Attempt, options: RunOptions): Promise<void> {
   const fields = { account: attempt.account, job: attempt.job, attempt: attempt.number }
   const row = await startAttempt(attempt).catch(ignoreLost)
@@ -68,8 +67,10 @@ export async function runJob(attempt: Attempt, options: RunOptions): Promise<voi
   const err = error === undefined ? {} : { err: error, sqlstate: sqlStateOf(error) }
   options.log({ ...fields, kind, total, ms: Math.round(seconds * 1000), ...err }, `job ${outcome}`)
   if (outcome !== 'retried') return
-  const pauseSeconds = findShortage(error) ? pauseAfter(attempt.number, options.pauseMaxSeconds) : 0
-  throw new TurnFailed(error, pauseSeconds)
+  const backoffSeconds = exhaustedResource(error)
+    ? Math.min(2 ** attempt.number, options.backoffMaxSeconds)
+    : 0
+  throw new AttemptFailed(error, backoffSeconds)
 }
 
 interface Ending {
@@ -89,9 +90,9 @@ async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promi
   }
 }
 
-/** What passes by itself is none, unless the job itself may be what the database has too little for. */
+/** An unavailable database is no fault of the job, unless the job itself may exhaust a resource. */
 function isFaultOfJob(error: unknown): boolean {
-  return !isUnavailable(error) || findShortage(error) !== undefined
+  return !isUnavailable(error) || exhaustedResource(error) !== undefined
 }
 
 function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): Promise<void> {
@@ -104,7 +105,7 @@ function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): 
   return watch?.inSpan ? watch.inSpan(`job ${row.kind}`, attributes, run) : run()
 }
 
-/** Counts a fault; at the tenth the job ends as failed, its draft changes undone. */
+/** Counts a fault; at the tenth the job ends as failed, and its unpublished changes are undone. */
 async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions): Promise<Ending> {
   const end = inAttempt(attempt, async (trx, job) => {
     if ((await countFault(trx, job)) < faultsMax) return false
@@ -120,9 +121,9 @@ async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions
 }
 
 function givenUp(error: unknown): Schemas['JobError'] {
-  const shortage = findShortage(error)
-  const message = shortage
-    ? `The job could not be done: ${shortage}. Nothing was published.`
+  const exhausted = exhaustedResource(error)
+  const message = exhausted
+    ? `The job could not be done: ${exhausted}. Nothing was published.`
     : 'The job could not be done; nothing was published.'
   return { code: 'internal-error', message }
 }
@@ -131,30 +132,27 @@ function ignoreLost(error: unknown): undefined {
   if (!(error instanceof AttemptLost)) throw error
 }
 
-type Paused = Pick<JobWithMetadata, 'id' | 'name' | 'retryDelay'>
+type QueuedJob = Pick<JobWithMetadata, 'id' | 'name' | 'retryDelay'>
 
-/** How long a job that met a shortage leaves the database alone: twice as long after each try. */
-function pauseAfter(attempt: number, maxSeconds: number): number {
-  return Math.min(2 ** attempt, maxSeconds)
-}
-
-/** Has the queue wait so long before it hands the turn out again, once this try has failed. */
-export async function setPause(db: Database, { id, name }: Paused, seconds: number): Promise<void> {
+/** Has the queue wait so long before the next attempt, once this one has failed. */
+export async function setBackoff(
+  db: Database,
+  { id, name }: QueuedJob,
+  seconds: number,
+): Promise<void> {
   const set = sql`update pgboss.job set retry_delay = ${seconds}`
   await sql`${set} where name = ${name} and id = ${id}`.execute(db)
 }
 
-/** Forgets the pause before this try: the worker may die, and then the turn is to be taken up at once. */
-export async function endPause(db: Database, turn: Paused): Promise<void> {
-  if (turn.retryDelay > retryDelaySeconds) await setPause(db, turn, retryDelaySeconds)
+/** Resets the backoff when an attempt begins: if its worker dies, the next attempt begins at once. */
+export async function endBackoff(db: Database, job: QueuedJob): Promise<void> {
+  if (job.retryDelay > retryDelaySeconds) await setBackoff(db, job, retryDelaySeconds)
 }
 
 const conflict = 'others change the same rows at the same time'
 
-/**
- * What the database has not for a job, by SQLSTATE. It may have it later, or never: the job may be what fills the disk.
- */
-const shortages: Record<string, string> = {
+/** Resources by SQLSTATE. The database may have them later, or never: the job itself may fill the disk. */
+const exhaustedResources: Record<string, string> = {
   '53100': 'the disk of the database is full',
   '53200': 'the database has too little memory for it',
   '53400': 'it needs more than a limit of the database allows, such as temp_file_limit',
@@ -164,7 +162,7 @@ const shortages: Record<string, string> = {
   '40P01': conflict,
 }
 
-/** What a job has failed for, in words for its account, if it is something that the database may never have for it. */
-function findShortage(error: unknown): string | undefined {
-  return shortages[sqlStateOf(error) ?? '']
+/** The resource that a job exhausted, in words for its account. */
+function exhaustedResource(error: unknown): string | undefined {
+  return exhaustedResources[sqlStateOf(error) ?? '']
 }

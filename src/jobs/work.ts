@@ -3,11 +3,11 @@ import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import { findOldestJob } from './list-order.ts'
-import { fileQueue, listQueue, retentionQueue, type Turn } from './queue.ts'
-import { endPause, type RunOptions, runJob, setPause, TurnFailed } from './run-job.ts'
+import { fileQueue, listQueue, retentionQueue, type Slot } from './queue.ts'
+import { AttemptFailed, endBackoff, type RunOptions, runJob, setBackoff } from './run-job.ts'
 
-/** A list whose turn it is, and the signal to stop. */
-export interface ListTurn {
+/** A list whose slot this worker holds, and the signal to stop. */
+export interface HeldList {
   db: Database
   account: number
   priceListId: number
@@ -17,23 +17,22 @@ export interface ListTurn {
 export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
-  /** Deletes what jobs of a list have left that nobody sees; also after a worker that was killed before it could. */
-  tidy: (turn: ListTurn) => Promise<void>
+  /** Deletes invisible rows that jobs of a list left, also those of a worker that was killed. */
+  tidy: (list: HeldList) => Promise<void>
   signal: AbortSignal
 }
 
-/** Of each queue. */
-const jobsAtOnce = 2
-/** Jobs start by NOTIFY; what waits behind another job of its list is looked for when that is done. */
+const workersPerQueue = 2
+/** NOTIFY starts a job at once; a job that waits for another job of its list is found by polling. */
 const pollingIntervalSeconds = 0.5
 
 /** Takes jobs from the queues until the boss stops. */
 export async function startWorkers(options: WorkOptions): Promise<void> {
   for (const queue of [listQueue, fileQueue])
-    for (let worker = 0; worker < jobsAtOnce; worker++) await startWorker(queue, options)
+    for (let worker = 0; worker < workersPerQueue; worker++) await startWorker(queue, options)
 }
 
-/** Takes no more jobs; waits for those that are under way. */
+/** Takes no more jobs, and waits for running ones. */
 export async function stopWorkers(boss: PgBoss): Promise<void> {
   const queues = [listQueue, fileQueue, retentionQueue]
   await Promise.all(queues.map((queue) => boss.offWork(queue)))
@@ -46,62 +45,55 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
     notifyPollingIntervalSeconds: pollingIntervalSeconds,
   } as const
   let id = ''
-  const work = async ([turn]: JobWithMetadata<Turn>[]) => {
-    if (turn)
-      await takeTurn(turn, { boss, ...options }).catch((error) => failTurn(error, turn, options))
+  const work = async ([slot]: JobWithMetadata<Slot>[]) => {
+    if (slot)
+      await useSlot(slot, { boss, ...options }).catch((error) => failSlot(error, slot, options))
     boss.notifyWorker(id)
   }
   id = await boss.work(queue, workOptions, work)
 }
 
-/** One job whose turn it is, if there is one left: a job that was cancelled leaves its turn unused. */
-async function takeTurn(turn: JobWithMetadata<Turn>, options: WorkOptions): Promise<void> {
-  const { account, priceListId } = turn.data
-  await endPause(options.db, turn)
-  const job = await inAccount(options.db, account, (trx) => findJobOfTurn(trx, turn))
+/** Runs the job that the slot is for; there is none if it was cancelled. */
+async function useSlot(slot: JobWithMetadata<Slot>, options: WorkOptions): Promise<void> {
+  const { account, priceListId } = slot.data
+  const { db, signal } = options
+  await endBackoff(db, slot)
+  const job = await inAccount(db, account, (trx) => findJobOfSlot(trx, slot))
   if (job !== undefined)
-    await runJob(
-      { db: options.db, account, job, number: turn.retryCount, signal: options.signal },
-      options,
-    )
+    await runJob({ db, account, job, number: slot.retryCount, signal }, options)
   if (priceListId === null) return
-  await options.tidy({ db: options.db, account, priceListId, signal: options.signal })
-  // It may not have come to its end: the next worker does, and finds no job.
-  if (options.signal.aborted) throw new TurnFailed(options.signal.reason)
+  await options.tidy({ db, account, priceListId, signal })
+  // Tidying may have stopped early: the next worker of the slot finds no job and tidies on.
+  if (signal.aborted) throw new AttemptFailed(signal.reason)
 }
 
-/**
- * The job whose turn it is. The turn is looked at last: by a worker that was paused, the job of another turn may be found.
- */
-async function findJobOfTurn(trx: Trx, turn: JobWithMetadata<Turn>): Promise<number | undefined> {
-  const { account, priceListId } = turn.data
+/** The lease is checked last: a worker that was paused might find the job of another slot. */
+async function findJobOfSlot(trx: Trx, slot: JobWithMetadata<Slot>): Promise<number | undefined> {
+  const { account, priceListId } = slot.data
   const job = await findOldestJob(trx, account, priceListId)
-  return (await isHeld(trx, turn)) ? job : undefined
+  return (await holdsLease(trx, slot)) ? job : undefined
 }
 
-/** What is no failure of a job, like a database that is away, is logged here. */
-async function failTurn(
+/** Logs errors that are no failure of a job, such as a database that is away. */
+async function failSlot(
   error: unknown,
-  turn: JobWithMetadata<Turn>,
+  slot: JobWithMetadata<Slot>,
   { db, log }: Pick<WorkOptions, 'db' | 'log'>,
 ): Promise<never> {
-  if (!(error instanceof TurnFailed)) {
-    const { account, priceListId: price_list } = turn.data
-    const attempt = turn.retryCount
-    log(
-      { account, price_list, attempt, err: error },
-      'a turn failed: its job was not taken up, or its list not tidied',
-    )
-    throw new TurnFailed(error)
+  if (!(error instanceof AttemptFailed)) {
+    const { account, priceListId: price_list } = slot.data
+    const fields = { account, price_list, attempt: slot.retryCount, err: error }
+    log(fields, 'a job was not taken up, or its list not tidied')
+    throw new AttemptFailed(error)
   }
-  const { pauseSeconds } = error
-  // A pause that cannot be noted is that of the queue: the disk may be full for this, too.
-  if (pauseSeconds > 0) await setPause(db, turn, pauseSeconds).catch(() => undefined)
+  const { backoffSeconds } = error
+  // If the backoff cannot be noted (the disk may be full), the queue waits a second.
+  if (backoffSeconds > 0) await setBackoff(db, slot, backoffSeconds).catch(() => undefined)
   throw error
 }
 
-/** Whether a turn is still with the worker that took it: of one that is silent for too long the queue takes it back. */
-export async function isHeld(
+/** Whether the worker still owns the slot: the queue takes it back when the heartbeat stops. */
+export async function holdsLease(
   trx: Trx,
   { id, name, retryCount }: Pick<JobWithMetadata, 'id' | 'name' | 'retryCount'>,
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { endUndone } from '../jobs/end-job.ts'
 import { findJob } from '../jobs/job-info.ts'
+import { endUndone } from '../jobs/job-row.ts'
 import { undoDraft } from './publication.ts'
 
 /** Cancels a job and undoes what it has not published. Throws `job-ended` for a job that has ended. */

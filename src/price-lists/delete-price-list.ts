@@ -1,11 +1,11 @@
 import type { Handler } from '../contract/operation.ts'
-import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { deleteRows } from './publication.ts'
 import { lockListForDeletion } from './queries.ts'
 
 /** Deletes a price list with its rows and prices, once no job works on it. */
 export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, inAccount }) =>
-  takingTurns(() =>
+  whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await lockListForDeletion(trx, account, { id: params.id })
       await rejectBusy(trx, account, list.id)

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
-import type { ListTurn } from '../jobs/work.ts'
+import type { HeldList } from '../jobs/work.ts'
 import { lockListOf, type PriceList } from './queries.ts'
 
 /** SQL that is true for a row `r` in the published version of its list `l`. */
@@ -51,7 +51,7 @@ export async function deleteRemovedRows(
 }
 
 /** Deletes the rows that were removed up to the published version, chunk by chunk. */
-export async function tidyList({ db, account, priceListId, signal }: ListTurn): Promise<void> {
+export async function tidyList({ db, account, priceListId, signal }: HeldList): Promise<void> {
   let isTidy = false
   while (!isTidy && !signal.aborted) {
     isTidy = await inAccount(db, account, async (trx) => {

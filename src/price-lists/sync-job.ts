@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type Attempt, inAttempt } from '../jobs/attempt.ts'
-import { endDone } from '../jobs/end-job.ts'
-import { setFinished } from '../jobs/progress.ts'
+import { endDone, setFinished } from '../jobs/job-row.ts'
 import type { RunJob } from '../jobs/run-job.ts'
 import {
   applyChange,

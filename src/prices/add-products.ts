@@ -7,7 +7,7 @@ import type { RowErrors } from '../contract/row-errors.ts'
 import { inputRows, readNumbers } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
@@ -20,7 +20,7 @@ export const addProducts: Handler<'addProducts'> = (
   { account, body, errors, inAccount },
   { boss },
 ) =>
-  takingTurns(() =>
+  whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await lockPriceList(trx, account, readListName(body))
       rejectUnmanaged(list)

@@ -3,7 +3,7 @@ import { findColumns } from '../catalog/columns.ts'
 import { backgroundThreshold, type Handler, type Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import {
   applyChange,
   type Change,
@@ -22,7 +22,7 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
   { account, body, inAccount },
   { boss },
 ) =>
-  takingTurns(() =>
+  whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)

@@ -5,7 +5,7 @@ import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
 import {
   lockPriceList,
@@ -35,7 +35,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
   errors,
   inAccount,
 }) =>
-  takingTurns(() =>
+  whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await findNamedList(body, (by) => lockPriceList(trx, account, by))
       rejectUnmanaged(list)

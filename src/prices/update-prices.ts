@@ -1,7 +1,7 @@
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
-import { rejectBusy, takingTurns } from '../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
 import { rejectFaultyAddress } from './payload.ts'
@@ -13,7 +13,7 @@ export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimensio
 
 /** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
 export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, inAccount }) =>
-  takingTurns(() =>
+  whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)

@@ -34,7 +34,7 @@ export async function startTestWorkers(
   t: Test,
   service: TestService,
   runners: Partial<WorkOptions['runners']> = {},
-  pauseMaxSeconds = 0,
+  backoffMaxSeconds = 0,
 ): Promise<void> {
   const db = openJobsDatabase(t, service)
   const boss = createBoss(service.url, { supervise: true, onError: () => undefined })
@@ -47,7 +47,7 @@ export async function startTestWorkers(
     boss,
     undo: undoDraft,
     tidy: tidyList,
-    pauseMaxSeconds,
+    backoffMaxSeconds,
     signal: new AbortController().signal,
     log: () => undefined,
     runners: {

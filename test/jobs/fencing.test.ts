@@ -4,12 +4,11 @@ import t from 'tap'
 import type { Trx } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
-import { endDone, endUndone } from '../../src/jobs/end-job.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
-import { setFinished, setRowIds } from '../../src/jobs/progress.ts'
+import { endDone, endUndone, setFinished, setRowIds } from '../../src/jobs/job-row.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
-import { isHeld } from '../../src/jobs/work.ts'
+import { holdsLease } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { undoDraft } from '../../src/price-lists/publication.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
@@ -22,7 +21,7 @@ import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../hel
 /** Accepts jobs and runs none: what is under way is under the tests' control. */
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
-type HeldTurn = { id: string; name: string }
+type HeldSlot = { id: string; name: string }
 const isLost = { message: 'the job has ended or another worker has taken it up' }
 
 t.test('an old attempt that comes back commits nothing', async (t) => {
@@ -70,14 +69,14 @@ t.test('a newer attempt begins after the chunk that is under way', async (t) => 
   t.match(await newer, { finished: 7 }, 'and finds what it did')
 })
 
-t.test('a job that was not committed has no turn that another could use up', async (t) => {
+t.test('a job that was not committed leaves no slot', async (t) => {
   const { shop, list } = await aBigJob(t, service)
   const boss = createBoss(service.url, { supervise: false, onError: () => undefined })
   await boss.start()
   t.teardown(() => boss.stop({ graceful: false }))
-  const turns = () =>
+  const slots = () =>
     select(service.url, `select from pgboss.job where data->>'account' = '${shop.id}'`)
-  const before = (await turns()).length
+  const before = (await slots()).length
   const failing = inAccount(db, shop.id, async (trx) => {
     const job = {
       account: shop.id,
@@ -86,11 +85,11 @@ t.test('a job that was not committed has no turn that another could use up', asy
       total: 1,
     } as const
     await enqueueJob(trx, boss, job)
-    t.equal((await turns()).length, before, 'nor is it there before the commit')
+    t.equal((await slots()).length, before, 'nor is it there before the commit')
     throw new Error('failed')
   })
   await t.rejects(failing, { message: 'failed' })
-  t.equal((await turns()).length, before)
+  t.equal((await slots()).length, before)
 })
 
 t.test('a job has ended when its last chunk was done, not when that began', async (t) => {
@@ -293,19 +292,19 @@ async function addSync(shop: Awaited<ReturnType<typeof aBigJob>>['shop']) {
   return body as { id: number }
 }
 
-t.test('a turn is with the worker that took it last, until it ends', async (t) => {
+t.test('the worker that took a slot last holds its lease until it ends', async (t) => {
   const { shop, list } = await aBigJob(t, service)
   const key = `singleton_key = '${shop.id}:${list.id}'`
   const take = `update pgboss.job set state = 'active', retry_count = 1 where ${key}`
-  const [turn] = await select(service.url, `${take} returning id, name`)
+  const [slot] = await select(service.url, `${take} returning id, name`)
   const isHeldBy = (retryCount: number) =>
-    inAccount(db, shop.id, (trx) => isHeld(trx, { ...(turn as HeldTurn), retryCount }))
+    inAccount(db, shop.id, (trx) => holdsLease(trx, { ...(slot as HeldSlot), retryCount }))
   t.strictSame([await isHeldBy(0), await isHeldBy(1)], [false, true])
   await select(service.url, `update pgboss.job set state = 'completed' where ${key}`)
   t.notOk(await isHeldBy(1))
 })
 
-t.test('a worker that was paused as it took its turn takes no job of another turn', async (t) => {
+t.test('a worker that was paused with its slot takes no job of another slot', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   const { shop, job: first } = await aBigJob(t, own)
   const next = await addAll(shop, 'L')

@@ -151,7 +151,7 @@ t.test('who has waited for the jobs of a list waits less for a lock', async (t) 
   t.same(wait, { lock_timeout: '250ms' }, 'the least that is left of 1250')
 })
 
-t.test('a job is there before a later one of its turns has an id', async (t) => {
+t.test('a job is committed before a later job of its list has an id', async (t) => {
   const { shop, list } = await aPublishedList(t)
   for (const priceListId of [list.id, null]) {
     const begun = Promise.withResolvers<void>()
@@ -165,14 +165,14 @@ t.test('a job is there before a later one of its turns has an id', async (t) => 
     const second = enqueue(shop, priceListId, async () => {
       isLaterThere = true
     })
-    while (!isLaterThere && (await select(service.url, waitForTurns)).length === 0);
+    while (!isLaterThere && (await select(service.url, waitingForOrder)).length === 0);
     t.notOk(isLaterThere)
     mayCommit.resolve()
     t.ok((await first) < (await second))
   }
 })
 
-const waitForTurns = `select from pg_locks where locktype = 'advisory' and not granted
+const waitingForOrder = `select from pg_locks where locktype = 'advisory' and not granted
   and database = (select oid from pg_database where datname = current_database())`
 
 /** Answers the id of a new job. */

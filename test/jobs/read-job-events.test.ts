@@ -86,7 +86,7 @@ t.test('each change is seen while it happens, also the cancellation', async (t) 
   t.equal(await next(), 'undefined', 'then the stream closes')
 })
 
-t.test('more watchers than connections do not keep anyone waiting', async (t) => {
+t.test('more streams than connections keep no request waiting', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
   const { shop, job } = await aBigJob(t, own)
@@ -99,7 +99,7 @@ t.test('more watchers than connections do not keep anyone waiting', async (t) =>
   for (const next of watchers) t.match(await next(), /^event: end/)
 })
 
-t.test('those who watch jobs of an account look at them together, each at its own', async (t) => {
+t.test('streams of an account share queries, and each gets its own job', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
   const { shop, job } = await aBigJob(t, own)
@@ -116,8 +116,8 @@ t.test('those who watch jobs of an account look at them together, each at its ow
       t.match(end, { event: 'end', data: { id, status: 'cancelled' } })
     }
   })
-  const looks = statements.filter(({ text }) => text.includes('from "jobs"'))
-  t.ok(looks.length < watchers.length, `${looks.length} looks`)
+  const reads = statements.filter(({ text }) => text.includes('from "jobs"'))
+  t.ok(reads.length < watchers.length, `${reads.length} reads`)
 })
 
 t.test('the end is written once for all who watch together', async (t) => {
@@ -176,18 +176,18 @@ t.test('the stream closes without an end when the service stops', async (t) => {
   await closed
 })
 
-t.test('a client that goes away ends the looks at its job', async (t) => {
+t.test('a client that goes away ends the reads at its job', async (t) => {
   const controller = new AbortController()
-  let looks = 0
+  let reads = 0
   const look = async () => {
-    if (++looks === 3) controller.abort()
+    if (++reads === 3) controller.abort()
     return running
   }
   const paces = { pollMs: 1, heartbeatMs: 60_000 }
   const events = jobEvents(running, look, controller.signal, paces)
   t.match((await events.next()).value, /^event: progress/)
   t.strictSame(await events.next(), { value: undefined, done: true })
-  t.equal(looks, 3)
+  t.equal(reads, 3)
 })
 
 t.test(

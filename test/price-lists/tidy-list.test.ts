@@ -51,7 +51,7 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
     db,
     boss,
     undo: undoDraft,
-    pauseMaxSeconds: 0,
+    backoffMaxSeconds: 0,
     log: () => undefined,
     signal: stopping.signal,
     tidy: async () => stopping.abort(),

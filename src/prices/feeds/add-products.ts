@@ -7,7 +7,7 @@ import { type Answer, backgroundThreshold, type Schemas } from '../../contract/o
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { rejectBefore, waitForTurn } from '../../jobs/list-order.ts'
+import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { addDraftRows, analyzeRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
@@ -40,7 +40,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
     },
     findFaults: async (once) => {
       if (job !== undefined || (await isAtOnce(trx, once)))
-        await waitForTurn(trx, account, list.id, job)
+        await waitForEarlierJobs(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
     write: () => addStaged(trx, list, boss, job),
@@ -107,7 +107,7 @@ async function addStaged(
       total,
       productIds,
     })
-  await rejectBefore(trx, account, id, job)
+  await rejectEarlierJobs(trx, account, id, job)
   if (total > 0) {
     await addDraftRows(trx, list, productIds)
     await analyzeRows(trx, list, Math.max(total, backgroundThreshold))

@@ -4,7 +4,7 @@ import { isOtherKey, keyParts, productId, stagedKey } from '../../catalog/produc
 import type { FeedColumn, FeedId } from '../../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
-import { rejectBefore, waitForTurn } from '../../jobs/list-order.ts'
+import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { isPublished } from '../../price-lists/publication.ts'
 import {
   findPriceList,
@@ -58,7 +58,7 @@ export async function findPublishedFeedList(
   job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
-  await waitForTurn(trx, account, list.id, job)
+  await waitForEarlierJobs(trx, account, list.id, job)
   // Read again: the jobs may have published it.
   const ready = await findPriceList(trx, account, { id: list.id })
   rejectUnpublished(ready)
@@ -93,9 +93,9 @@ export async function findMissingRows(
   list: PriceList,
   job: number | undefined,
 ): Promise<StagedFaults> {
-  await waitForTurn(trx, list.account_id, list.id, job)
+  await waitForEarlierJobs(trx, list.account_id, list.id, job)
   await lockPriceList(trx, list.account_id, { id: list.id })
-  await rejectBefore(trx, list.account_id, list.id, job)
+  await rejectEarlierJobs(trx, list.account_id, list.id, job)
   // An anti join takes 2 seconds for a million rows. `not in` compares each row with all others once they exceed
   // work_mem, and takes more than 20.
   const { rows } = await sql<{ position: number; line: number; total: number }>`

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type RunJob, type RunOptions, runJob, TurnFailed } from '../../src/jobs/run-job.ts'
+import { AttemptFailed, type RunJob, type RunOptions, runJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { query } from '../helpers/database.ts'
 import { aBigJob } from '../helpers/jobs.ts'
@@ -57,7 +57,7 @@ t.test('what the database may never have for a job ends it at the tenth try', as
     const fail: RunJob = () => Promise.reject(Object.assign(new Error('failed'), { code }))
     const runners = { 'load-file': fail, 'add-products': fail, 'sync-with-catalog': fail }
     const nothing = async () => {}
-    const options = { runners, pauseMaxSeconds: 0, undo: nothing, log: () => undefined }
+    const options = { runners, backoffMaxSeconds: 0, undo: nothing, log: () => undefined }
     const tryOnce = (number: number) => runJob(anAttempt(db, account, job, number), options)
     for (let number = 0; number < 9; number++)
       await t.rejects(tryOnce(number), { message: new RegExp(code) })
@@ -87,11 +87,11 @@ t.test('pauses grow from try to try, up to their maximum, and end with the pause
     const retried = `select retry_delay from pgboss.job
       where name = 'price-list' and state = 'retry' and retry_count = ${retryCount}`
     for (;;) {
-      const [turn] = await select(service.url, retried)
-      if (turn) return turn.retry_delay
+      const [slot] = await select(service.url, retried)
+      if (slot) return slot.retry_delay
     }
   }
-  const turns = (service: TestService, change: string) =>
+  const slots = (service: TestService, change: string) =>
     select(service.url, `update pgboss.job set ${change} where name = 'price-list'`)
   const during: number[] = []
   for (const [tries, pause] of [
@@ -100,19 +100,19 @@ t.test('pauses grow from try to try, up to their maximum, and end with the pause
   ] as const) {
     const service = await startTestService(t, { ROLE: 'api' })
     await aBigJob(t, service)
-    await turns(service, `retry_count = ${tries}`)
+    await slots(service, `retry_count = ${tries}`)
     const fail: RunJob = async () => {
-      const [turn] = await select(
+      const [slot] = await select(
         service.url,
         `select retry_delay from pgboss.job where name = 'price-list'`,
       )
-      during.push(turn.retry_delay)
+      during.push(slot.retry_delay)
       throw full
     }
     await startTestWorkers(t, service, { 'add-products': fail }, 60)
     t.equal(await seconds(service, tries), pause, `after ${tries} tries`)
     if (pause < 60) continue
-    await turns(service, 'start_after = now()')
+    await slots(service, 'start_after = now()')
     t.equal(await seconds(service, tries + 1), pause)
     t.equal(during.at(-1), 1, 'a worker that dies meanwhile leaves no pause')
   }
@@ -130,12 +130,12 @@ t.test('a job whose fault cannot be counted is handed out again', async (t) => {
   }
   const options: RunOptions = {
     runners: { 'add-products': fails, 'sync-with-catalog': fails, 'load-file': fails },
-    pauseMaxSeconds: 0,
+    backoffMaxSeconds: 0,
     undo: async () => undefined,
     log: () => undefined,
   }
   const attempt = anAttempt(openJobsDatabase(t, service), shop, job, 0)
   const failure = await runJob(attempt, options).catch((error) => error)
-  t.ok(failure instanceof TurnFailed, 'the queue is told')
+  t.ok(failure instanceof AttemptFailed, 'the queue is told')
   t.match((await shop.get(`/api/v1/jobs/${job.id}/`)).body, { status: 'progress' })
 })

@@ -1,16 +1,16 @@
 import t from 'tap'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
-import { endDone } from '../../src/jobs/end-job.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
+import { endDone } from '../../src/jobs/job-row.ts'
 import { findOldestJob } from '../../src/jobs/list-order.ts'
-import { createBoss, fileQueue, listQueue, type Turn } from '../../src/jobs/queue.ts'
+import { createBoss, fileQueue, listQueue, type Slot } from '../../src/jobs/queue.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import { openJobsDatabase } from '../helpers/workers.ts'
 
-/** Accepts jobs and runs none: the tests take the turns as workers do. */
+/** Accepts jobs and runs none: the tests take the slots as workers do. */
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
 const boss = createBoss(service.url, { supervise: false, onError: () => undefined })
@@ -25,11 +25,11 @@ function accept({ id: account }: TestAccount, priceListId: number | null): Promi
   })
 }
 
-/** What has the next turn, if anything may begin now. */
+/** What has the next slot, if anything may begin now. */
 async function begin(queue: string) {
-  const [turn] = await boss.fetch<Turn>(queue)
-  if (!turn) return undefined
-  const { account, priceListId } = turn.data
+  const [slot] = await boss.fetch<Slot>(queue)
+  if (!slot) return undefined
+  const { account, priceListId } = slot.data
   const job = (await inAccount(db, account, (trx) =>
     findOldestJob(trx, account, priceListId),
   )) as number
@@ -37,9 +37,9 @@ async function begin(queue: string) {
     await inAccount(db, account, (trx) =>
       endDone(trx, { account_id: account, id: job, price_list_id: priceListId }),
     )
-    await boss.complete(queue, turn.id)
+    await boss.complete(queue, slot.id)
   }
-  return { account, job, end, fail: () => boss.fail(queue, turn.id) }
+  return { account, job, end, fail: () => boss.fail(queue, slot.id) }
 }
 
 /** Runs one job after the other while there are any; answers whose they were. */
@@ -77,19 +77,22 @@ t.test('the jobs of an account wait for one of another, not for all of them', as
   }
 })
 
-t.test('who sends one job after the other keeps nobody from his turn', async (t) => {
-  const [bulk, steady] = [await service.newAccount(t), await service.newAccount(t)]
-  for (let each = 0; each < 4; each++) await accept(bulk, 1)
-  await accept(steady, 1)
-  let more = 3
-  const accounts = await runAll(listQueue, async (account) => {
-    if (account === steady.id && more-- > 0) await accept(steady, 1)
-  })
-  const [b, s] = [bulk.id, steady.id]
-  t.strictSame(accounts, [b, s, b, s, b, s, b, s])
-})
+t.test(
+  'an account that sends one job after the other keeps no other account waiting',
+  async (t) => {
+    const [bulk, steady] = [await service.newAccount(t), await service.newAccount(t)]
+    for (let each = 0; each < 4; each++) await accept(bulk, 1)
+    await accept(steady, 1)
+    let more = 3
+    const accounts = await runAll(listQueue, async (account) => {
+      if (account === steady.id && more-- > 0) await accept(steady, 1)
+    })
+    const [b, s] = [bulk.id, steady.id]
+    t.strictSame(accounts, [b, s, b, s, b, s, b, s])
+  },
+)
 
-t.test('accounts that send one job after the other keep nobody from his turn', async (t) => {
+t.test('accounts that send one job after the other keep no other account waiting', async (t) => {
   const bulk = await service.newAccount(t)
   const steady = [await service.newAccount(t), await service.newAccount(t)]
   for (let each = 0; each < 3; each++) await accept(bulk, 1)
@@ -165,19 +168,6 @@ t.test('a job that is taken up again goes before those that came while it ran', 
   t.equal(again?.job, third?.job)
   await again?.end()
   t.strictSame(await runAll(listQueue, async () => undefined), [other.id, other.id])
-})
-
-t.test('a turn that was accepted before there were places is taken first', async (t) => {
-  const [old, bulk] = [await service.newAccount(t), await service.newAccount(t)]
-  for (let each = 0; each < 3; each++) await accept(bulk, 1)
-  await accept(old, 1)
-  await accept(old, 1)
-  await select(
-    service.url,
-    `update pgboss.job set priority = 0 where data->>'account' = '${old.id}'`,
-  )
-  const [b, o] = [bulk.id, old.id]
-  t.strictSame(await runAll(listQueue, async () => undefined), [b, o, o, b, b])
 })
 
 t.test('an account has 1,000 jobs that have not ended, and no more', async (t) => {

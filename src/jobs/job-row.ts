@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import type { Schemas } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
+import type { CurrentJob } from './attempt.ts'
+
+function updateJob(trx: Trx, { account_id, id }: CurrentJob) {
+  return trx.updateTable('jobs').where('account_id', '=', account_id).where('id', '=', id)
+}
+
+/** Notes how many products or rows are handled. The number never falls, and never exceeds the total. */
+export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
+  await updateJob(trx, job)
+    .set({
+      finished: sql`greatest(finished, ${finished}::integer)`,
+      total: sql`greatest(total, ${finished}::integer)`,
+    })
+    .execute()
+}
+
+/** The ids of the job's products with index `from` up to, but not including, `until`, as the text of an array. */
+export async function findProductIds(
+  trx: Trx,
+  { account_id, id }: CurrentJob,
+  { from, until }: { from: number; until: number },
+): Promise<string> {
+  const slice = sql<string>`product_ids[${from + 1}::integer:${until}::integer]::text`
+  const { ids } = await trx
+    .selectFrom('jobs')
+    .select(slice.as('ids'))
+    .where('account_id', '=', account_id)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return ids
+}
+
+/** Notes the progress, and the rows of the products from index `from` on: a repeated chunk overwrites them. */
+export async function setRowIds(
+  trx: Trx,
+  job: CurrentJob,
+  { from, rowIds, finished }: { from: number; rowIds: string; finished: number },
+): Promise<void> {
+  await updateJob(trx, job)
+    .set({
+      row_ids: sql`row_ids[:${from}::integer] || ${rowIds}::bigint[]`,
+      finished: sql`greatest(finished, ${finished}::integer)`,
+    })
+    .execute()
+}
+
+/** Counts a fault of the job; returns the new count. */
+export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
+  const { faults } = await updateJob(trx, job)
+    .set({ faults: sql`faults + 1` })
+    .returning('faults')
+    .executeTakeFirstOrThrow()
+  return faults
+}
+
+/** Ends a job that has loaded its file. */
+export async function endLoaded(
+  trx: Trx,
+  job: CurrentJob,
+  result: Schemas['FeedResult'],
+): Promise<void> {
+  await updateJob(trx, job)
+    .set({ result: JSON.stringify(result), total: result.rows })
+    .execute()
+  await endDone(trx, job)
+  await deleteFile(trx, job)
+}
+
+/** Ends a job that is done; its result is noted already. */
+export async function endDone(trx: Trx, job: CurrentJob): Promise<void> {
+  await updateJob(trx, job)
+    .set({
+      status: 'done',
+      finished: sql`total`,
+      finished_at: sql`clock_timestamp()`,
+      product_ids: null,
+    })
+    .execute()
+}
+
+/** Ends a job whose changes were undone. `errorCount` is set where more rows have errors than `errors` lists. */
+export async function endUndone(
+  trx: Trx,
+  job: CurrentJob,
+  status: 'failed' | 'cancelled',
+  errors: Schemas['Job']['errors'],
+  errorCount = 0,
+): Promise<void> {
+  await updateJob(trx, job)
+    .set({
+      status,
+      errors: JSON.stringify(errors),
+      finished_at: sql`clock_timestamp()`,
+      result: null,
+      row_ids: null,
+      product_ids: null,
+      error: errorCount,
+    })
+    .execute()
+  await deleteFile(trx, job)
+}
+
+/** Deletes the file of a job, if it has one. */
+async function deleteFile(trx: Trx, { account_id, id }: CurrentJob): Promise<void> {
+  await sql`
+    delete from file_pieces where account_id = ${account_id}
+      and file_id = (select file_id from jobs where account_id = ${account_id} and id = ${id})`.execute(
+    trx,
+  )
+}
