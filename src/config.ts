@@ -1,36 +1,36 @@
 import { resolve } from 'node:path'
 
-/** Everything that can be set from outside, read once and frozen. */
+/** All settings of the process, read once and frozen. */
 export interface Config {
   readonly port: number
   readonly host: string
-  /** The path below which a proxy serves the API, such as `/pricing`; '' for none. */
+  /** The path prefix of a proxy, such as `/pricing`; '' for none. */
   readonly basePath: string
-  /** A PostgreSQL to use; undefined: the embedded one, with its data in `dataDir`. */
+  /** undefined for the embedded PostgreSQL, whose data is in `dataDir`. */
   readonly databaseUrl: string | undefined
-  /** How long the start waits for a database that is away. */
+  /** How long the start waits for the database. */
   readonly databaseWaitSeconds: number
   readonly dataDir: string
-  /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which keeps its own. */
+  /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which has a secret file. */
   readonly jwtSecret: string | undefined
-  /** An outside identity provider whose tokens are accepted instead of our own. */
+  /** An identity provider whose tokens replace those of `POST /login/`. */
   readonly jwks:
     | { readonly url: URL; readonly issuer: string; readonly audience: string }
     | undefined
   readonly logLevel: string
-  /** Opens `/metrics` to who sends it; undefined: there is no such path. */
+  /** The token for `/metrics`; undefined disables the path. */
   readonly metricsToken: string | undefined
-  /** An OpenTelemetry collector that spans are sent to, over OTLP/HTTP. */
+  /** An OpenTelemetry collector for spans, over OTLP/HTTP. */
   readonly collector: URL | undefined
   readonly role: Role
   readonly limits: Limits
   readonly load: LoadLimits
 }
 
-/** What this process does: answer requests, run jobs, or both. */
+/** Whether the process answers requests, runs jobs, or both. */
 export type Role = 'all' | 'api' | 'worker'
 
-/** Names every setting that is wrong and says what to set. */
+/** Its message names every wrong setting, and what to set. */
 export class ConfigError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -38,7 +38,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const roles: readonly Role[] = ['all', 'api', 'worker']
 
-/** Reads the configuration from the environment. Throws a ConfigError that lists all faults. */
+/** Reads the configuration from the environment. Throws ConfigError. */
 export function readConfig(environment: Environment): Config {
   const faults: string[] = []
   const env = (name: string) => environment[name] || undefined
@@ -77,7 +77,7 @@ export function readConfig(environment: Environment): Config {
 
 type Env = (name: string) => string | undefined
 
-/** Whether a text is a path that can stand before others, such as `/pricing`. */
+/** Whether a text is a path prefix, such as `/pricing`. */
 export function isPathPrefix(text: string): boolean {
   return /^(\/[\w.-]+)+$/.test(text)
 }
@@ -147,28 +147,28 @@ function jwks(env: Env, faults: string[]): Config['jwks'] {
   return isUrl && issuer && audience ? { url: new URL(url), issuer, audience } : undefined
 }
 
-/** Connections for files and for answers that are sent while they are read. They last as long as their client takes. */
+/** Connections for files and for answers that are streamed; a client holds one for as long as it takes. */
 export const streamConnections = 4
 
 /** Connections for pages of lists: half as many as for reads. */
 export const listConnections = (databaseConnections: number): number =>
   Math.ceil(databaseConnections / 2)
 
-/** What keeps the service alive and fair when more is asked of it than it can do. */
+/** Limits that keep the service alive and fair under overload. */
 export interface LoadLimits {
-  /** The sum of the bodies that are received or worked on at the same time. */
+  /** All bodies that are received or worked on at the same time. */
   readonly bodiesInFlightBytesMax: number
-  /** Connections to the database for reads, and as many for writes. */
+  /** Database connections for reads, and as many for writes. */
   readonly databaseConnections: number
-  /** Writes of one account at the same time; the others wait their turn. */
+  /** Writes of one account at the same time; its other writes wait. */
   readonly accountWritesMax: number
-  /** Reads, writes and files of one account that may wait, so many of each. */
+  /** Waiting reads of one account, and as many writes and files. */
   readonly accountWaitingMax: number
-  /** How long a write waits for other writes of its account, or a file for other files. */
+  /** How long a write waits for its account's other writes, and a file for its other files. */
   readonly accountWaitMs: number
-  /** Reads, writes and files of all accounts that may wait, so many of each. */
+  /** Waiting reads of all accounts, and as many writes and files. */
   readonly waitingMax: number
-  /** 0: however late the event loop is. */
+  /** 0 for no limit. */
   readonly eventLoopDelayMaxMs: number
   readonly socketsMax: number
   /** How long a request may take to arrive. */
@@ -179,24 +179,24 @@ export interface Limits {
   readonly bodyBytesMax: number
   /** Rows in one JSON call. */
   readonly rowsMax: number
-  /** Rows that one read may expand to. */
+  /** Rows in the answer of one read of prices. */
   readonly readRowsMax: number
-  /** The prices that one read may answer, as JSON. */
+  /** Bytes in the answer of one read of prices. */
   readonly readBytesMax: number
   /** A CSV or NDJSON file, decoded. */
   readonly feedBytesMax: number
-  /** A file with a larger Content-Length is loaded by a job. */
+  /** A job loads files with a larger Content-Length. */
   readonly feedAtOnceBytesMax: number
-  /** Files of one account that wait for their jobs or are being loaded by them. */
+  /** Files of one account with an unfinished job. */
   readonly filesWaitingMax: number
   /** Rows in one CSV or NDJSON file. */
   readonly feedRowsMax: number
 }
 
-/** Reads a whole number from the environment, or notes that it is out of bounds. */
+/** Reads a whole number from the environment, or notes a fault. */
 type Integer = (name: string, fallback: number, min: number, max: number) => number
 
-/** From BODY_LIMIT_MB and the others that bound one request, or what an account has waiting. */
+/** The limits of one request, and of the files of an account. */
 function readLimits(integer: Integer): Limits {
   return Object.freeze({
     bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
@@ -210,7 +210,7 @@ function readLimits(integer: Integer): Limits {
   })
 }
 
-/** From BODIES_IN_FLIGHT_MB and the others that bound what goes on at the same time. */
+/** The limits of what runs at the same time. */
 function readLoadLimits(integer: Integer): LoadLimits {
   return Object.freeze({
     bodiesInFlightBytesMax: integer('BODIES_IN_FLIGHT_MB', 256, 1, 65_536) * 1024 * 1024,

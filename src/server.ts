@@ -6,25 +6,25 @@ import { type Service, startService } from './service.ts'
 import { closeMaxMs, closeOnce, type Ending } from './shutdown.ts'
 import { CannotListen, startFault } from './startup-errors.ts'
 
-/** After a SIGTERM requests still arrive for a moment: on the wire, or from who has not looked at the readiness yet. */
+/** After SIGTERM requests still arrive for a moment, because balancers have not seen yet that the process is not ready. */
 const farewellMs = 1000
 /** A container is killed after 30 seconds. */
 const graceMs = farewellMs + closeMaxMs
 
-/** What Node keeps to itself of an output. */
+/** Private to Node: it has no other way to write to a terminal without blocking. */
 interface Handle {
   setBlocking(isBlocking: boolean): void
 }
 
-// A log on a full disk, or whose reader has gone, is lost; the service goes on.
+// The service goes on without its log when the disk is full or the reader has gone.
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
 
-// A terminal that is stopped (Ctrl-S), or that nobody reads, would stop the process with the next line of the log.
+// A stopped terminal (Ctrl-S) would block the process at its next line.
 for (const { _handle } of [process.stdout, process.stderr] as { _handle?: Partial<Handle> }[])
   _handle?.setBlocking?.(false)
 
-// Node would open its debugger, to whoever can reach the port: the secrets of the process with it.
+// Without a listener Node would open its debugger, and with it the secrets of the process.
 process.on('SIGUSR1', () => undefined)
 
 const unwanted = new AbortController()
@@ -43,7 +43,7 @@ try {
   if (!unwanted.signal.aborted) opening = open(service, config)
   await opening
 } catch (error) {
-  // A terminal sends its signal to what the start waits for, too: what fails then is heard of first.
+  // The signal of a terminal may end what the start waits for before this process hears of it.
   await nextLoop()
   if (!unwanted.signal.aborted) {
     await service?.close()
@@ -60,7 +60,7 @@ async function close(service: Service, { err, signal }: Ending): Promise<void> {
   await service.close()
 }
 
-/** The embedded PostgreSQL has died, as when the kernel kills it for memory: the next start recovers the database. */
+/** The embedded PostgreSQL was killed, for example for its memory: the next start recovers the database. */
 function endWithoutDatabase(): void {
   console.error(
     'The embedded PostgreSQL has ended, so the service ends too. Start the service again: nothing that was acknowledged is lost. The log of PostgreSQL is server.log in DATA_DIR/postgres.',
@@ -68,7 +68,7 @@ function endWithoutDatabase(): void {
   process.exit(1)
 }
 
-/** Leaves no PostgreSQL of ours behind. One elsewhere ends what is under way when its connections have gone. */
+/** Leaves no embedded PostgreSQL behind. Another server notices that its connections are gone. */
 async function endStart(
   starting: Promise<Service>,
   { databaseUrl }: Config,
@@ -85,8 +85,7 @@ async function endStart(
 async function open({ app, server }: Service, config: Config): Promise<void> {
   const { port, host, role, metricsToken, load } = config
   const listenTextResolver = (address: string) => `listening on ${address}`
-  // A connection that finds no place to wait is tried again by its client's system, after seconds: it would be refused
-  // neither at once nor by us.
+  // A client whose connection finds the backlog full tries again after seconds, instead of being refused at once.
   const backlog = load.socketsMax
   const listen = () =>
     app.listen({ port, host, backlog, listenTextResolver }).catch((error) => {
@@ -106,12 +105,12 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
     })
 }
 
-/** To the terminal and not to the log, and only now: the password is kept nowhere. */
+/** Prints the password once, and not to the log: it is kept nowhere. */
 async function announceFirstAccount(url: string): Promise<void> {
   if (await hasAccounts(url)) return
   const first = { account: 'first', email: 'admin@example.com' }
   const user = await createAccount(url, first).catch((error) => {
-    // Another process that starts for the first time on the same data tells of it.
+    // Another process that started at the same time prints it.
     if (!(error instanceof EmailTaken)) throw error
   })
   if (!user) return

@@ -28,15 +28,15 @@ import { startMetrics, startTracing, type Telemetry } from './telemetry/telemetr
 export interface Service {
   app: FastifyInstance
   server: DatabaseServer
-  /** Not ready, jobs are handed back; requests are still taken. */
+  /** Turns not ready and hands jobs back; requests are still taken. */
   retire(): void
-  /** Retires, takes no more requests, finishes those in flight or ends them, closes connections; 27 seconds at most. */
+  /** Graceful shutdown: retires, finishes or ends requests, closes connections. Takes 27 seconds at most. */
   close(): Promise<void>
 }
 
 /**
- * Opens and migrates the database, starts what ROLE asks for; listening is left to the caller. A start that is no longer
- * wanted (`unwanted`) stops what it has started, and throws.
+ * Opens and migrates the database and starts what ROLE names; the caller listens. When `unwanted` aborts, the start stops
+ * what it has started, and throws.
  */
 export async function startService(config: Config, unwanted?: AbortSignal): Promise<Service> {
   const server = await openDatabaseServer(config)
@@ -63,14 +63,14 @@ async function install(url: string): Promise<void> {
   await installQueue(url)
 }
 
-/** What the parts of a service share. */
+/** Shared by the parts of a service. */
 interface Parts {
   config: Config
   pools: Pools
   bulkheads: Bulkheads
   boss: PgBoss
   telemetry: Telemetry
-  /** Connections that broke; before there is a log nobody listens. */
+  /** Errors of idle connections. They are logged once there is a log. */
   failures: EventEmitter<{ failure: [Error] }>
   stopping: AbortController
   ending: AbortController

@@ -6,39 +6,38 @@ import { type Database, endDatabase } from './database/pool.ts'
 import { stopWorkers } from './jobs/work.ts'
 import type { Tracing } from './telemetry/telemetry.ts'
 
-/** Requests and jobs that are under way have this long to finish. */
+/** How long running requests and jobs may take to finish. */
 const finishMs = 24_000
 /**
- * For the answers to the requests that were ended and for handing back their jobs; PostgreSQL looks once a second
- * whether the client of a statement is there.
+ * For answering ended requests and handing back jobs; PostgreSQL checks once a second whether a statement's client is
+ * there.
  */
 const endMs = 1500
-/** For the queue to end: it waits for the server to close the connection that listens, one that is silent never does. */
+/** For the queue: it waits until the server closes its listening connection, which a silent server never does. */
 const queueMs = 3000
-/** For what has been ended to say so. */
+/** For the last callbacks. */
 const lastMs = 1000
 
-/** The most that `finishWork` takes, and stopping the embedded PostgreSQL after it. */
+/** The longest that `finishWork` and stopping the embedded PostgreSQL take. */
 export const closeMaxMs = 27_000
 
-/** What a process works with, apart from its interface. */
+/** What a process has beside its HTTP server. */
 export interface Backing {
   boss: PgBoss
   pools: Database[]
   tracing: Tracing | undefined
 }
 
-/** What finishes before a process ends. */
 export interface Work {
   app: FastifyInstance
   backing: Backing
-  /** Told when nothing is waited for any longer. */
+  /** Aborted when requests are ended. */
   ending: AbortController
 }
 
 /**
- * Takes no more work and finishes what is under way. What has not finished after 24 seconds is ended: its requests are
- * answered with 503, its jobs handed back.
+ * Takes no more work and finishes what is running. After 24 seconds the rest is ended: requests are answered with 503,
+ * jobs handed back.
  */
 export async function finishWork(work: Work): Promise<void> {
   const { app, backing, ending } = work
@@ -52,7 +51,7 @@ export async function finishWork(work: Work): Promise<void> {
   } else await finished
 }
 
-/** Closes the queue and the connections that nobody uses any more. */
+/** Closes the queue and the pools, once nothing uses them. */
 export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
   await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs)
   await Promise.all(pools.map((db) => db.destroy()))
@@ -64,7 +63,7 @@ async function finish({ app, backing }: Work): Promise<void> {
   await closeBacking(backing)
 }
 
-/** A connection whose last request ends while we close stays open for the next one: closed as soon as it is idle. */
+/** Closes keep-alive connections as soon as they are idle: Fastify closes those that are idle now only. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), 50)
   try {
@@ -82,21 +81,21 @@ async function isWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
 
 type Signal = 'SIGINT' | 'SIGTERM'
 
-/** What a fault of a program itself sends: with a listener it would be repeated for ever, and the process never end. */
+/** Signals of the program's own faults: with a listener the faulty instruction would run again for ever. */
 const ofFaults = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
 
-/** What ends a process: a signal, or an error that nobody has caught. */
+/** What ends a process: a signal, or an uncaught error. */
 export interface Ending {
   signal: Signal | undefined
   err: Error | undefined
 }
 
-/** npm passes on the signal that a terminal has sent to both: so soon after the first it is the same. */
+/** A second signal so soon is the same: npm passes on what the terminal sent to both. */
 const sameSignalMs = 1000
 
 /**
- * Closes when the process is told to end, or breaks, and ends it then or after `delay` ms. Who sends a second signal
- * does not want to wait: it ends the process at once.
+ * Runs `close` at SIGINT, SIGTERM or an uncaught error, and ends the process after it or after `delay` ms. A second signal
+ * ends the process at once.
  */
 export function closeOnce(delay: number, close: (ending: Ending) => Promise<void>): void {
   let signal: Signal | undefined

@@ -41,11 +41,11 @@ const advice: Record<string, string> = {
   '3F000': 'run "create schema public" in the database as the user of DATABASE_URL',
 }
 
-/** What is wrong with the certificate of a server, by the codes of OpenSSL and of Node. */
+/** Faults of a certificate, as codes of OpenSSL and Node. */
 const certificateFaults =
   /^(ERR_TLS_CERT|CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT$|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF))/
 
-/** Failures of the driver, which have no code. */
+/** By messages of pg, which has no codes. */
 const driverAdvice: [RegExp, string][] = [
   [/timeout/, 'what listens there does not answer like a PostgreSQL: correct DATABASE_URL'],
   [
@@ -55,7 +55,7 @@ const driverAdvice: [RegExp, string][] = [
   [/SSL/, 'set sslmode in DATABASE_URL to what the PostgreSQL there offers'],
 ]
 
-/** The service cannot listen: what fails is about HOST and PORT. */
+/** The service cannot listen at HOST and PORT. */
 export class CannotListen extends Error {
   constructor(cause: unknown) {
     super('cannot listen', { cause })
@@ -65,8 +65,8 @@ export class CannotListen extends Error {
 const listenAdvice = { ENOTFOUND: 'correct HOST', EAI_AGAIN: 'correct HOST, or the name servers' }
 
 /**
- * What the terminal says of an error that ended the start: one line with what to do where that is known, all of the
- * error (as the log has it) where it is not.
+ * What the terminal shows of an error that ended the start: one line with what to do or, for an unknown error, all of it
+ * as a log would have it.
  */
 export function startFault(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message
@@ -76,15 +76,15 @@ export function startFault(error: unknown): unknown {
 
 function told(error: unknown, advice: Record<string, string>): unknown {
   const { code = '', message = '', syscall } = error as Partial<NodeJS.ErrnoException>
-  // A migration that raises an exception of its own says in it what to do.
+  // An exception of a migration says what to do.
   if (error instanceof StartupError || code === 'P0001') return `Cannot start:\n- ${message}`
-  // The file of a Unix socket, or any other.
+  // ENOENT may concern a Unix socket or any other file.
   const fault = code === 'ENOENT' ? `${syscall} ${code}` : code
   const known = Object.hasOwn(advice, fault) ? advice[fault] : adviceOfOthers(error)
   return known ? `Cannot start:\n- ${message || code}: ${known}` : loggableError(error)
 }
 
-/** By the code of a certificate's fault, or the message of the driver, which has no codes. */
+/** By the code of a certificate's fault, or by pg's message. */
 function adviceOfOthers(error: unknown): string | undefined {
   const { code, message = '' } = error as { code?: string; message?: string }
   if (code !== undefined) return certificateFaults.test(code) ? wrongCertificate : undefined

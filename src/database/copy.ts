@@ -3,7 +3,7 @@ import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { nextTurn } from '../lib/cooperative.ts'
 
-/** Lines of COPY text, given as the one parameter of a COPY statement. */
+/** Lines of COPY text, as the only parameter of `copy ... from stdin $1`. */
 export class CopySource {
   readonly chunks: AsyncIterable<string>
 
@@ -12,18 +12,18 @@ export class CopySource {
   }
 }
 
-/** What pg says when `query_timeout` has passed. It leaves the connection open, and each further statement would wait. */
+/** pg's message after `query_timeout`. It leaves the connection open, where each further statement would wait, too. */
 const timedOut = 'Query read timeout'
 
-/** A client has ten minutes to fetch the rows: a slow one would hold its connection for an hour. */
+/** How long a client may take to fetch the rows, and so hold a connection. */
 const copyOutMs = 600_000
 
-/** Stands for the end of `copy (select ...) to stdout`, as its last parameter. */
+/** The last parameter of `copy (select ...) to stdout $n`. */
 export class CopyTarget {}
 
 /**
- * A client that streams a CopySource into `copy ... from stdin $1`, and answers `copy (...) to stdout $1` with the one
- * row `{ stream }`, so that COPY runs inside a query builder's transaction like any other statement.
+ * A client that streams a CopySource into `copy ... from stdin`, and returns one row `{ stream }` for `copy (...) to stdout`,
+ * so that COPY runs in a transaction of the query builder like any other statement.
  */
 export class CopyingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
@@ -42,7 +42,7 @@ export class CopyingClient extends pg.Client {
     const stream = super.query(copyFrom(text.replace(/\$1\s*$/, '')))
     const finished = once(stream, 'finish')
     finished.catch(() => undefined)
-    // For as long as the stream lives: one that has failed may fail again when it is written to or ended.
+    // A stream that has failed may fail again when it is written to or ended.
     let failure: Error | undefined
     stream.on('error', (error) => {
       failure = error
@@ -62,7 +62,7 @@ export class CopyingClient extends pg.Client {
     return { command: 'COPY', rows: [] }
   }
 
-  /** COPY takes no parameters: numbers become part of the text, all else is set for the transaction and read by it. */
+  /** COPY takes no parameters: numbers become part of the text, other values settings of the transaction. */
   async #copyOut(text: string, values: unknown[]): Promise<{ command: string; rows: [unknown] }> {
     const settings = values.flatMap((value, index) =>
       isLiteral(value) ? [] : [{ name: settingName(index + 1), value }],
@@ -76,7 +76,7 @@ export class CopyingClient extends pg.Client {
       return isLiteral(value) ? String(value) : `current_setting('${settingName(Number(place))}')`
     })
     const stream = super.query(copyTo(select))
-    // The rows that a reader leaves unread can only be dropped with the connection.
+    // Unread rows can be dropped only with their connection.
     stream.once('close', () => {
       if (stream.readableEnded) return
       stream.on('error', () => undefined)
@@ -92,7 +92,7 @@ const isLiteral = (value: unknown) => typeof value === 'number' || value === nul
 
 const chunkLength = 64 * 1024
 
-/** Rows as COPY text in chunks; other requests get their turn after each. */
+/** Rows as COPY text in chunks; other requests run between two chunks. */
 export async function* copyText<T>(
   rows: readonly T[],
   line: (row: T) => string,

@@ -11,7 +11,7 @@ export type Database = Kysely<DB>
 export type Trx = Transaction<DB>
 
 export interface PoolOptions {
-  /** How long a transaction may do nothing; 10 seconds when left out. */
+  /** How long a transaction may be idle; 10 seconds by default. */
   idleTimeoutMs?: number
   /** Shown in pg_stat_activity. */
   name: string
@@ -25,13 +25,13 @@ export interface PoolOptions {
    */
   queryTimeoutMs?: number | undefined
   lockTimeoutMs: number
-  /** Called when an idle connection breaks (Postgres restarted); without a listener the process would die. */
+  /** Called when an idle connection breaks; without a listener the process would end. */
   onError: (error: Error) => void
   /** Called after each statement, to trace it. */
   onStatement?: ((done: StatementDone) => void) | undefined
 }
 
-/** A statement that has ended; its values are no part of the text. */
+/** A statement that has ended. Its text holds no values. */
 export interface StatementDone {
   text: string
   ms: number
@@ -71,22 +71,22 @@ export async function endDatabase(db: Database): Promise<void> {
   await destroyed
 }
 
-/** Whether one piece of work may take so many connections more: half of all have nothing to do. */
+/** Whether a caller may take `count` further connections: half of the pool is idle. */
 export function hasSpareConnections(db: Database, count: number): boolean {
   const { inUse, max } = poolUse(db)
   return inUse * 2 <= max && inUse + count <= max
 }
 
-/** Opens a pool whose connections run as the application role and give up in time. `url` is that of a DatabaseServer. */
+/** Opens a pool whose connections run as the application role and within time limits. `url` is that of a DatabaseServer. */
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = new pg.Pool({
     connectionString: withSessionSettings(url, {
       role: applicationRole,
-      // Data is cached or on flash: reading 1,000 of 100,000 rows by key is not dearer than reading all of them.
+      // Data is cached or on flash: the planner must not read a whole table to save random reads.
       random_page_cost: 1.1,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
-      // A process that is paused in a transaction gives up its locks before its jobs are taken up elsewhere.
+      // A process that is paused in a transaction loses its locks before its jobs are taken up elsewhere.
       idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 10_000,
     }),
     application_name: `pricewell ${options.name}`,
@@ -113,7 +113,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   return db
 }
 
-/** The pool, whose failures to open a connection are known as such: Postgres has no state of its own for them. */
+/** The pool, which throws ConnectionFailed when no connection can be opened: PostgreSQL has no SQLSTATE for that. */
 function refusing(pool: pg.Pool): PostgresPool {
   const connect = async () => {
     try {
@@ -130,7 +130,7 @@ function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent
     onStatement({ text: query.sql, ms, ...('error' in event && { error: event.error }) })
 }
 
-/** Postgres type ids: dates stay text (a Date would move days), ids and decimals become numbers. */
+/** By type id: dates stay text (a Date would move days), ids and decimals become numbers. */
 const parsers = new Map<number, (text: string) => unknown>([
   [pg.types.builtins.DATE, (text) => text],
   [pg.types.builtins.INT8, parseSafeInteger],

@@ -2,21 +2,20 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { isOutdatedPlan, TransactionNotStarted } from './errors.ts'
 
-/** As long as `commit` waits for a `begin` that takes it along. */
+/** How long `commit` waits for the next `begin`, to be sent with it. */
 const commitWaitMs = 1
 
 /**
- * A client for transactions that only read. It sends `begin` together with the `set local` that follows it, and neither
- * waits for those nor for `commit`: a read takes one round trip instead of four, and where reads follow each other the
- * `commit` of one goes with the `begin` of the next: Postgres is woken once a read. A `begin` that fails fails them all.
- * All statements of a transaction see the same: what was there when the first of them began.
- * Statements that are asked often are prepared: parsing one takes as long as reading a price.
+ * A client for read-only transactions. It sends `begin` with the `set local` that follows, and waits for neither of them nor
+ * for `commit`: a read takes one round trip instead of four. The `commit` of a read is sent with the `begin` of the next, so
+ * that PostgreSQL wakes once a read. A `begin` that fails fails all statements of its transaction. They see one snapshot,
+ * that of the first statement. Frequent statements are prepared: parsing one takes as long as reading a price.
  */
 export class ReadingClient extends pg.Client {
   #isCorked = false
   #isDue = false
   #timer: NodeJS.Timeout | undefined
-  /** Why the transaction has not begun: its statements, which were sent already, ran outside and saw no account. */
+  /** Why the transaction did not start: its statements, sent already, ran outside of it and saw no account. */
   #beginError: Error | null = null
 
   constructor(config: pg.ClientConfig) {
@@ -47,8 +46,8 @@ export class ReadingClient extends pg.Client {
   }
 
   /**
-   * What is sent in one go is one write: each would take as long as reading a price. It does not wait for the event loop
-   * to turn: while much else is to do, the database would have nothing to do.
+   * Joins messages into one write: each write takes as long as reading a price. It does not wait for the event loop, or the
+   * database would be idle while the process is busy.
    */
   #writeTogether(): void {
     this.#cork()
@@ -77,7 +76,7 @@ export class ReadingClient extends pg.Client {
     this.#isDue = false
   }
 
-  /** A query by itself: of a configuration pg makes a copy first, which takes longer than all else that it does. */
+  /** Makes the pg.Query itself: pg copies a query config first, which takes longer than all the rest. */
   #sendStatement(text: string, values: unknown[] = []): Promise<pg.QueryResult> {
     const name = values.length > 0 ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
@@ -91,7 +90,7 @@ export class ReadingClient extends pg.Client {
     })
   }
 
-  /** Statements that were sent after the one that failed fail, too: before whoever comes next. */
+  /** Waits until the statements sent after a failed one have failed too, before the connection is used again. */
   async #rollback(): Promise<{ command: string; rows: never[] }> {
     await super.query('rollback').catch(() => undefined)
     return { command: 'ROLLBACK', rows: [] }
@@ -107,7 +106,7 @@ export class ReadingClient extends pg.Client {
   }
 }
 
-/** A `commit` or `rollback` that somebody cancels leaves its transaction open, and nobody waits for either. */
+/** A `commit` or `rollback` that is cancelled leaves its transaction open, and nothing waits for its answer. */
 function isInFailedTransaction(error: Error | null): boolean {
   return (error as { code?: string } | null)?.code === '25P02'
 }
@@ -115,9 +114,9 @@ function isInFailedTransaction(error: Error | null): boolean {
 const names = new Map<string, string>()
 const uses = new Map<string, number>()
 
-/** A session keeps what it has prepared, 125 kB each: wildcards in columns made 550 texts of five accounts in 20 minutes. */
+/** A prepared statement takes 125 kB of a session. Wildcards of five accounts made 550 texts in 20 minutes. */
 const namesMax = 100
-/** Whoever is asked less often would take the place of who is asked all the time. */
+/** Rare statements must not take the names of frequent ones. */
 const usesMin = 10
 const textsMax = 1000
 

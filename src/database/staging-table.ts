@@ -3,21 +3,21 @@ import { CopySource } from './copy.ts'
 import type { InputColumn } from './input-rows.ts'
 import type { Trx } from './pool.ts'
 
-/** Rows of a file in a table of their own, with their `position` (from 0) and `line` (from 1) in the file. */
+/** The rows of a file in a temporary table, with their `position` (from 0) and `line` (from 1) in the file. */
 export interface StagedRows {
   trx: Trx
   /** A FROM item called `input`: each key once, in the order of the keys. */
   input: RawBuilder<unknown>
-  /** How many keys there are, counted when asked: a million rows take a tenth of a second. */
+  /** Counts the keys; a million rows take a tenth of a second. */
   count(): Promise<number>
 }
 
-/** Two rows with one key that differ. */
+/** Two different rows with the same key. */
 export interface Contradiction {
   position: number
   line: number
   firstLine: number
-  /** How many of them there are. */
+  /** How many contradictions the file has. */
   total: number
 }
 
@@ -26,7 +26,7 @@ const placeColumns = [
   { name: 'line', type: 'integer' },
 ] as const
 
-/** Copies rows, given as COPY text with their position and line last, into a table that is dropped at commit. */
+/** Copies rows into a table that is dropped at commit. `lines` are COPY text, with position and line as last fields. */
 export async function stageRows(
   trx: Trx,
   columns: readonly Pick<InputColumn<never>, 'name' | 'type'>[],
@@ -42,8 +42,8 @@ export async function stageRows(
 }
 
 /**
- * The first `max` rows that share a key with an earlier one and differ; undefined: each key is there once. Rows are
- * compared as texts: 1.0 and 1.00 are written differently; a `jsonb` has one text for every order of its keys.
+ * The first `max` rows that differ from an earlier row with the same key; undefined if no key is repeated. Rows are compared
+ * as texts: 1.0 and 1.00 differ, while a `jsonb` has one text for every order of its keys.
  */
 export async function findRepeated(
   trx: Trx,
@@ -67,10 +67,10 @@ export async function findRepeated(
   return rows
 }
 
-/** A FROM item, still without a name: all rows that were staged. */
+/** A FROM item without a name: all staged rows. */
 export const allStaged: RawBuilder<unknown> = sql`pg_temp.feed`
 
-/** As `allStaged`: of each key the first row. */
+/** A FROM item without a name: the first row of each key. */
 export function firstOfEachKey(key: readonly string[]): RawBuilder<unknown> {
   const keys = keysOf(key)
   return sql`(select distinct on (${keys}) * from pg_temp.feed order by ${keys}, position)`
@@ -87,13 +87,13 @@ export async function deleteRepeated(trx: Trx, key: readonly string[]): Promise<
     )`.execute(trx)
 }
 
-/** The rows that were staged, once no key is repeated. */
+/** The staged rows; no key may be repeated. */
 export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
   const input = sql`(select * from pg_temp.feed order by ${keysOf(key)}) as input`
   return { trx, input, count: () => countStaged(trx) }
 }
 
-/** Runs an upsert of staged rows, which returns `created` for each that it writes; the others existed. */
+/** Runs an upsert that returns `created` for each row that it writes. Rows that are not created count as updated. */
 export async function upsertStaged(
   { trx, count }: StagedRows,
   upsert: RawBuilder<unknown>,

@@ -3,15 +3,16 @@ import { sql } from 'kysely'
 import { CommitInDoubt, isConnectionLost, isOutdatedPlan, TransactionNotStarted } from './errors.ts'
 import type { Database, Trx } from './pool.ts'
 
-/** Deadlock and serialization failure: nothing was done, and the same work succeeds when done again. */
+/** Deadlock and serialization failure: nothing was done, and the same work can succeed. */
 const retriedStates = new Set(['40P01', '40001'])
 const attemptsMax = 4
 const noticedWaitMs = 200
 const lockWaitMinMs = 250
 
 /**
- * Runs `work` in one transaction that sees and changes nothing but the account's rows. Retries deadlocks, serialization
- * failures, transactions that did not begin and outdated plans, so `work` must have no effect outside the transaction.
+ * Runs `work` in one transaction that sees and changes the account's rows only. Deadlocks, serialization failures,
+ * transactions that did not start and outdated plans are retried: `work` must have no effect outside the transaction.
+ * Throws CommitInDoubt if the connection breaks at the commit.
  */
 export function inAccount<T>(
   db: Database,
@@ -21,7 +22,7 @@ export function inAccount<T>(
   return inAccountSince(performance.now(), db, account, work)
 }
 
-/** `inAccount` for a caller who has waited since a moment of `performance.now()`: who has waited waits less for locks. */
+/** `inAccount` for a request that has waited since `since` (`performance.now()`): it waits for locks so much less. */
 export async function inAccountSince<T>(
   since: number,
   db: Database,
@@ -30,14 +31,14 @@ export async function inAccountSince<T>(
 ): Promise<T> {
   let first: number | undefined = since
   return retrying(() => {
-    // A deadlock is found after a second: who lost it has all of his patience again.
+    // A deadlock is found after a second: its victim gets the whole wait for locks again.
     const began = first ?? performance.now()
     first = undefined
     return onceSince(began, db, account, work)
   })
 }
 
-/** `inAccount` for work that cannot be done again from its beginning, like reading a file that arrives. */
+/** `inAccount` without retries, for work that cannot start again, such as reading a file that arrives. */
 export function onceInAccount<T>(
   db: Database,
   account: number,
@@ -66,7 +67,7 @@ async function onceSince<T>(
   })
 }
 
-/** Runs `work` in one transaction that sees one moment of the account and only reads. */
+/** Runs `work` in a read-only transaction that sees one moment of the account. */
 export async function readInAccount<T>(
   db: Database,
   account: number,
@@ -79,7 +80,7 @@ export async function readInAccount<T>(
   })
 }
 
-/** Runs the last part of a transaction, again from where it began when it meets a deadlock. */
+/** Runs the last part of a transaction; a deadlock rolls back to its beginning and retries it. */
 export async function retryingFromHere<T>(trx: Trx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint here`.execute(trx)
   return retrying(work, () => sql`rollback to savepoint here`.execute(trx))
@@ -103,14 +104,14 @@ function isRetried(error: unknown): boolean {
   return retriedStates.has(code) || isOurs || isOutdatedPlan(error)
 }
 
-/** Who has waited waits less for locks: a caller's patience is one for all. */
+/** The wait for a seat counts as a wait for locks. */
 async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
   await sql`
     select set_config('lock_timeout', greatest(${lockWaitMinMs}, setting::integer - ${waitedMs}::integer)::text, true)
     from pg_settings where name = 'lock_timeout'`.execute(trx)
 }
 
-/** SET LOCAL and not set_config(): a distributed database passes only the statement on to its shards. */
+/** SET LOCAL, because distributed databases do not pass set_config() on to their shards. */
 export async function setAccount(trx: Trx, account: number): Promise<void> {
   if (!Number.isSafeInteger(account)) throw new Error('account is not an integer')
   await sql.raw(`set local app.account = '${account}'`).execute(trx)

@@ -18,8 +18,8 @@ import { isReachable, makeReachable, type SystemUser, systemDir } from './binari
 import { readPassword } from './password.ts'
 
 /**
- * The cluster's folder, made by initdb when there is none. It is `<dataDir>/postgres`, or, where the Postgres user
- * cannot reach that, a folder of root's that `<dataDir>/postgres` links to.
+ * The folder of the cluster, made by initdb if there is none: `<dataDir>/postgres` or, if the Postgres user cannot reach
+ * that, a folder of root's to which `<dataDir>/postgres` links. Throws StartupError.
  */
 export function prepareCluster(
   dataDir: string,
@@ -48,7 +48,7 @@ export function holdsCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, 'postgres'))
 }
 
-/** Deletes a data directory and the cluster folder that it links to. */
+/** Deletes a data directory and the cluster to which it links. */
 export function removeDataDir(dataDir: string): void {
   const link = join(dataDir, 'postgres')
   if (existsSync(link)) rmSync(realpathSync(link), { recursive: true, force: true })
@@ -81,7 +81,7 @@ function initialise(
   native: string,
   user: SystemUser | undefined,
 ): string {
-  // The Postgres user cannot read the file of the password itself.
+  // The Postgres user cannot read the original.
   const passwordFile = `${cluster}.password`
   writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
   if (user) for (const path of [cluster, passwordFile]) chownSync(path, user.uid, user.gid)
