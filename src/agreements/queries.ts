@@ -10,9 +10,14 @@ export type StoredAgreement = Omit<Selectable<Agreements>, 'account_id' | 'key_h
 
 /** The columns of a StoredAgreement. */
 export const agreementColumns = [
-  ...(['id', 'name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const),
-  'version' as const,
-]
+  'id',
+  'name',
+  'client_code',
+  'price_line',
+  'price_list_code',
+  'prices',
+  'version',
+] as const
 
 /** The agreement. Throws `not-found` also for an agreement of another account. */
 export async function findAgreement(

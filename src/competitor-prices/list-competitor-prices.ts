@@ -2,7 +2,13 @@ import { sql } from 'kysely'
 import { shownText } from '../catalog/column-value.ts'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { anyOf, pageOf, readPageOfLargeRows, withoutAbsent } from '../contract/read-page.ts'
+import {
+  anyOf,
+  type PageQuery,
+  pageOf,
+  readPageOfLargeRows,
+  withoutAbsent,
+} from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
@@ -50,22 +56,23 @@ export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
 
 /** The columns of a StoredEntry. */
 const selected = [
-  ...(['id', 'dimensions', 'competitor_name', 'departure_date', 'competitor_price'] as const),
+  'id',
+  'dimensions',
+  'competitor_name',
+  'departure_date',
+  'competitor_price',
   sql<string>`encode(hash, 'hex')`.as('hash'),
   sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
-]
+] as const
 
-interface Filters {
+interface Filters extends PageQuery {
   code?: string
   competitor_name?: string
 }
 
-function filtered(trx: Trx, account: number, { code, competitor_name: name }: Filters) {
-  return trx
-    .selectFrom('competitor_prices')
-    .where('account_id', '=', account)
-    .$if(code !== undefined, (entries) => entries.where('code', '=', code ?? ''))
-    .$if(name !== undefined, (entries) => entries.where('competitor_name', '=', name ?? ''))
+function filtered(trx: Trx, account: number, { offset: _, limit: __, ...filters }: Filters) {
+  const given = { account_id: account, ...filters }
+  return trx.selectFrom('competitor_prices').where((entry) => entry.and(given))
 }
 
 interface StoredEntry {

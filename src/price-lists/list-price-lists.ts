@@ -10,11 +10,10 @@ import { priceListOf } from './read-price-list.ts'
 export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const { name, search, include } = query
+    const { offset: _, limit: __, search, include, ...filters } = query
     const lists = trx
       .selectFrom('price_lists')
-      .where('account_id', '=', account)
-      .$if(name !== undefined, (lists) => lists.where('name', '=', name ?? ''))
+      .where((list) => list.and({ account_id: account, ...filters }))
       .$if(search !== undefined, (lists) => lists.where(nameContains(search ?? '')))
     const page = lists.selectAll().orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPageOfLargeRows(trx, { all: lists, page })

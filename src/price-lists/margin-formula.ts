@@ -42,19 +42,22 @@ export function defaultMarginFormula(costs: readonly Column[]): string {
 class FormulaParser {
   /** Ordinals of the cost columns in the formula. */
   readonly ordinals = new Set<number>()
-  readonly #tokens: FormulaTokens
+  readonly #formula: string
   readonly #costs: readonly Column[]
+  readonly #tokens: Token[]
+  #next = 0
 
   constructor(formula: string, costs: readonly Column[]) {
-    this.#tokens = new FormulaTokens(formula)
+    this.#formula = formula
     this.#costs = costs
+    this.#tokens = tokenize(formula)
   }
 
   /** The whole formula. */
   parse(): Term {
     const root = this.#expression(0)
-    const rest = this.#tokens.peek()
-    if (rest.kind !== 'end') throw this.#tokens.fault(rest, 'expected an operator')
+    const rest = this.#peek()
+    if (rest.kind !== 'end') throw this.#fault(rest, 'expected an operator')
     return root
   }
 
@@ -62,31 +65,31 @@ class FormulaParser {
   #expression(bindingMin: number): Term {
     let left = this.#operand()
     for (;;) {
-      const { kind, text } = this.#tokens.peek()
+      const { kind, text } = this.#peek()
       const operator = kind === 'operator' ? operators.get(text) : undefined
       if (!operator || operator.binding <= bindingMin) return left
-      this.#tokens.take()
+      this.#take()
       left = combined(operator.apply, left, this.#expression(operator.binding))
     }
   }
 
   #operand(): Term {
-    const token = this.#tokens.take()
+    const token = this.#take()
     const { kind, text } = token
     if (kind === 'number') return constant(fraction(text.replace(/\.$/, '').replace(/^\./, '0.')))
     if (kind === 'letter' && text === 'Price') return given(0)
     if (kind === 'letter' || kind === 'name') return this.#cost(token)
     if (text === '-') return negated(this.#expression(unaryBinding))
     if (text === '(') return this.#group()
-    throw this.#tokens.fault(token, 'expected a number, Price, a cost column or "("')
+    throw this.#fault(token, 'expected a number, Price, a cost column or "("')
   }
 
   /** Up to the closing parenthesis. */
   #group(): Term {
     const inner = this.#expression(0)
-    const closing = this.#tokens.take()
+    const closing = this.#take()
     if (closing.kind === 'operator' && closing.text === ')') return inner
-    throw this.#tokens.fault(closing, 'expected ")"')
+    throw this.#fault(closing, 'expected ")"')
   }
 
   #cost(token: Token): Term {
@@ -96,10 +99,23 @@ class FormulaParser {
     )
     if (!column) {
       const wanted = kind === 'name' ? 'a' : 'Price or the letter of a'
-      throw this.#tokens.fault(token, `"${text}" is not ${wanted} cost column`)
+      throw this.#fault(token, `"${text}" is not ${wanted} cost column`)
     }
     this.ordinals.add(column.ordinal)
     return given(column.ordinal)
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#next] as Token
+  }
+
+  #take(): Token {
+    return this.#tokens[this.#next++] as Token
+  }
+
+  #fault({ kind, text, at }: Token, message: string): FormulaError {
+    if (kind === 'end') return new FormulaError(`${message} at the end`)
+    return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
   }
 }
 
@@ -162,47 +178,20 @@ interface Token {
   at: number
 }
 
-/** The tokens of a formula, ending with `end`. Throws FormulaError for any other character. */
-class FormulaTokens {
-  readonly #formula: string
-  readonly #tokens: Token[]
-  #next = 0
-
-  constructor(formula: string) {
-    this.#formula = formula
-    this.#tokens = tokenize(formula)
-  }
-
-  peek(): Token {
-    return this.#tokens[this.#next] as Token
-  }
-
-  take(): Token {
-    return this.#tokens[this.#next++] as Token
-  }
-
-  /** The error for a token. */
-  fault({ kind, text, at }: Token, message: string): FormulaError {
-    if (kind === 'end') return new FormulaError(`${message} at the end`)
-    return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
-  }
-}
-
-/** A number, letter, name or operator, else any character; white space before it. */
+/** A token, else any character; white space before it. */
 const tokenPattern =
-  /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|"((?:[^"]|"")*)"|([-+*/()])|(\S))/gu
+  /\s*(?:(?<number>\d+(?:\.\d*)?|\.\d+)|(?<letter>[A-Za-z_]\w*)|"(?<name>(?:[^"]|"")*)"|(?<operator>[-+*/()])|(?<other>\S))/gu
 
+/** The tokens of a formula, ending with `end`. Throws FormulaError for any other character. */
 function tokenize(formula: string): Token[] {
   if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
   const tokens: Token[] = []
-  for (const match of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
-    const [matched, number, letter, name, operator, other] = match
-    const at = 1 + match.index + matched.length - matched.trimStart().length
-    if (number !== undefined) tokens.push({ kind: 'number', text: number, at })
-    else if (letter !== undefined) tokens.push({ kind: 'letter', text: letter, at })
-    else if (name !== undefined) tokens.push({ kind: 'name', text: name.replaceAll('""', '"'), at })
-    else if (operator !== undefined) tokens.push({ kind: 'operator', text: operator, at })
-    else throw new FormulaError(`unexpected "${other}" ${characterAt(formula, at)}`)
+  for (const { 0: matched, index, groups } of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
+    const at = 1 + index + matched.length - matched.trimStart().length
+    const [kind, text = ''] =
+      Object.entries(groups ?? {}).find(([, text]) => text !== undefined) ?? []
+    if (kind === 'other') throw new FormulaError(`unexpected "${text}" ${characterAt(formula, at)}`)
+    tokens.push({ kind: kind as Token['kind'], text: text.replaceAll('""', '"'), at })
   }
   return [...tokens, { kind: 'end', text: '', at: formula.length }]
 }

@@ -1,6 +1,11 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { pageOf, readPageOfLargeRows, withoutAbsent } from '../contract/read-page.ts'
+import {
+  type PageQuery,
+  pageOf,
+  readPageOfLargeRows,
+  withoutAbsent,
+} from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { isValidOn } from './queries.ts'
 
@@ -22,19 +27,26 @@ export const exportPromotions: Export<'listPromotions'> = async (trx, { account,
 })
 
 const fields = [
-  ...(['id', 'name', 'kind', 'value', 'valid_from', 'valid_to'] as const),
-  ...(['price_lists', 'product_filters', 'price_dimensions'] as const),
-]
+  'id',
+  'name',
+  'kind',
+  'value',
+  'valid_from',
+  'valid_to',
+  'price_lists',
+  'product_filters',
+  'price_dimensions',
+] as const
 
-interface Filters {
+interface Filters extends PageQuery {
   name?: string
   valid_on?: string
 }
 
-function filtered(trx: Trx, account: number, { name, valid_on }: Filters) {
+function filtered(trx: Trx, account: number, query: Filters) {
+  const { offset: _, limit: __, valid_on, ...filters } = query
   return trx
     .selectFrom('promotions')
-    .where('account_id', '=', account)
-    .$if(name !== undefined, (all) => all.where('name', '=', name ?? ''))
+    .where((promotion) => promotion.and({ account_id: account, ...filters }))
     .$if(valid_on !== undefined, (all) => all.where(isValidOn(valid_on ?? '')))
 }

@@ -1,15 +1,15 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
-import type { DB } from '../../generated/database.d.ts'
+import { sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { anyOf, pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
+import { anyOf, type PageQuery, pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
+import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
 /** One page of sales in the order of their ids. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
-    const sales = filter(trx.selectFrom('sales').where('account_id', '=', account), query)
+    const sales = filtered(trx, account, query)
     const ids = sales
       .select('id')
       .orderBy(isByDate(query) ? sql`id + 0` : sql`id`)
@@ -42,7 +42,7 @@ export const exportSales: Export<'listSales'> = async (trx, { account, query }) 
     'transaction_date',
     'currency',
   ],
-  query: filter(trx.selectFrom('sales').where('account_id', '=', account), query)
+  query: filtered(trx, account, query)
     .select(selected)
     .orderBy(isByDate(query) ? sql`id + 0` : sql`id`),
   rowsOf: (sale: StoredSale) => [saleOf(sale)],
@@ -50,16 +50,23 @@ export const exportSales: Export<'listSales'> = async (trx, { account, query }) 
 
 /** The columns of a sale as it is read. */
 const selected = [
-  ...(['id', 'transaction_id', 'price_list_name', 'price_dimension', 'code', 'extension'] as const),
+  'id',
+  'transaction_id',
+  'price_list_name',
+  'price_dimension',
+  'code',
+  'extension',
   sql<string>`quantity::text`.as('quantity'),
   sql<string>`revenue::text`.as('revenue'),
   sql<string | null>`active_price::text`.as('active_price'),
-  ...(['client_code', 'agreement_code', 'departure_date'] as const),
+  'client_code',
+  'agreement_code',
+  'departure_date',
   sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as(
     'transaction_date',
   ),
-  'currency' as const,
-]
+  'currency',
+] as const
 
 type StoredSale = { transaction_date: string | null }
 
@@ -78,23 +85,21 @@ function isByDate({ code, transaction_id, from, to }: Filters): boolean {
   return code === undefined && transaction_id === undefined && (from ?? to) !== undefined
 }
 
-interface Filters {
+interface Filters extends PageQuery {
   code?: string
   transaction_id?: string
   from?: string
   to?: string
 }
 
-type Sales = SelectQueryBuilder<DB, 'sales', object>
-
 /** Casts to timestamptz: under row-level security no index serves a comparison of a timestamp with a date. */
-function filter(sales: Sales, { code, transaction_id, from, to }: Filters): Sales {
-  let filtered = sales
-  if (code !== undefined) filtered = filtered.where('code', '=', code)
-  if (transaction_id !== undefined) filtered = filtered.where('transaction_id', '=', transaction_id)
-  if (from !== undefined)
-    filtered = filtered.where('transaction_date', '>=', sql<Date>`${from}::date::timestamptz`)
-  if (to !== undefined)
-    filtered = filtered.where('transaction_date', '<', sql<Date>`(${to}::date + 1)::timestamptz`)
-  return filtered
+function filtered(trx: Trx, account: number, query: Filters) {
+  const { offset: _, limit: __, from, to, ...filters } = query
+  const day = (text = '') => sql<Date>`${text}::date::timestamptz`
+  const dayAfter = (text = '') => sql<Date>`(${text}::date + 1)::timestamptz`
+  return trx
+    .selectFrom('sales')
+    .where((sale) => sale.and({ account_id: account, ...filters }))
+    .$if(from !== undefined, (sales) => sales.where('transaction_date', '>=', day(from)))
+    .$if(to !== undefined, (sales) => sales.where('transaction_date', '<', dayAfter(to)))
 }
