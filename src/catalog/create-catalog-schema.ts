@@ -50,7 +50,7 @@ async function lockCatalog(trx: Trx, account: number): Promise<void> {
 }
 
 function schemaInUse(reason: string): Problem {
-  return new Problem('schema-in-use', `${reason}, nothing else changed. Nothing was written.`)
+  return new Problem('schema-in-use', `${reason}. Nothing was written.`)
 }
 
 async function replaceColumns(trx: Trx, account: number, columns: Column[]): Promise<void> {

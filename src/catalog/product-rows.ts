@@ -66,7 +66,7 @@ export async function readEachProduct(
 function rejectLongKey(key: string, position: number, errors: RowErrors): void {
   const bytes = Buffer.byteLength(key)
   if (bytes <= keyBytesMax) return
-  const message = `code and extensions (as a JSON array) have ${bytes} bytes in UTF-8, at most ${keyBytesMax} are taken`
+  const message = `code and extensions (as a JSON array) have ${bytes} bytes in UTF-8, more than ${keyBytesMax}`
   errors.add(position, undefined, 'length', message)
 }
 

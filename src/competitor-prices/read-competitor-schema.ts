@@ -6,6 +6,6 @@ import { describeSchema, findCompetitorSchema } from './queries.ts'
 export const readCompetitorSchema: Handler<'readCompetitorSchema'> = ({ account, inAccount }) =>
   inAccount(async (trx) => {
     const schema = await findCompetitorSchema(trx, account)
-    if (!schema) throw new Problem('not-found', 'No competitor schema has been made yet.')
+    if (!schema) throw new Problem('not-found', 'There is no competitor schema yet.')
     return { ...(await describeSchema(trx, account, schema)), is_dated: schema.is_dated }
   })

@@ -117,6 +117,8 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
+/** A query that has not begun: further streams may join it. */
+interface PendingRead {
   ids: Set<number>
   jobs: Promise<Map<number, Schemas['Job']>>
 }

@@ -116,7 +116,7 @@ function keyOf({ id, product_id, code, extensions }: Row, columns: Columns): obj
 function dimensionsOf(list: PriceList, columns: Columns, date: string | undefined) {
   const line = lineWriter(list, columns)
   return (row: Row) =>
-    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] ?? 0))
+    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] as number))
 }
 
 /** A row without prices appears with price 0 on the first day, so that it is not lost. */

@@ -107,7 +107,7 @@ function publishedFields(list: PriceList, columns: Columns) {
   const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
   return (row: StoredRow) => {
     const byDimension = list.price_dimensions.map(
-      (name, index) => [name, row.prices[index] ?? 0] as const,
+      (name, index) => [name, row.prices[index] as number] as const,
     )
     return {
       prices: Object.fromEntries(byDimension),

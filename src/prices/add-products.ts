@@ -3,15 +3,20 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import { backgroundThreshold, type Handler } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
+import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
 import { inputRows, readNumbers } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
 import { type IdsText, publish } from '../price-lists/publication.ts'
-import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { positionedKeyColumns, readListName } from './payload.ts'
+import {
+  type ListName,
+  lockPriceList,
+  type PriceList,
+  rejectUnmanaged,
+} from '../price-lists/queries.ts'
+import { positionedKeyColumns } from './payload.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
@@ -38,6 +43,25 @@ export const addProducts: Handler<'addProducts'> = (
       return addAtOnce(trx, list, productIds)
     }),
   )
+
+/**
+ * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
+ * differ.
+ */
+function readListName(body: { price_list_name?: string; name?: string }): ListName {
+  const { price_list_name = body.name, name = price_list_name } = body
+  if (price_list_name === undefined) {
+    const field = 'price_list_name'
+    throw invalidRequest([
+      { pointer: `/${field}`, field, code: 'required', message: 'is required' },
+    ])
+  }
+  if (price_list_name !== name) {
+    const message = 'price_list_name and name must say the same'
+    throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
+  }
+  return { name: price_list_name }
+}
 
 async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promise<number[]> {
   const rowIds = await addDraftRowsWithIds(trx, list, productIds)

@@ -5,29 +5,6 @@ import type { InputColumn } from '../database/input-rows.ts'
 import { isInCalendar, lastCalendarDay } from '../price-lists/calendar.ts'
 import type { ListName, PriceList } from '../price-lists/queries.ts'
 
-/**
- * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
- * differ.
- */
-export function readListName(body: { price_list_name?: string; name?: string }): ListName {
-  const { price_list_name = body.name, name = price_list_name } = body
-  if (price_list_name === undefined) {
-    throw invalidRequest([
-      {
-        pointer: '/price_list_name',
-        field: 'price_list_name',
-        code: 'required',
-        message: 'is required',
-      },
-    ])
-  }
-  if (price_list_name !== name) {
-    const message = 'price_list_name and name must say the same'
-    throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
-  }
-  return { name: price_list_name }
-}
-
 /** How a request names its list: by one key or both. */
 export interface ListKeys {
   price_list_name?: string

@@ -93,7 +93,7 @@ t.test('an answer that would be too long is refused, and told how many rows fit'
   expectProblem(t, refused, { status: 400, type: 'result-too-large' })
   t.match(
     refused.body.detail,
-    /at most 1 MB, the 2100 rows of this one have about \d+\. Read some \d+ at once/,
+    /at most 1 MB, the 2100 rows of this read have about \d+\. Read about \d+ rows at a time/,
   )
   t.equal((await read({ payload: [{ promotion: 'Promotion 1' }] })).body.length, 2100)
   const few = codes.slice(0, 500).map((code) => ({ code }))

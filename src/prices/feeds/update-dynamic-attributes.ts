@@ -13,14 +13,14 @@ import type { InputColumn } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { keyColumns } from '../payload.ts'
-import { mergeAttributes } from '../update-dynamic-attributes.ts'
 import {
   type Attribute,
   attributeOf,
   fixedKeys,
+  mergeAttributes,
   namesMax,
   rejectFaultyAttribute,
-} from '../write/dynamic-attributes.ts'
+} from '../update-dynamic-attributes.ts'
 import {
   exportedKeys,
   extensionColumns,

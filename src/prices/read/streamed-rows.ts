@@ -128,7 +128,7 @@ function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: n
   const fitting = Math.max(Math.floor((rows * bytesMax) / bytes), 1)
   throw new Problem(
     'result-too-large',
-    `A read answers at most ${may} MB, the ${rows} rows of this one have about ${has}. Read some ${fitting} at once, or name one \`promotion\` in the rows.`,
+    `An answer has at most ${may} MB, the ${rows} rows of this read have about ${has}. Read about ${fitting} rows at a time, or name one \`promotion\` in the rows.`,
   )
 }
 
