@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { anyOf, type PageQuery, pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
@@ -10,11 +10,7 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)
     const sales = filtered(trx, account, query)
-    const ids = sales
-      .select('id')
-      .orderBy(isByDate(query) ? sql`id + 0` : sql`id`)
-      .offset(offset)
-      .limit(limit)
+    const ids = sales.select('id').orderBy(idOrder(query)).offset(offset).limit(limit)
     const page = trx
       .selectFrom('sales')
       .where('account_id', '=', account)
@@ -26,47 +22,36 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
 
 /** All sales that the filters leave, in the order of their ids. */
 export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({
-  columns: [
-    'id',
-    'transaction_id',
-    'price_list_name',
-    'price_dimension',
-    'code',
-    'extension',
-    'quantity',
-    'revenue',
-    'active_price',
-    'client_code',
-    'agreement_code',
-    'departure_date',
-    'transaction_date',
-    'currency',
-  ],
-  query: filtered(trx, account, query)
-    .select(selected)
-    .orderBy(isByDate(query) ? sql`id + 0` : sql`id`),
+  columns,
+  query: filtered(trx, account, query).select(selected).orderBy(idOrder(query)),
   rowsOf: (sale: StoredSale) => [saleOf(sale)],
 })
 
-/** The columns of a sale as it is read. */
-const selected = [
+const columns = [
   'id',
   'transaction_id',
   'price_list_name',
   'price_dimension',
   'code',
   'extension',
-  sql<string>`quantity::text`.as('quantity'),
-  sql<string>`revenue::text`.as('revenue'),
-  sql<string | null>`active_price::text`.as('active_price'),
+  'quantity',
+  'revenue',
+  'active_price',
   'client_code',
   'agreement_code',
   'departure_date',
-  sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as(
-    'transaction_date',
-  ),
+  'transaction_date',
   'currency',
 ] as const
+
+const moment = sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
+
+/** The columns of a sale as it is read: decimals are texts. */
+const selected = columns.map((name) => {
+  if (name === 'transaction_date') return moment.as(name)
+  const isDecimal = name === 'quantity' || name === 'revenue' || name === 'active_price'
+  return isDecimal ? sql<string | null>`${sql.ref(name)}::text`.as(name) : name
+})
 
 type StoredSale = { transaction_date: string | null }
 
@@ -78,11 +63,12 @@ function saleOf(sale: StoredSale): Schemas['Sale'] {
 }
 
 /**
- * A filter by days alone uses the index of days and sorts by id afterwards: in the order of ids the newest days come
- * last.
+ * `id + 0` uses no index of ids: a filter by days alone uses the index of days and sorts by id afterwards, because in the
+ * order of ids the newest days come last.
  */
-function isByDate({ code, transaction_id, from, to }: Filters): boolean {
-  return code === undefined && transaction_id === undefined && (from ?? to) !== undefined
+function idOrder({ code, transaction_id, from, to }: Filters): RawBuilder<unknown> {
+  const isByDay = code === undefined && transaction_id === undefined && (from ?? to) !== undefined
+  return isByDay ? sql`id + 0` : sql`id`
 }
 
 interface Filters extends PageQuery {
