@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node from 20 on. A clone runs the TypeScript sources and the service needs a newer Node than that: where
+// Runs on any Node from 20.12 on. A clone runs the TypeScript sources and the service needs a newer Node than that: where
 // the present one is too old, the one that comes with the packages takes over.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'

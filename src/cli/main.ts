@@ -1,14 +1,12 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
 import { addExport } from './commands/export.ts'
-import { addJobs } from './commands/jobs.ts'
+import { addJobs, addWait } from './commands/jobs.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
 import { addPrices } from './commands/prices.ts'
-import { addServe } from './commands/serve.ts'
-import { addWait } from './commands/wait.ts'
 import { report, UsageFault } from './faults.ts'
-import { asksForJson, createProgram } from './program.ts'
+import { asksForJson, createProgram, type Program } from './program.ts'
 
 writeWholePieces()
 
@@ -44,4 +42,18 @@ function writeWholePieces(): void {
       done(error as Error)
     }
   }
+}
+
+/** `pricewell serve`. */
+function addServe(program: Program): void {
+  program
+    .command('serve')
+    .description('Runs the service here, on a PostgreSQL of its own unless DATABASE_URL names one.')
+    .addHelpText(
+      'after',
+      '\nThe environment configures it (PORT, DATABASE_URL, ...); OPERATIONS.md lists it.\n\nExample:\n  PORT=8080 pricewell serve',
+    )
+    .action(async () => {
+      await import('../server.ts')
+    })
 }

@@ -1,14 +1,105 @@
-/** What begins and ends a colour; `styleText` is not there before Node 20.12. */
-const codes = { red: [31, 39], dim: [2, 22] } as const
+import { styleText } from 'node:util'
+import cliProgress from 'cli-progress'
 
-/** Colours what goes to standard error, where that is a terminal and nobody asked for none (NO_COLOR). */
-export function paint(colour: keyof typeof codes, text: string): string {
+/** Colours what goes to standard error, if that is a terminal and colours are not switched off (NO_COLOR). */
+export function paint(colour: 'red' | 'dim', text: string): string {
   const isColoured = process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-  const [begin, end] = codes[colour]
-  return isColoured ? `\u001b[${begin}m${text}\u001b[${end}m` : text
+  return isColoured ? styleText(colour, text, { validateStream: false }) : text
 }
 
-/** The text without what would move the cursor or colour the terminal, which a name may hold. Lines stay. */
+/** The text without control characters other than line ends: a name could move the cursor or colour the terminal. */
 export function printable(text: string): string {
   return text.replace(/(?!\n)\p{Cc}/gu, '·')
+}
+
+/** `1 row`, `2,000 rows`. */
+export function rowCount(rows: number): string {
+  return `${number(rows)} ${rows === 1 ? 'row' : 'rows'}`
+}
+
+export function number(value: number): string {
+  return value.toLocaleString('en')
+}
+
+type Cell = string | number | boolean | null | undefined
+export type TableRow = Record<string, Cell>
+
+/** Rows as columns of text under the names of their keys; numbers to the right. Columns that are empty are left out. */
+export function table(rows: TableRow[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
+    rows.some((row) => text(row[name]) !== ''),
+  )
+  const columns = names.map((name) => {
+    const isNumeric = rows.every((row) => row[name] == null || typeof row[name] === 'number')
+    const width = Math.max(name.length, ...rows.map((row) => text(row[name]).length))
+    const fit = (cell: string) => (isNumeric ? cell.padStart(width) : cell.padEnd(width))
+    return [fit(name), ...rows.map((row) => fit(text(row[name])))]
+  })
+  const lines = [0, ...rows.map((_, index) => index + 1)].map((line) =>
+    columns
+      .map((cells) => cells[line])
+      .join('  ')
+      .trimEnd(),
+  )
+  return lines.join('\n')
+}
+
+function text(cell: Cell): string {
+  return cell == null ? '' : printable(String(cell)).replaceAll('\n', '·')
+}
+
+/** A bar on standard error. */
+export interface Bar {
+  show(value: number, total: number, note?: string): void
+  /** Leaves the bar as it is, whatever comes; more than once does no harm. */
+  stop(): void
+}
+
+/** Shows nothing where standard error is no terminal, or JSON is asked for. */
+export function startBar(label: string, { json }: { json?: true | undefined }): Bar {
+  if (json || !process.stderr.isTTY) return { show: () => undefined, stop: () => undefined }
+  const format = `${label} {bar} {percentage} %{note}  {left}`
+  const bar = new cliProgress.SingleBar(
+    { format, stream: process.stderr, hideCursor: true },
+    cliProgress.Presets.shades_classic,
+  )
+  // Which gives the cursor back.
+  const forgetEnd = endingWith(() => bar.stop())
+  const startedAt = Date.now()
+  let isStopped = false
+  return {
+    show: (value, total, note = '') => {
+      // A bar that is started again would keep the process alive.
+      if (isStopped) return
+      const payload = { note, left: timeLeft(startedAt, value, total) }
+      if (!bar.isActive) bar.start(total, value, payload)
+      bar.setTotal(total)
+      bar.update(value, payload)
+    },
+    stop: () => {
+      isStopped = true
+      forgetEnd()
+      bar.stop()
+    },
+  }
+}
+
+/** At the mean rate so far, which a slow batch does not shake. */
+function timeLeft(startedAt: number, value: number, total: number): string {
+  if (value === 0 || value >= total) return ''
+  const seconds = Math.ceil(((Date.now() - startedAt) / 1000) * (total / value - 1))
+  const minutes = Math.floor(seconds / 60)
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`
+}
+
+/** Does `work` if the command ends first, also by a signal. Returns a function that cancels this. */
+export function endingWith(work: () => void): () => void {
+  const end = (_signal: NodeJS.Signals, number: number) => process.exit(128 + number)
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  process.once('exit', work)
+  for (const signal of signals) process.once(signal, end)
+  return () => {
+    process.off('exit', work)
+    for (const signal of signals) process.off(signal, end)
+  }
 }

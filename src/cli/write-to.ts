@@ -4,8 +4,8 @@ import { open, rename } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { endingWith } from './ending-with.ts'
 import { UsageFault } from './faults.ts'
+import { endingWith } from './terminal.ts'
 
 type Chunks = AsyncIterable<Uint8Array>
 

@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { createClient } from '../../client/index.ts'
 import { answer, type Program } from '../program.ts'
-import { readLogin } from '../saved-login.ts'
-import { identity, serviceUrl } from '../session.ts'
+import { identity, readLogin, serviceUrl } from '../session.ts'
 
 /** `pricewell account`, and `account create` beside it. */
 export function addAccount(program: Program): void {

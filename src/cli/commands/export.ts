@@ -2,10 +2,9 @@ import { Argument, Option } from '@commander-js/extra-typings'
 import type { PricewellClient } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
-import { rowCount } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { startBar } from '../progress-bar.ts'
 import { openClient } from '../session.ts'
+import { rowCount, startBar } from '../terminal.ts'
 import { writeTo } from '../write-to.ts'
 
 /** `pricewell export`. */

@@ -1,12 +1,11 @@
 import { Argument } from '@commander-js/extra-typings'
-import { Problem } from '../../client/index.ts'
+import { Problem, type RowError } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type FeedFile, openFeedFile, rejectMisnamed } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
-import { describeLoaded, describeRefused } from '../load-report.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { startBar } from '../progress-bar.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
+import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
 
 interface LoadOptions extends Shared {
   list?: string | undefined
@@ -113,4 +112,36 @@ function isOfFile(error: unknown): error is Problem {
 function speed(bytes: number, startedAt: number): string {
   const megabytes = bytes / 1024 / 1024
   return `  ${(megabytes / ((Date.now() - startedAt) / 1000)).toFixed(1)} MB/s`
+}
+
+/** Bad rows that people are shown; more of them are no help. */
+const shownMax = 20
+
+/** What became of the rows, in a line. */
+function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
+  const { rows, created, updated } = loaded
+  const isUnknown = created === undefined || updated === undefined
+  const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated`
+  const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
+  return `${file}: ${rowCount(rows)}${news} in ${seconds.toFixed(1)} s (${rate} rows/s).`
+}
+
+/** Why a file was refused: its bad lines, the first of them where there are many. */
+function describeRefused(
+  file: string,
+  { detail, errors, errorCount }: Problem,
+  rejects: string | undefined,
+): string {
+  const more = errorCount - Math.min(errors.length, shownMax)
+  return [
+    paint('red', printable(`${file}: ${detail}`)),
+    ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
+    ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
+    ...(rejects ? [`${rejects} has the rejected rows, each with what is wrong.`] : []),
+  ].join('\n')
+}
+
+function place({ line, field }: RowError): string {
+  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(field ? [field] : [])]
+  return parts.length > 0 ? `${parts.join(', ')}: ` : ''
 }

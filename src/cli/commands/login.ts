@@ -3,8 +3,7 @@ import { Writable } from 'node:stream'
 import { createClient } from '../../client/index.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
-import { loginFile, saveLogin } from '../saved-login.ts'
-import { serviceUrl } from '../session.ts'
+import { loginFile, saveLogin, serviceUrl } from '../session.ts'
 
 /** `pricewell login`. */
 export function addLogin(program: Program): void {

@@ -3,7 +3,7 @@ import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
-import { type TableRow, table } from '../table.ts'
+import { type TableRow, table } from '../terminal.ts'
 
 type Row = Record<string, unknown>
 type PriceRow = Schemas['PriceRow']
