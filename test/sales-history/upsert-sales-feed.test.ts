@@ -251,6 +251,7 @@ t.test('the rejected rows of a file can be corrected and sent again', async (t) 
         '; revenue: must be a decimal number in a string, at most 15 significant digits and 6 decimals',
     ],
     ['T3', '', '', '', '', 'code: is required; quantity: is required; revenue: is required'],
+    ['T4', "'=A", 'UK', '', '2', 'quantity: is required'],
   ])
   const again = await csv(account, refused.body, accept)
   t.equal(again.status, 400, 'it has the same faults')
