@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { nextTurn } from '../lib/cooperative.ts'
-import { findFault, findRepeatedKey } from './json-diagnosis.ts'
-import { JsonScanner, rejectValues, type Slice, withExactNumbers } from './json-scanner.ts'
+import { diagnose } from './json-diagnosis.ts'
+import { JsonScanner, type Slice, withExactNumbers } from './json-scanner.ts'
 import { Problem } from './problem.ts'
 import { pointerSegment } from './row-errors.ts'
 import { locate, rowsPointer } from './validation-errors.ts'
@@ -56,12 +56,11 @@ function parseWhole(
   members: number,
   placeOf: (index: number, text: string) => string,
 ): unknown {
-  rejectValues(text)
   const value = parseText(text)
   if (value === undefined)
-    throw malformed(`The body is not valid JSON at ${placeOf(findFault(text), text)}.`)
+    throw malformed(`The body is not valid JSON at ${placeOf(diagnose(text).brokenAt, text)}.`)
   if (countSound(value, text) === members) return value
-  throw repeatedKey(findRepeatedKey(text), rowsPointer(value))
+  throw repeatedKey(diagnose(text).repeatedKey, rowsPointer(value))
 }
 
 /** The members of the value that the text is. */
@@ -86,15 +85,14 @@ function parseSlice(
   around: () => Around,
 ): unknown[] {
   const text = `[${body.toString('utf8', start, end)}]`
-  rejectValues(text)
   const rows = parseText(text) as unknown[] | undefined
   if (rows === undefined || rows.length === 0) {
-    const fault = Math.min(findFault(text), text.length - 1)
+    const fault = Math.min(diagnose(text).brokenAt, text.length - 1)
     const position = start + Buffer.byteLength(text.slice(1, fault))
     throw malformed(`The body is not valid JSON at byte ${position}.`)
   }
   if (countSound(rows, text) === members) return rows
-  const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(findRepeatedKey(text)) ?? []
+  const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(diagnose(text).repeatedKey ?? '') ?? []
   const { value, key } = around()
   const array = key === undefined ? '' : `/${pointerSegment(key)}`
   throw repeatedKey(`${array}/${Number(row) + firstRow}${rest}`, rowsPointer(value))
@@ -122,7 +120,7 @@ function parseAround(body: Buffer, slices: Slice[], members: number): Around {
   return { value, key: Object.entries(value as object).find(isArray)?.[0] }
 }
 
-function repeatedKey(pointer: string, rowsAt: string | undefined): Problem {
+function repeatedKey(pointer = '', rowsAt?: string): Problem {
   const error = { pointer, code: 'not_allowed', message: 'this key is given twice' } as const
   return new Problem('malformed-body', `An object has the same key twice, at ${pointer}.`, {
     errors: [locate(error, rowsAt)],

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { diagnose } from '../contract/json-diagnosis.ts'
 import type { RequestError } from '../contract/problem.ts'
 import { unescapePointer } from '../contract/row-errors.ts'
 import type { StagedFault } from '../contract/staged-faults.ts'
@@ -127,8 +128,9 @@ function withoutError(fields: readonly string[], header: readonly string[]): str
 function jsonWithError(source: string, error: string): string {
   if (!isJsonObject(source)) return JSON.stringify({ row: source, error })
   // As they were sent: a key may be there twice, a number may have more digits than JavaScript keeps.
-  const members = membersOf(source).filter((member) => keyOf(member) !== errorColumn)
-  return `{${[...members, `"error":${JSON.stringify(error)}`].join(',')}}`
+  const others = diagnose(source).members.filter(({ key }) => key !== errorColumn)
+  const members = [...others.map(({ text }) => text), `"error":${JSON.stringify(error)}`]
+  return `{${members.join(',')}}`
 }
 
 function isJsonObject(source: string): boolean {
@@ -137,28 +139,4 @@ function isJsonObject(source: string): boolean {
   } catch {
     return false
   }
-}
-
-const string = /"(?:[^"\\]+|\\.)*"/
-const token = new RegExp(`${string.source}|[{}[\\],]`, 'g')
-const key = new RegExp(`^\\s*(${string.source})`)
-
-/** The members of a JSON object, each as it is written. */
-function membersOf(object: string): string[] {
-  const members: string[] = []
-  let depth = 0
-  let start = 0
-  for (const { 0: text, index } of object.matchAll(token)) {
-    if (text === '{' || text === '[') depth++
-    else if (text === '}' || text === ']') depth--
-    const isBegun = text === '{' && depth === 1
-    const isEnded = depth === 0 || (text === ',' && depth === 1)
-    if (isEnded) members.push(object.slice(start, index))
-    if (isBegun || isEnded) start = index + 1
-  }
-  return members.filter((member) => member.trim() !== '')
-}
-
-function keyOf(member: string): string {
-  return JSON.parse(key.exec(member)?.[1] ?? '""')
 }
