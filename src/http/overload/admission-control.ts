@@ -39,21 +39,23 @@ export async function admitRequests(
   const throttle = new Throttle()
   const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
   const refuse = async ({ caller }: FastifyRequest, refusal: unknown) => {
-    await sleep(throttle.delayMs(caller?.account ?? 0))
+    const delayMs = throttle.delayMs(caller?.account ?? 0)
+    if (delayMs > 0) await sleep(delayMs)
     throw refusal
   }
   app.decorate('isClosing', false)
   app.addHook('preClose', async () => {
     app.isClosing = true
   })
-  await app.register(underPressure, {
-    maxEventLoopDelay: load.eventLoopDelayMaxMs,
-    sampleInterval: sampleMs,
-    pressureHandler: async (request: FastifyRequest) => {
-      if (!request.routeOptions.config.isShed) return
-      await refuse(request, overloaded('More requests come in than can be answered.'))
-    },
-  })
+  if (load.eventLoopDelayMaxMs > 0)
+    await app.register(underPressure, {
+      maxEventLoopDelay: load.eventLoopDelayMaxMs,
+      sampleInterval: sampleMs,
+      pressureHandler: async (request: FastifyRequest) => {
+        if (!request.routeOptions.config.isShed) return
+        await refuse(request, overloaded('More requests come in than can be answered.'))
+      },
+    })
   app.addHook('onRequest', async (request, reply) => {
     const { operation, isShed } = request.routeOptions.config
     if (!operation || !isShed) return
