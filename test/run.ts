@@ -1,11 +1,25 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createTemplate } from './helpers/database.ts'
 import { leaveNothing } from './helpers/leave-nothing.ts'
 import { startOwnPostgres } from './helpers/own-postgres.ts'
 import { freshDataDir } from './helpers/process.ts'
+
+/** These start processes, break PostgreSQL, or look at what this process has loaded: each file has a process of its own. */
+const ownProcess = [
+  'browser',
+  'chaos',
+  'cli',
+  'crash',
+  'database',
+  'fuzz',
+  'overload',
+  'package',
+  'tracing.test.ts',
+]
+const filesPerProcess = 8
 
 /**
  * Runs the tests on a PostgreSQL of their own: `npm test` starts the embedded one, TEST_DATABASE_URL names another
@@ -23,7 +37,9 @@ const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
 const compiled = join(dir, 'compiled')
 const env = { ...process.env, TEST_DATABASE_URL: url, NODE_COMPILE_CACHE: compiled }
 const report = join(dir, 'report.tap')
-const child = spawn(tap, ['run', `--output-file=${report}`, ...process.argv.slice(2)], {
+const chosen = process.argv.slice(2)
+const files = chosen.length > 0 ? chosen : groupedFiles()
+const child = spawn(tap, ['run', `--output-file=${report}`, ...files], {
   // Ctrl-C reaches only us: the tests are told to give up, and take away what they have made.
   detached: true,
   stdio: 'inherit',
@@ -42,3 +58,35 @@ const outermostFirst = failed.map(([, name]) => name).reverse()
 const which = failed.length > 0 ? `: ${outermostFirst.join(' > ')}` : ''
 console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed${which}`)
 await command.end(status === 0)
+
+/** All test files. Those that may share a process stand in files of ours, which run a few files of a folder each. */
+function groupedFiles(): string[] {
+  const files = globSync('test/**/*.test.ts', { exclude: ['test/browser'] }).sort()
+  const isAlone = (file: string) =>
+    dirname(file) === 'test' || file.split('/').some((part) => ownProcess.includes(part))
+  const folders = Map.groupBy(
+    files.filter((file) => !isAlone(file)),
+    dirname,
+  )
+  const groups = [...folders].flatMap(([folder, files]) => {
+    const count = Math.ceil(files.length / filesPerProcess)
+    return Array.from({ length: count }, (_, number) =>
+      writeGroup(
+        `${folder}-${number + 1}`,
+        files.filter((_, index) => index % count === number),
+      ),
+    )
+  })
+  return [...groups, ...files.filter(isAlone)]
+}
+
+function writeGroup(name: string, files: string[]): string {
+  const group = join(dir, `${name.replaceAll('/', '-')}.test.ts`)
+  const helper = join(import.meta.dirname, 'helpers/one-process.ts')
+  const paths = JSON.stringify(files.map((file) => join(process.cwd(), file)))
+  writeFileSync(
+    group,
+    `import { runInOneProcess } from '${helper}'\nawait runInOneProcess(${paths})\n`,
+  )
+  return group
+}

@@ -4,10 +4,11 @@ import { send } from '../helpers/operations.ts'
 import { runFile } from '../helpers/process.ts'
 import { aSale } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { select } from '../helpers/sql.ts'
 
 const main = 'src/cli/main.ts'
-const service = await startTestService(t)
+const service = await sharedService()
 
 function create(...args: string[]) {
   return runFile(main, ['account', 'create', '--json', ...args], { DATABASE_URL: service.url })

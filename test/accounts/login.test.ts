@@ -5,9 +5,9 @@ import { createAccount } from '../../src/accounts/create-account.ts'
 import { countFailure, withinLoginLimits } from '../../src/accounts/login-limit.ts'
 import { setClock } from '../helpers/clocks.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const password = 'correct horse battery staple'
 let users = 0
 

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { anAgreement, listPath, loadPath } from '../helpers/agreement.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('is empty for an account without agreements', async (t) => {
   const account = await service.newAccount(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { anAgreement, listPath, loadAgreement } from '../helpers/agreement.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('shows the agreement with a strong ETag', async (t) => {
   const account = await service.newAccount(t)

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { anAgreement, listPath, loadAgreement } from '../helpers/agreement.ts'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const start = anAgreement({
   price_line: { product_code: 'A', attribute_1: 'Home' },
   prices: { retail: 2.35, rental: { '2026-07-01': 45, '2026-07-02': 40 } },

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { anAgreement, listPath, loadAgreement, loadPath } from '../helpers/agreement.ts'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('stores agreements and answers an empty object', async (t) => {
   const account = await service.newAccount(t)

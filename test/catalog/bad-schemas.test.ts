@@ -2,9 +2,9 @@ import t from 'tap'
 import { aCatalog, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const readPath = '/api/v1/product_catalog/schema/'
 const string = (name: string) => ({ name, type: 'string' })
 const limited = (type: string, values: unknown) => ({ extensions: [{ name: 'e', type, values }] })

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { aCatalog, catalogPath, productsPath, typedColumns } from '../helpers/catalog.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 const faults: Record<string, [unknown, string][]> = {
   string: [

@@ -4,10 +4,11 @@ import t from 'tap'
 import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { emptyDatabase } from '../helpers/database.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
-import { startServiceOn, startTestService } from '../helpers/service.ts'
+import { startServiceOn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const readPath = '/api/v1/product_catalog/schema/'
 const string = (name: string) => ({ name, type: 'string' })
 

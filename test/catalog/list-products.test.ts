@@ -2,9 +2,9 @@ import t from 'tap'
 import { aCatalog, catalogPath, productsPath, smallSchema } from '../helpers/catalog.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('shows columns beside code and leaves out what is absent', async (t) => {
   const full = { code: 'A', country: 'UK', color: 'red', purchase: 1.25, active: false }

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { aCatalog, products, productsPath, smallSchema, typedColumns } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test(
   'values of every type are read as they were written, and equal values are one key',

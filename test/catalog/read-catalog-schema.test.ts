@@ -1,8 +1,8 @@
 import t from 'tap'
 import { aCatalog, smallSchema, typedColumns } from '../helpers/catalog.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const path = '/api/v1/product_catalog/schema/'
 
 t.test('before any column is declared the lists are empty', async (t) => {

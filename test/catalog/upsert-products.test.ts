@@ -9,10 +9,10 @@ import {
   schemaPath,
   smallSchema,
 } from '../helpers/catalog.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { untilLockAwaited } from '../helpers/sql.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('answers the ids of new and of present rows, each in payload order', async (t) => {
   const account = await aCatalog(t, service, smallSchema)

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import { createClient, isJob, JobFailed, Problem, Unreachable } from '../../src/client/index.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 import { nothingThere } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const baseUrl = await service.app.listen({ port: 0 })
 const salesPath = '/api/v1/sales_history/bulk_create_or_update'
 const sale = { transaction_id: 'T', code: 'C', extension: '', quantity: '1', revenue: '1' }

@@ -12,11 +12,11 @@ import {
   schemaPath,
   uncommitted,
 } from '../helpers/market.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const readPath = '/api/v1/competitor_prices/schema/'
 const catalogPath = '/api/v1/product_catalog/schema/create_schema/'
-const service = await startTestService(t)
+const service = await sharedService()
 const today = () => new Date().toISOString().slice(0, 10)
 
 t.test('answers the names in the order given, no entries and the day it was made', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { aMarket, anEntry, listPath, loadPath } from '../helpers/market.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('shows entries as they were written, values of columns as strings', async (t) => {
   const market = await aMarket(t, service, {

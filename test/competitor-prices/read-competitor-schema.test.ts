@@ -1,9 +1,9 @@
 import t from 'tap'
 import { aMarket, anEntry, loadPath } from '../helpers/market.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/competitor_prices/schema/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('before a schema is made there is none, whatever other accounts have', async (t) => {
   await aMarket(t, service, { attributes_config: ['code'] })

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { expectAllFaults } from '../helpers/faults.ts'
 import { aMarket, anEntry, listPath, loadPath, uncommitted } from '../helpers/market.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { untilLockAwaited } from '../helpers/sql.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const schema = { attributes_config: ['code'] }
 const [older, same, newer] = ['2026-01-01', '2026-01-02', '2026-01-03']
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()

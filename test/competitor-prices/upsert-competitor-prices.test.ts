@@ -4,10 +4,10 @@ import pg from 'pg'
 import t from 'tap'
 import { expectAllFaults, type Faults } from '../helpers/faults.ts'
 import { aMarket, anEntry, listPath, loadPath, uncommitted } from '../helpers/market.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { untilLockAwaited } from '../helpers/sql.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const everyColumn = ['size', 'code', 'weight', 'organic', 'since', 'brand', 'season']
 const typed = {
   code: 'A',

@@ -13,13 +13,13 @@ import {
   fileQuery,
 } from '../helpers/examples.ts'
 import { exampleBody, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a YAML document.
 type Document = any
 
 const contract: Document = readContract()
-const service = await startTestService(t)
+const service = await sharedService()
 
 /** About jobs, for which the examples load too few products, or the contract itself. */
 const isUnlikeTheDay = ({ id }: Operation) => /Job|Contract(Yaml|Json)/.test(id)

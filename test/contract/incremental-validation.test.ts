@@ -4,9 +4,9 @@ import { compileBody } from '../../src/contract/validation.ts'
 import { faultsOf } from '../helpers/faults.ts'
 import { bodyOperations, concretePath } from '../helpers/operations.ts'
 import { aSale } from '../helpers/sales.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const sales = '/api/v1/sales_history/bulk_create_or_update'
 
 t.test('a fault names its row, however many rows there are', async (t) => {

@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { parseJson } from '../../src/contract/json.ts'
 import type { Problem } from '../../src/contract/problem.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
-const service = await startTestService(t)
+const service = await sharedService()
 const parse = (body: Buffer) =>
   parseJson(body, { containersMax: 1_000_000, reserve: () => undefined })
 

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
 import { applicationRole } from '../../src/database/pool.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const client = new pg.Client({ connectionString: service.url })
 await client.connect()
 t.teardown(() => client.end())

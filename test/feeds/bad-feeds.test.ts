@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { aSale } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const catalog = '/api/v1/product_catalog/bulk_create_or_update/'
 const competitor = '/api/v1/competitor_prices/bulk_create_or_update/'
 const agreements = '/api/v1/agreement/bulk_create_or_update'

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 const agreement = { name: 'N', client_code: 'C', price_list_code: 'list' }
 const promotion = { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01' }

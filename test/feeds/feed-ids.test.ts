@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { salesOf } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const csv = 'text/csv'
 const ndjson = 'application/x-ndjson'
 

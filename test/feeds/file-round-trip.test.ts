@@ -1,9 +1,10 @@
 import { parse } from 'csv-parse/sync'
 import t, { type Test } from 'tap'
 import { hostileTexts } from '../helpers/hostile.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const texts = [
   ...hostileTexts,
   '=1+1',

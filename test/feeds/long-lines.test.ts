@@ -5,10 +5,11 @@ import { readNdjson } from '../../src/feeds/ndjson.ts'
 import { lineBytesMax, textBlocks } from '../../src/feeds/text-blocks.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { aSale } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
-const service = await startTestService(t)
+const service = await sharedService()
 const ndjson = 'application/x-ndjson'
 const csvHeader = 'transaction_id,code,extension,quantity,revenue,error,id'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { openRequest } from '../helpers/socket.ts'
 import { select } from '../helpers/sql.ts'
 
@@ -10,7 +10,7 @@ const header = 'transaction_id,code,extension,quantity,revenue'
 const csv = { 'content-type': 'text/csv' }
 const ndjson = { 'content-type': 'application/x-ndjson' }
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 /** Rows of which each has so many faults, the first of them this one. */
 const kinds: Record<string, [type: object, row: string, faults: number, code: string]> = {

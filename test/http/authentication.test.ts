@@ -5,10 +5,10 @@ import { letPass } from '../helpers/clocks.ts'
 import { forgeries, part, withClaims } from '../helpers/forgeries.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { aSale } from '../helpers/sales.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const path = '/api/v1/price_list/'
 const now = Math.floor(Date.now() / 1000)
 const valid = await aToken()

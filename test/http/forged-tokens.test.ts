@@ -2,10 +2,10 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { forgeries } from '../helpers/forgeries.ts'
 import { concretePath, expectProblem, protectedOperations, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const valid = await aToken()
 
 /** Headers that hold a good token, and are none. */

@@ -1,13 +1,14 @@
 import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const csv = 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,1,2.50\n'
 const sale = { transaction_id: 'T1', code: 'A', extension: 'UK', quantity: '1', revenue: '2.50' }
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 const ways: Record<string, (account: TestAccount) => ReturnType<TestAccount['post']>> = {
   'a JSON body': (account) => account.post(path, [sale]),

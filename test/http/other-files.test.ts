@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/product_catalog/bulk_create_or_update/'
 const csv = { 'content-type': 'text/csv' }
 
-const service = await startTestService(t)
+const service = await sharedService()
 const account = await service.newAccount(t)
 await account.post('/api/v1/product_catalog/schema/create_schema/', {
   attributes: [{ name: 'brand', type: 'string' }],

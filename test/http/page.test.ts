@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { pageHeaders, protectiveHeaders } from '../../src/http/headers.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const folder = join(import.meta.dirname, '../../src/page')
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
   /\.(html|css|js|svg)$/.test(name),

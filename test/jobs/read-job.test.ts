@@ -1,8 +1,9 @@
 import t from 'tap'
 import { aBigJob } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('answers the state of a job, and its result when it is done', async (t) => {
   const { shop, job } = await aBigJob(t, service)

@@ -6,10 +6,11 @@ import { setClock } from '../helpers/clocks.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { captureLog } from '../helpers/log.ts'
 import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { select } from '../helpers/sql.ts'
 import { openJobsDatabase } from '../helpers/workers.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 const endedDaysAgo = (job: { id: number }, days: number) =>
   select(

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { aCatalog, listsPath, typedColumns } from '../helpers/catalog.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const schema = {
   attributes: [...typedColumns('a'), { name: 'a/b~', type: 'string' }],
   extensions: [{ name: 'country', type: 'string', values: ['UK'] }],

@@ -2,9 +2,9 @@ import t from 'tap'
 import { aCatalog, listsPath, smallSchema } from '../helpers/catalog.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
 
 /** One list with these fields; faults are named by field. */

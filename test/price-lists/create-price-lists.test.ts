@@ -9,9 +9,9 @@ import {
   typedColumns,
 } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 const defaults = {
   price_dimensions: ['price'],

@@ -1,11 +1,12 @@
 import pg from 'pg'
 import t from 'tap'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { statementsOf } from '../helpers/statements.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
 
 /** A list of one row that has a price and, as a calendar list, a price of a day. */

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const codes = ['A', 'B', 'C']
 const keys = codes.map((code) => ({ code, country: 'UK' }))
 

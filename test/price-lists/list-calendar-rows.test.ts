@@ -1,8 +1,9 @@
 import t from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
 const rowsPath = (list: { id: number }) => `/api/v1/price_list/${list.id}/rows`
 const setPrices = (shop: TestAccount, price_list_name: string, payload: object[]) =>

@@ -3,10 +3,11 @@ import { expectAbsentLists } from '../helpers/absent-list.ts'
 import { aCatalog, schemaPath, typedColumns } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
 const rowsPath = (list: { id: number }) => `/api/v1/price_list/${list.id}/rows`
 const setPrices = (shop: TestAccount, price_list_name: string, payload: object[]) =>

@@ -3,10 +3,11 @@ import { listsPath } from '../helpers/catalog.ts'
 import { emptyDatabase, query } from '../helpers/database.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
-import { startServiceOn, startTestService, type TestService } from '../helpers/service.ts'
+import { startServiceOn, type TestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const path = '/api/v1/price_list/'
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 

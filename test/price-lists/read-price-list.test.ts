@@ -1,9 +1,9 @@
 import t from 'tap'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('shows the settings of a list, and leaves out a description that it has not', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })

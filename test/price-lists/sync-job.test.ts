@@ -2,12 +2,13 @@ import t from 'tap'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import { codes, inUk, names, pks, pricesPath, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 /** Accepts jobs and runs none. */
 const idle = await startTestService(t, { ROLE: 'api' })
 

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { aBigJob, someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/bulk_add_products/?price_list_name=list'
-const service = await startTestService(t)
+const service = await sharedService()
 const csv = { 'content-type': 'text/csv' }
 
 t.test('up to 100 products of a file are added at once', async (t) => {

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, aShopOf, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_add_products/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test(
   'adds rows at price 0, publishes the list, and answers the ids in payload order',

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const uk = { code: 'A', country: 'UK' }
 const fr = { code: 'A', country: 'FR' }
 

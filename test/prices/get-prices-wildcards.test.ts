@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 type Key = [code: string, country: string, size: number, isNew: boolean]
 

@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 const day = '2026-11-27'
 
 /** A promotion on 27 November 2026 that takes 1 off everything. */

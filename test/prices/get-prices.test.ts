@@ -1,11 +1,11 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 const a = { code: 'A', country: 'UK' }
 const b = { code: 'B', country: 'UK' }
 

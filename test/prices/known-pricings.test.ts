@@ -2,11 +2,12 @@ import t from 'tap'
 import { groupColumns } from '../../src/catalog/columns.ts'
 import { KnownPricings, type Pricing } from '../../src/prices/read/pricing.ts'
 import { compilePromotions } from '../../src/promotions/promoted-prices.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const day = '2026-11-27'
 const nextDay = '2026-11-28'
 const a = { code: 'A', country: 'UK' }

@@ -2,11 +2,12 @@ import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 await service.app.listen({ port: 0 })
 const { port } = service.app.server.address() as AddressInfo
 const day = '2026-11-27'

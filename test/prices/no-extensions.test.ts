@@ -1,8 +1,8 @@
 import t from 'tap'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('a catalog without extensions: rows are named by their code alone', async (t) => {
   const shop = await service.newAccount(t)

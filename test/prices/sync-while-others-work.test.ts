@@ -1,9 +1,10 @@
 import t from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { codes, type Row, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 /** Accepts jobs and runs none. */
 const idle = await startTestService(t, { ROLE: 'api' })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import {
@@ -15,7 +15,7 @@ import {
   upsertPath,
 } from '../helpers/sync.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('keeps, removes, adds and leaves out, as the rule table says, and publishes', async (t) => {
   const shop = await aShop(t, service, { codes: ['D', 'B', 'A', 'C'], countries: ['UK'] })

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_dynamic_attributes/?price_list_name=list'
-const service = await startTestService(t)
+const service = await sharedService()
 const head = 'code,country,dynamic_attribute_name,dynamic_attribute_value'
 
 t.test(

@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_dynamic_attributes/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 const key = { code: 'A', country: 'UK' }
 

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 const a = { code: 'A', country: 'UK' }
 const b = { code: 'B', country: 'UK' }
 

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/faults.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
-const service = await startTestService(t)
+const service = await sharedService()
 const codes = ['A', '=B', '"C"\n']
 const countries = ['UK', 'FR']
 const keys = codes.flatMap((code) => countries.map((country) => ({ code, country })))

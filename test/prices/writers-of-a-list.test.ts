@@ -1,9 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const shop = await aShopOf(t, service, {}, [{ code: 'A' }])
 const { id } = await aList(shop, { name: 'L' })
 await addProducts(shop, 'L', [{ code: 'A' }])

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/promotions/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 async function create(shop: TestAccount, names: string[]): Promise<number[]> {
   const terms = { kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-12-31' }

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/promotions/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 const spring = {
   name: 'Spring',

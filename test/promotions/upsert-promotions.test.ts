@@ -1,9 +1,10 @@
 import t from 'tap'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 
 const path = '/api/v1/promotions/bulk_create_or_update/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 function aPromotion(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   const days = { valid_from: '2026-11-27', valid_to: '2026-11-30' }

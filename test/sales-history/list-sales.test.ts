@@ -1,10 +1,11 @@
 import t from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
 import { aSale, salesOf } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/sales_history/'
-const service = await startTestService(t)
+const service = await sharedService()
 
 async function load(shop: TestAccount, sales: object[]): Promise<number[]> {
   return (await shop.post('/api/v1/sales_history/bulk_create_or_update', sales)).body

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
 import { aSale, salesOf } from '../helpers/sales.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
-const service = await startTestService(t)
+const service = await sharedService()
 
 const fullSale = aSale({
   price_list_name: 'Retail',

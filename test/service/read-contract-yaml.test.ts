@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('the contract is answered byte for byte without a token', async (t) => {
   const { status, headers, body } = await send(t, service, { method: 'GET', path: '/openapi.yaml' })

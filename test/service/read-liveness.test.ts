@@ -1,8 +1,8 @@
 import t from 'tap'
 import { send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 
 t.test('a process that runs answers ok without a token', async (t) => {
   for (const headers of [{}, { accept: 'text/html' }, { authorization: 'jwt x' }]) {
