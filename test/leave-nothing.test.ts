@@ -28,7 +28,7 @@ t.test('a command that is broken off leaves no folder and no PostgreSQL', async 
   chmodSync(folder, 0o777)
   t.teardown(() => rmSync(folder, { recursive: true }))
   const env = childEnvironment({ TMPDIR: folder })
-  const child = spawn(process.execPath, ['test/fuzz/run.ts', '--runs', '100000'], { env })
+  const child = spawn(process.execPath, ['test/verify/fuzz/run.ts', '--runs', '100000'], { env })
   const exited = once(child, 'exit')
   await once(child.stdout, 'data')
   const dataDir = readdirSync(folder).find((name) => name.startsWith('pricewell-fuzz-'))
@@ -52,7 +52,7 @@ t.test('a command that is asked for nothing fails, and says what there is', asyn
     ['bench', ['--only', 'typo'], /There are: .*get_prices/],
   ]
   for (const [name, args, message] of asked) {
-    const { code, stderr } = await runFile(`test/${name}/run.ts`, args, {})
+    const { code, stderr } = await runFile(`test/verify/${name}/run.ts`, args, {})
     t.equal(code, 1, name)
     t.match(stderr, message)
   }
