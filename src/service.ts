@@ -22,7 +22,7 @@ import { runAddProducts } from './price-lists/add-job.ts'
 import { tidyList, undoDraft } from './price-lists/publication.ts'
 import { runSync } from './price-lists/sync-job.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
-import { startMetrics, startTracing, type Telemetry } from './telemetry/telemetry.ts'
+import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
 
 /** A running service. */
 export interface Service {
@@ -108,6 +108,23 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   const [stopping, ending] = [new AbortController(), new AbortController()]
   const telemetry = { metrics, tracing }
   return { config, pools, bulkheads, boss, telemetry, failures, stopping, ending }
+}
+
+/** Metrics, if there is a token to read them with. */
+async function startMetrics(
+  { metricsToken }: Config,
+  observed: Observed,
+): Promise<Metrics | undefined> {
+  if (!metricsToken) return undefined
+  const { createMetrics } = await import('./telemetry/metrics.ts')
+  return createMetrics(observed)
+}
+
+/** Traces, if the settings name a collector. */
+async function startTracing({ collector }: Config): Promise<Tracing | undefined> {
+  if (!collector) return undefined
+  const tracing = await import('./telemetry/tracing.ts')
+  return tracing.startTracing(collector)
 }
 
 function backingOf({ boss, pools, telemetry: { tracing } }: Parts): Backing {

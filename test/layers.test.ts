@@ -80,3 +80,23 @@ t.test(
         t.match(path, /^(\.\/|\.\.\/\.\.\/generated\/|openapi-fetch$)/, `${file} imports ${path}`)
   },
 )
+
+t.test('no files import each other, directly or through others, types included', async (t) => {
+  const files = new Map(filesOf('').map(({ file, imported }) => [file, imported]))
+  const reachedFrom = (start: string) => {
+    const reached = new Set<string>()
+    const next = [start]
+    for (let from = next.pop(); from !== undefined; from = next.pop())
+      for (const path of files.get(from) ?? []) {
+        const to = join(from, '..', path)
+        if (!files.has(to) || reached.has(to)) continue
+        reached.add(to)
+        next.push(to)
+      }
+    return reached
+  }
+  t.strictSame(
+    [...files.keys()].filter((file) => reachedFrom(file).has(file)),
+    [],
+  )
+})

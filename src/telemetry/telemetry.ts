@@ -68,25 +68,3 @@ export interface Telemetry {
   metrics: Metrics | undefined
   tracing: Tracing | undefined
 }
-
-export interface TelemetrySettings {
-  metricsToken: string | undefined
-  collector: URL | undefined
-}
-
-/** Metrics, if there is a token to read them with. */
-export async function startMetrics(
-  { metricsToken }: TelemetrySettings,
-  observed: Observed,
-): Promise<Metrics | undefined> {
-  if (!metricsToken) return undefined
-  const { createMetrics } = await import('./metrics.ts')
-  return createMetrics(observed)
-}
-
-/** Traces, if the settings name a collector. */
-export async function startTracing({ collector }: TelemetrySettings): Promise<Tracing | undefined> {
-  if (!collector) return undefined
-  const tracing = await import('./tracing.ts')
-  return tracing.startTracing(collector)
-}
