@@ -4,7 +4,7 @@ import { session } from './session.js'
 /** @typedef {import('../../generated/openapi.d.ts').components['schemas']} Schemas */
 /** @typedef {Record<string, string | number | undefined>} Query */
 
-/** An answer that is not a success, or none at all. */
+/** A response that is not a success, or no response. */
 export class Failure extends Error {
   /** @param {Partial<Schemas['Problem']>} problem */
   constructor({ type, title = 'No answer', detail = '', status = 0, instance = '' }) {
@@ -30,7 +30,7 @@ export async function get(path, query = {}, signal) {
 }
 
 /**
- * One page of a list; fewer rows than the limit where so many would be more than one answer holds.
+ * One page of a list. Has fewer rows than the limit if the response would be too large.
  *
  * @param {string} path
  * @param {Query & { limit: number }} query
@@ -65,7 +65,7 @@ export async function post(path, body, signal) {
 }
 
 /**
- * The changes of a job until it has ended. Not EventSource: it sends no Authorization header.
+ * Yields the changes of a job until it ends. EventSource cannot send an Authorization header.
  *
  * @param {number} id
  * @param {AbortSignal} signal
@@ -91,8 +91,8 @@ async function* textOf(body) {
 }
 
 /**
- * Sends to a path of the service, relative to the page: both may be below a path prefix. Throws a Failure; one with the
- * status 401 ends the session.
+ * Sends a request to a path relative to the page, because both may be below a path prefix. Throws a Failure; status 401
+ * ends the session.
  *
  * @param {string} path
  * @param {RequestInit} init

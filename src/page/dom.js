@@ -2,8 +2,8 @@
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
 
 /**
- * An element. Texts become text nodes, whatever they contain; a function is a listener (`onclick`); `false`, `null` and
- * `undefined` leave an attribute or a child out.
+ * Creates an element. Strings become text nodes, functions become listeners (`onclick`); `false`, `null` and `undefined`
+ * omit an attribute or a child.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -19,7 +19,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * An SVG element.
+ * Creates an SVG element.
  *
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
@@ -35,7 +35,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * A text that came from the account: it runs in its own direction and does not disturb what stands beside it.
+ * Text from the account, isolated so that its writing direction does not affect the text around it.
  *
  * @param {unknown} text
  */
@@ -51,7 +51,7 @@ export function byId(id) {
 }
 
 /**
- * Calls `work` once, when it has not been asked for again for a while.
+ * Debounces `work`.
  *
  * @param {() => void} work
  */
@@ -67,7 +67,7 @@ export function debounced(work, delayMs = 250) {
 let announcing
 
 /**
- * Says something to people who listen to the page. What follows within a moment replaces it.
+ * Announces a message to screen readers. A later message within a moment replaces it.
  *
  * @param {string} text
  */

@@ -1,5 +1,5 @@
 /**
- * Server-sent events as they arrive, in pieces of any size. Comments are left out.
+ * Parses server-sent events from chunks of any size, without comments.
  *
  * @param {AsyncIterable<string>} pieces
  * @returns {AsyncGenerator<{ event: string, data: string }>}

@@ -60,7 +60,7 @@ const units = [
 ]
 
 /**
- * How long ago a moment is, in the largest unit that fits.
+ * Formats how long ago a time was, in the largest unit that fits.
  *
  * @param {string} timestamp
  * @param {number} [now]
@@ -73,13 +73,13 @@ export function ago(timestamp, now = Date.now()) {
   return agoFormat.format(Math.trunc(seconds), 'second')
 }
 
-/** Today, the UTC day, as the service sees it. */
+/** Today as a UTC day, as in the service. */
 export function today() {
   return new Date().toISOString().slice(0, 10)
 }
 
 /**
- * The days from the first one on.
+ * Consecutive days from the first one.
  *
  * @param {string} first `yyyy-mm-dd`
  * @param {number} length

@@ -1,9 +1,8 @@
-/** Steps of the scale, from the lowest price to the highest. */
+/** Steps of the colour scale, from the lowest price to the highest. */
 export const steps = 7
 
 /**
- * The step of each price between the lowest and the highest, 1 to `steps`; 0 where there is no price. Prices that are
- * all the same are in the middle.
+ * The step of each price, from 1 (lowest) to `steps` (highest); 0 without a price. Equal prices get the middle step.
  *
  * @param {number[]} prices
  */
@@ -16,7 +15,7 @@ export function heatOf(prices) {
 }
 
 /**
- * The lowest and the highest price and their first days, by position; a price of 0 is not set and does not count.
+ * The lowest and the highest price with the position of their first days. A price of 0 counts as not set.
  *
  * @param {number[]} prices
  */

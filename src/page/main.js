@@ -9,7 +9,7 @@ import { showLogin } from './views/login.js'
 import { showPrices } from './views/prices.js'
 
 /**
- * Fills the page for a route until the signal says that it is left.
+ * Shows a route until the signal aborts.
  *
  * @template Route
  * @typedef {(main: HTMLElement, route: Route, signal: AbortSignal) => void} View
@@ -20,7 +20,7 @@ let leaving = new AbortController()
 let shown = ''
 
 addEventListener('hashchange', () => show())
-addEventListener('session-ended', () => show('Your session has ended. Log in again to go on.'))
+addEventListener('session-ended', () => show('Your session has ended. Please log in again.'))
 byId('sign-out').addEventListener('click', () => {
   session.end()
   show()
@@ -69,7 +69,7 @@ function showRoute(signal) {
   }
 }
 
-/** After a change of the page the reading goes on at its heading. */
+/** Moves the focus to the heading, so that screen readers continue there. */
 function focusHeading() {
   const heading = main.querySelector('h1')
   if (!heading) return

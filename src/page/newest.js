@@ -1,6 +1,6 @@
 /**
- * Asks again and again for something that changes. `take` gets each answer but the old ones: those that arrive after a
- * newer one, or were on their way when `outdate` was called. An old question that fails says nothing either.
+ * Repeats requests for something that changes. `take` gets each response except outdated ones: those that arrive after a
+ * newer one, or were sent before `outdate` was called. Failures of outdated requests are ignored, too.
  *
  * @template Answer
  * @param {() => Promise<Answer>} load

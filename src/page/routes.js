@@ -1,5 +1,5 @@
 /**
- * What the part of the address after `#` asks for.
+ * The view that the URL fragment names.
  *
  * @typedef {{ view: 'lists', search: string }
  *   | { view: 'list', id: number, page: number, date: string | undefined }
@@ -40,7 +40,7 @@ function readId(text) {
 }
 
 /**
- * The address of a view; what is absent or empty is left out.
+ * The URL fragment of a view, without absent and empty values.
  *
  * @param {string} path
  * @param {Record<string, string | number | undefined>} [values]

@@ -1,6 +1,6 @@
 const key = 'pricewell.token'
 
-/** The token, kept for this tab until it is closed. */
+/** The token, kept until this tab is closed. */
 export const session = {
   get token() {
     return sessionStorage.getItem(key) ?? ''

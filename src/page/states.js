@@ -1,7 +1,7 @@
 import { Failure } from './api.js'
 import { announce, el } from './dom.js'
 
-/** Something is on its way; seen only when it takes a while. */
+/** Shown while content loads, after a short delay. */
 export function loading(label = 'Loading') {
   return el(
     'div',
@@ -12,7 +12,7 @@ export function loading(label = 'Loading') {
 }
 
 /**
- * There is nothing, and what could be done.
+ * An empty state with a hint.
  *
  * @param {string} title
  * @param {...import('./dom.js').Child} hint
@@ -40,7 +40,7 @@ export function failed(error, retry) {
 }
 
 /**
- * Fills a place with what `load` answers: first a sign that it is on its way, then the content or what went wrong.
+ * Fills a place with the content that `load` returns. Shows a loading state first, and an error if it fails.
  *
  * @param {Element} place
  * @param {AbortSignal} signal

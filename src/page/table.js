@@ -6,20 +6,20 @@ import { el } from './dom.js'
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => Child | Child[]} cell
- * @property {(row: Row) => string | number} [sort] What rows are sorted by; a column without it cannot be sorted.
+ * @property {(row: Row) => string | number} [sort] The sort key of a row; a column without it cannot be sorted.
  * @property {boolean} [isNumber]
- * @property {boolean} [isWide] Shown where there is room.
+ * @property {boolean} [isWide] Shown only if there is room.
  */
 
 /**
- * A table whose columns sort the rows that it shows. On a narrow screen each row of `isCards` becomes a card. Give the
- * `order` again to a table that takes the place of this one.
+ * A table that sorts its rows by column. With `isCards`, rows become cards on a narrow screen. Pass `order` to the table
+ * that replaces this one to keep the sorting.
  *
  * @template Row
  * @param {{ caption: string, columns: Column<Row>[], rows: Row[], isCards?: boolean, order?: Order }} options
  */
 export function table({ caption, columns, rows, isCards = false, order = newOrder() }) {
-  // What is no longer laid out as a table is still one to people who listen.
+  // Laid out as cards, a table loses its semantics; the roles keep them for screen readers.
   const role = (/** @type {string} */ name) => (isCards ? { role: name } : {})
   const rowOf = (/** @type {Row} */ row) =>
     el(
@@ -53,7 +53,7 @@ export function table({ caption, columns, rows, isCards = false, order = newOrde
 /** @typedef {{ index: number, isDescending: boolean }} Order */
 
 /**
- * The order in which the rows came.
+ * The original order of the rows.
  *
  * @returns {Order}
  */

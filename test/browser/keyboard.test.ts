@@ -32,7 +32,7 @@ t.test('by keyboard alone one logs in, sorts, opens a list and comes back', asyn
   await page.getByRole('heading', { name: 'Price lists' }).waitFor()
   await tabTo(page, /^Search/)
   await page.keyboard.type('nothing')
-  await page.getByRole('main').getByText('No price list is called like that.').waitFor()
+  await page.getByRole('main').getByText('No price list has this name.').waitFor()
 })
 
 t.test('the focus is seen wherever it is', async (t) => {
@@ -41,7 +41,7 @@ t.test('the focus is seen wherever it is', async (t) => {
   const page = await openPage(t, browser, { url, token: shop.token })
   await page.getByRole('link', { name: 'Retail' }).waitFor()
   const seen = new Set<string>()
-  for (let presses = 0; presses < 14; presses++) {
+  for (let presses = 0; presses < 15; presses++) {
     await page.keyboard.press('Tab')
     const [text, style, width] = (await page.evaluate(
       '(({ outlineStyle, outlineWidth }) => [document.activeElement.innerText || document.activeElement.tagName, outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))',

@@ -43,7 +43,7 @@ t.test('the search narrows the lists and is kept in the address', async (t) => {
   await page.reload()
   t.equal(await page.getByLabel('Search').inputValue(), 'WIN')
   await page.getByLabel('Search').fill('absent')
-  await page.getByRole('main').getByText('No price list is called like that.').waitFor()
+  await page.getByRole('main').getByText('No price list has this name.').waitFor()
 })
 
 t.test('the columns sort, both ways, and say so', async (t) => {

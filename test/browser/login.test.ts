@@ -48,7 +48,7 @@ t.test('a token does as well, with or without the word jwt before it', async (t)
 
 t.test('a token that is not valid ends the session and says so', async (t) => {
   const page = await openPage(t, browser, { url, token: 'a.b.c', path: '/#/jobs' })
-  await page.getByText('Your session has ended. Log in again to go on.').waitFor()
+  await page.getByText('Your session has ended. Please log in again.').waitFor()
   t.notOk(await page.getByRole('navigation').isVisible())
   await page.getByLabel('E-mail').fill(user.email)
   await page.getByLabel('Password').fill(user.password)

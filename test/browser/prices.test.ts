@@ -97,7 +97,7 @@ t.test('codes are suggested while one writes, and looked up', async (t) => {
   await page.getByLabel('Product code').fill('A')
   await page.locator('#codes option[value=A2]').waitFor({ state: 'attached' })
   t.equal(await page.locator('#codes option').count(), 2)
-  await page.getByRole('main').getByText('The catalog has no product of this code.').waitFor()
+  await page.getByRole('main').getByText('The catalog has no product with this code.').waitFor()
   await page.getByLabel('Product code').fill('A2')
   await page
     .getByRole('main')

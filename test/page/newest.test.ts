@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newestOf } from '../../src/page/newest.js'
 
-/** Questions that are answered by hand, and what was taken of the answers. */
+/** Requests that the test answers by hand, and the responses that were taken. */
 function questions() {
   const asked: PromiseWithResolvers<string>[] = []
   const taken: string[] = []

@@ -11,8 +11,8 @@ const horizonDays = 365
 const stripsAtOnce = 6
 
 /**
- * The year of each row as a strip with one bar a day, the first rows at once and others on request. One day is marked in
- * all of them; `onDay` is told about another one.
+ * The year of each row as a strip with a bar for each day. Shows the first rows, and more on request. One day is marked in
+ * all strips; `onDay` gets a newly chosen one.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
@@ -47,7 +47,7 @@ export function calendarStrips(wanted, rows, { extensions }, signal, onDay) {
 }
 
 /**
- * Shows the first rows and a button for the next ones.
+ * Shows the first rows and a button for more.
  *
  * @param {Element} section
  * @param {number} count
@@ -71,7 +71,7 @@ function showInParts(section, count, signal, read, from = 0) {
 }
 
 /**
- * The year of each row, by its key: the price in force of each day. A row that has left the list meanwhile has none.
+ * The price in force of each day by row key. A row that has left the list has none.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
 /**
- * The competitor prices that are about a row, cheapest first, how many were compared for all rows, and how many there are.
+ * The competitor prices of a row, cheapest first; how many were compared for all rows, and how many exist.
  *
  * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number, count: number }} Competitors
  */
@@ -13,7 +13,7 @@ const shownMax = 3
 const comparedMax = 10_000
 
 /**
- * What competitors charge for the rows of this code; nothing without a schema.
+ * Competitor prices for the rows of this code; none without a schema.
  *
  * @param {string} code
  * @param {AbortSignal} signal
@@ -29,7 +29,7 @@ export async function competitorsOf(code, signal) {
   if (!dimensions.includes('code')) return { about: () => [], compared: 0, count: 0 }
   const { entries, count } = await readEntries(code, signal)
   const sorted = entries.sort((a, b) => a.competitor_price - b.competitor_price)
-  // A competitor price has texts only; an attribute in the schema is the same for all rows of the code.
+  // Competitor prices hold strings; an attribute has one value for all rows of the code.
   const isAbout = (
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
@@ -43,7 +43,7 @@ export async function competitorsOf(code, signal) {
 }
 
 /**
- * All competitor prices of a code, up to a bound, and how many there are.
+ * The competitor prices of a code, up to a limit, and how many exist.
  *
  * @param {string} code
  * @param {AbortSignal} signal
@@ -61,7 +61,7 @@ async function readEntries(code, signal) {
 }
 
 /**
- * Says that there are more competitor prices than were compared.
+ * A note that not all competitor prices were compared.
  *
  * @param {Competitors} competitors
  */
@@ -72,7 +72,7 @@ export function competitorHint({ compared, count }) {
 }
 
 /**
- * What competitors charge, and how much more or less that is than ours.
+ * Competitor prices and their difference from ours.
  *
  * @param {CompetitorPrice[]} entries
  * @param {number} ours

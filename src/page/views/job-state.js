@@ -4,7 +4,7 @@ import * as format from '../format.js'
 const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 
 /**
- * The status and the progress of a job, which change in place; each quarter of the way is announced.
+ * The status and progress of a job, updated in place. Each quarter is announced.
  *
  * @param {number} id
  */

@@ -19,7 +19,7 @@ const files = {
 }
 
 /**
- * What runs and ran, with the states that change in place.
+ * Running and ended jobs, with states that update in place.
  *
  * @param {JobSummary[]} jobs
  * @param {import('./jobs.js').States} states

@@ -9,7 +9,7 @@ import { jobTable } from './job-table.js'
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
 const refreshMs = 5000
-/** A browser has six connections to a service; the list of jobs and the rest of the page need some of them. */
+/** A browser opens six connections to a host; the list of jobs and the rest of the page need some of them. */
 const watchedMax = 3
 
 /** @type {import('../main.js').View<unknown>} */
@@ -39,7 +39,7 @@ export function showJobs(main, _route, signal) {
     await looks.ask()
     if (keyOf(jobs) !== shown) place.replaceChildren(show())
   }
-  // A look that fails is followed by another one in a moment.
+  // A failed request is repeated soon.
   const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)
   const watch = async (/** @type {number} */ id) => {
     if (watched.has(id) || watched.size >= watchedMax) return
@@ -68,7 +68,7 @@ function stateOf(states, id) {
 }
 
 /**
- * Shows a job as it goes on. Answers whether it has ended; else its stream was cut short.
+ * Follows a job. Returns whether it ended; otherwise its stream was cut short.
  *
  * @param {number} id
  * @param {ReturnType<typeof jobState>} state
@@ -82,7 +82,7 @@ async function follow(id, state, signal) {
       isOver = job.status !== 'progress'
     }
   } catch {
-    // The list is read again in a moment, and the job followed again if it still runs.
+    // The list is read again soon, and the job is followed again if it still runs.
   }
   return isOver
 }

@@ -11,7 +11,7 @@ import { table } from '../table.js'
 const rowsAtOnce = 50
 
 /**
- * One page of the rows of a list, the last one where it has not so many; of a calendar list those of a day.
+ * One page of the rows of a list, or the last page if there are fewer; one day of a calendar list.
  *
  * @param {PriceList} list
  * @param {number} page

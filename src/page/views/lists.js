@@ -63,7 +63,7 @@ async function listsOf(search, signal) {
         link('bulk_create', 'docs#/Price%20lists/createPriceLists'),
         '.',
       )
-    : empty('No price list is called like that.', 'Search for another part of its name.')
+    : empty('No price list has this name.', 'Search for another part of its name.')
 }
 
 /**
@@ -79,7 +79,7 @@ function summary(count, shown) {
 }
 
 /**
- * Rows are counted by the service, which takes a moment for long lists: their numbers come when they are there.
+ * Adds the row counts when they arrive: counting takes a moment for long lists.
  *
  * @param {PriceList[]} lists
  * @param {Promise<{ results: PriceList[] }>} counting

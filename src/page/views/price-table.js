@@ -8,7 +8,7 @@ import { competitorCell } from './competitors.js'
 /** @typedef {import('./prices-of-code.js').Wanted} Wanted */
 
 /**
- * The price in force of each row and price column, and what it is made of.
+ * The price in force of each row and price column, and its parts.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
@@ -54,7 +54,7 @@ export function priceTable({ code, list }, rows, { extensions }, competitors) {
 }
 
 /**
- * The price columns of one row stand together, in the order of the list.
+ * Groups the price columns of a row, in the order of the list.
  *
  * @param {PriceRow[]} rows
  * @param {{ name: string }[]} extensions
@@ -87,7 +87,7 @@ function promotionsOf({ promotions }) {
 }
 
 /**
- * The margin at the price in force, and the one at the published price where they are not the same.
+ * The margin at the price in force, and at the published price if it differs.
  *
  * @param {PriceRow} row
  */

@@ -13,8 +13,8 @@ import { priceTable } from './price-table.js'
 /** @typedef {Schemas['PriceRow'] & { price_dimension: string }} PriceRow */
 
 /**
- * Everything about the prices of one code in one list. On another day of a calendar list only the prices change; `onDay`
- * is told about it.
+ * Everything about the prices of one code in one list. Another day of a calendar list changes only the prices; `onDay` gets
+ * it.
  *
  * @param {Wanted} wanted
  * @param {AbortSignal} signal
@@ -50,8 +50,12 @@ export async function showPricesOf(wanted, signal, onDay) {
 }
 
 function noProduct() {
-  const hint = 'Codes are compared letter by letter, upper and lower case apart.'
-  return el('section', { class: 'panel' }, empty('The catalog has no product of this code.', hint))
+  const hint = 'Codes are case-sensitive.'
+  return el(
+    'section',
+    { class: 'panel' },
+    empty('The catalog has no product with this code.', hint),
+  )
 }
 
 /** @param {Schemas['PriceList']} list */

@@ -21,7 +21,7 @@ export function showPrices(main, choice, signal) {
 }
 
 /**
- * The first thousand lists, and the wanted one wherever it is, unless it is no more.
+ * The first thousand lists, plus the wanted one if it exists.
  *
  * @param {number | undefined} wanted
  * @param {AbortSignal} signal
@@ -39,7 +39,7 @@ async function listsToChoose(wanted, signal) {
 }
 
 /**
- * What to look at; each change looks again and can be found in the address.
+ * The form. Each change reads again and updates the URL.
  *
  * @param {PriceList[]} lists
  * @param {Choice} choice
@@ -48,7 +48,7 @@ async function listsToChoose(wanted, signal) {
  */
 function choiceForm(lists, choice, place, signal) {
   const { code, codes, list, on, date, dateLabel, element } = choiceFields(lists, choice)
-  // A field of one line leaves out the line ends that a code may have.
+  // A single-line field would drop line ends, which a code may contain.
   const shown = code.value
   const wantedCode = () => (code.value === shown ? choice.code : code.value)
   let looking = new AbortController()
@@ -103,7 +103,7 @@ function choiceFields(lists, choice) {
   const list = el('select', {}, options)
   const preferred = lists.find(({ id }) => id === choice.list)
   const first = lists.find((one) => one.is_published) ?? lists[0]
-  // Instead of a list that is no more, no other one: its prices would pass for those that were asked for.
+  // Do not replace a deleted list by another one: its prices would be mistaken for the wanted ones.
   list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
   const on = el('input', { type: 'date', value: choice.on ?? format.today() })
   const date = el('input', { type: 'date', value: choice.date ?? '' })
@@ -122,7 +122,7 @@ function labelled(text, control) {
 }
 
 /**
- * A day of the list: today where the list has it.
+ * Today if the list has it, else another day of the list.
  *
  * @param {HTMLInputElement} input
  * @param {PriceList} list
@@ -139,18 +139,14 @@ function setCalendar(input, { valid_from }) {
  * @param {PriceList | undefined} chosen
  */
 function invitation(lists, chosen) {
-  if (chosen)
-    return empty(
-      'Which product?',
-      'Begin to write its code; the codes of the catalog are suggested.',
-    )
+  if (chosen) return empty('Which product?', 'Start typing its code; matching codes are suggested.')
   return lists.length === 0
     ? empty('There are no price lists yet.', 'Prices are read from a list.')
     : empty('There is no such price list.', 'It may have been deleted. Choose another one.')
 }
 
 /**
- * Suggests codes that begin with what stands in the field.
+ * Suggests codes that begin with the text of the field.
  *
  * @param {HTMLInputElement} field
  * @param {Element} codes

@@ -5,7 +5,7 @@ import { heatOf, rangeOf } from '../heat.js'
 /** @typedef {{ element: HTMLElement, setDay: (day: string) => void }} Strip */
 
 /**
- * A year as a bar a day with a day marked in it; `onDay` is told which one a reader goes to.
+ * A year with a bar for each day and one marked day; `onDay` gets a newly chosen one.
  *
  * @param {string} title
  * @param {string[]} days
