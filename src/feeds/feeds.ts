@@ -1,17 +1,24 @@
+import { exportAgreements } from '../agreements/list-agreements.ts'
 import { feedAgreements } from '../agreements/upsert-agreements.ts'
+import { exportProducts } from '../catalog/list-products.ts'
 import { feedProducts } from '../catalog/upsert-products.ts'
+import { exportCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
 import { feedCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import { hasPayload, type Operation, readRowSchema } from '../contract/document.ts'
+import type { Export, ExportOperation } from '../contract/export.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
 import type { OperationId } from '../contract/operation.ts'
+import { exportPriceListRows } from '../price-lists/export-price-list-rows.ts'
 import { feedAddedProducts } from '../prices/feeds/add-products.ts'
 import { feedDynamicAttributes } from '../prices/feeds/update-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feeds/update-prices.ts'
+import { exportPromotions } from '../promotions/list-promotions.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
+import { exportSales } from '../sales-history/list-sales.ts'
 import { feedSales } from '../sales-history/upsert-sales.ts'
 import type { FeedRun } from './run-feed.ts'
 
-/** Those whose rows belong to the price list that the query names. */
+/** Operations whose rows belong to the price list that the query names. */
 export const feedsOfLists: readonly OperationId[] = [
   'addProducts',
   'updatePrices',
@@ -20,7 +27,7 @@ export const feedsOfLists: readonly OperationId[] = [
 
 type Feeds = { [Id in FeedOperation]: Feed<Id> }
 
-/** How each operation that takes files reads them; one that the contract has and is missing here is a type error. */
+/** How each operation that takes files reads them; a missing one is a type error. */
 const feeds = {
   upsertProducts: feedProducts,
   addProducts: feedAddedProducts,
@@ -39,4 +46,21 @@ export function operationFeed(operation: Operation): Pick<FeedRun, 'feed' | 'sch
     hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
   const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
   return { feed, schema: readRowSchema(operation), asBody }
+}
+
+type Exports = { [Id in ExportOperation]: Export<Id> }
+
+/** How each operation that answers files finds their rows; a missing one is a type error. */
+const exports = {
+  listProducts: exportProducts,
+  listPriceListRows: exportPriceListRows,
+  listPromotions: exportPromotions,
+  listSales: exportSales,
+  listCompetitorPrices: exportCompetitorPrices,
+  listAgreements: exportAgreements,
+} satisfies Exports
+
+/** How an operation finds the rows of the file that it answers. */
+export function operationExport({ id }: Operation): Export<OperationId> {
+  return exports[id as keyof typeof exports] as Export<OperationId>
 }

@@ -26,7 +26,6 @@ import {
 import { retryingFromHere } from '../database/tenant-transaction.ts'
 import { nextTurn } from '../lib/cooperative.ts'
 import { readCsv } from './csv.ts'
-import { FeedErrors } from './feed-errors.ts'
 import {
   findChangedKeys,
   idColumns,
@@ -36,7 +35,7 @@ import {
   withIdsOf,
 } from './feed-ids.ts'
 import { readNdjson } from './ndjson.ts'
-import { type RejectedRows, sourceColumn } from './rejected-rows.ts'
+import { FeedErrors, type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
 import { textBlocks } from './text-blocks.ts'
 

@@ -1,23 +1,20 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
-import type { Export } from '../contract/export.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import {
   Answer,
   type Context,
   type InAccount,
   JsonText,
-  type OperationId,
   type Schemas,
 } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
-import { exports } from '../feeds/exports.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { feedsOfLists, operationFeed } from '../feeds/feeds.ts'
+import { feedsOfLists, operationExport, operationFeed } from '../feeds/feeds.ts'
 import { RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
@@ -105,7 +102,7 @@ function sendAnswer(
 /** Answers all rows as a file. */
 export async function giveFile(
   mediaType: string,
-  { operation: { id, status } }: Implementation,
+  { operation }: Implementation,
   { pools: { streams: db }, bulkheads }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -119,10 +116,10 @@ export async function giveFile(
     mediaType,
     account,
     inTurn: (work) => bulkheads.streams.run(account, reply.raw, work),
-    export: exports[id as keyof typeof exports] as Export<OperationId>,
+    export: operationExport(operation),
   })
   request.answered = stream
-  return sendStream(stream, status, reply)
+  return sendStream(stream, operation.status, reply)
 }
 
 /** The media type of the result of a load. */
