@@ -1,13 +1,13 @@
 import type { RowSchema } from '../contract/document.ts'
 import { parseShort } from '../contract/json.ts'
 
-/** Reads a cell that is not empty, or finds its fault; what is no value of the type stays text, which the validator refuses. */
+/** Reads a cell that is not empty, or returns its fault. A value of another type stays text; the validator refuses it. */
 export type ReadCell = (cell: string) => unknown
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 const anyNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** In brackets, because a number is looked at where it stands in JSON; undefined for what is not one value. */
+/** Brackets, because exact numbers are recognised only inside JSON. Undefined unless the cell is one value. */
 function parseCell(cell: string): unknown {
   const values = parseShort(`[${cell}]`)
   if (!Array.isArray(values)) return values
@@ -20,7 +20,7 @@ const readNumber: ReadCell = (cell) => {
   if (plainNumber.test(cell)) return Number(cell) + 0
   return anyNumber.test(cell) ? (parseCell(cell) ?? cell) : cell
 }
-/** Programs that know no empty numbers write 17.0; 1.2E+05 has lost digits. */
+/** Some programs write 17.0 for 17; 1.2E+05 has lost digits. */
 const readId: ReadCell = (cell) => (/^\d+(?:\.0+)?$/.test(cell) ? Number(cell) : cell)
 /** Spreadsheets write TRUE. */
 const readBoolean: ReadCell = (cell) => {
@@ -49,8 +49,8 @@ const readers: Record<string, ReadCell> = {
 }
 
 /**
- * The reader of cells for a schema: text where it may be a text, else a number, true or false, or JSON. A value of any
- * type is JSON where it can be read as JSON, else text.
+ * The reader of a column's cells: text if the schema allows text, else a number, a boolean or JSON. A column of any type
+ * holds JSON if its cell parses as JSON, else text.
  */
 export function cellReader({ type }: RowSchema): ReadCell {
   const types = [type ?? []].flat()
@@ -60,20 +60,20 @@ export function cellReader({ type }: RowSchema): ReadCell {
 }
 
 /**
- * What a spreadsheet may run as a formula: also behind blanks and characters without width, which some drop, and behind
- * apostrophes that are there already.
+ * A text that a spreadsheet may run as a formula, also after blanks and zero-width characters, which some programs drop,
+ * and after apostrophes.
  */
 const formula =
   /^'*(?:[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@＝＋－＠]|[\t\r\n])/u
 const spreadsheetNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 const special = /[",\r\n]/
 
-/** A text as a cell that no spreadsheet runs: what would be a formula stands behind an apostrophe. Numbers stay. */
+/** Puts an apostrophe before a text that a spreadsheet would run. Numbers stay as they are. */
 export function escapeFormula(text: string): string {
   return formula.test(text) && !spreadsheetNumber.test(text) ? `'${text}` : text
 }
 
-/** The cell without the apostrophe that keeps a spreadsheet from running it. */
+/** Undoes `escapeFormula`. */
 export function unescapeFormula(cell: string): string {
   return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell
 }

@@ -12,17 +12,14 @@ interface Column {
   /** One key, or the keys of an object and of what is in it: `prices.retail`. */
   path: readonly string[]
   read: ReadCell
-  /** What an empty cell means; undefined: the key is left out. */
+  /** The value of an empty cell; undefined leaves the key out. */
   empty: '' | undefined
 }
 
-/** Makes the row of its fields, or finds the fault of one that a JSON body could not have. */
+/** Makes a row of its fields, or returns a fault that a JSON body could not have. */
 export type ReadFields = (fields: readonly string[]) => object | ValueFault
 
-/**
- * The reader of rows under a header. Throws `invalid-request` that names every column which is unknown, there twice or
- * missing.
- */
+/** Returns the reader of rows under a header. Throws `invalid-request` with every unknown, repeated or missing column. */
 export function readHeader(header: readonly string[], shape: RowShape, line: number): ReadFields {
   const [first = ''] = header
   const noHeader = separatorLineFault(header)
@@ -34,25 +31,25 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
   const hint = isUnknown ? separatorHint(header.join(','), (name) => find(name) !== undefined) : ''
   const faults = [...headerFaults(names, columns, shape, hint), ...missingColumns(names, shape)]
   rejectFaults(faults, line)
-  // An object of a JSON body has no more keys either.
+  // The same limit as for an object of a JSON body.
   if (names.length > keysMax)
     throw new Problem('malformed-file', `A file has at most ${keysMax} columns.`)
   return (fields) => findStray(fields, header, names.length) ?? readFields(fields, columns)
 }
 
-/** How many columns are before those behind the last that has a heading; the errors of a refused file may stand there, too. */
+/** The number of columns up to the last one with a heading; a column `error` at the end does not count. */
 function headedColumns(header: readonly string[]): number {
   return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
 }
 
-/** Where the error of an earlier answer is, or -1: last in its file, also in a row with too many fields. */
+/** The index of the error from an earlier answer, or -1. It is the last field, also in a row with too many fields. */
 export function errorPlace(fields: readonly string[], header: readonly string[]): number {
   const column = header.indexOf(errorColumn)
   const isLast = column >= 0 && column === header.length - 1
   return isLast ? Math.max(column, fields.length - 1) : column
 }
 
-/** The fault of a row that has a value behind the columns that have a heading. */
+/** The fault of a row with a value beyond the last heading. */
 function findStray(
   fields: readonly string[],
   header: readonly string[],
@@ -66,7 +63,7 @@ function findStray(
   return undefined
 }
 
-/** Cells that are missing at the end of a row are empty. */
+/** Missing cells at the end of a row are empty. */
 function readFields(
   fields: readonly string[],
   columns: readonly (Column | undefined)[],
@@ -82,7 +79,7 @@ function readFields(
   return row
 }
 
-/** Throws `invalid-request` for the text of a header that cannot be read and has other separators than commas. */
+/** Throws `invalid-request` for an unreadable header that uses another separator than commas. */
 export function rejectSeparators(text: string, shape: RowShape, line: number): void {
   const find = columnFinder(shape)
   const hint = separatorHint(text, (name) => find(name) !== undefined)
@@ -97,7 +94,7 @@ function columnFinder({ columns, ignored, schema }: RowShape) {
 
 const saidTwice = new ValueFault('another column of the row says it, too')
 
-/** It is a fault where another column has said it already: the price of all days, say, beside that of one. */
+/** Sets a value. It is a fault if another column has set it, such as the price of all days beside that of one day. */
 function put(
   row: Record<string, unknown>,
   path: readonly string[],
@@ -106,7 +103,7 @@ function put(
   let place = row
   for (const [depth, key] of path.entries()) {
     const isLast = depth === path.length - 1
-    // Every object has keys that it was not given, and `constructor` is one of them for all.
+    // `constructor` is inherited by every object, so `in` would not do.
     const isTaken = Object.hasOwn(place, key)
     if (isTaken && (isLast || !isObject(place[key]))) return saidTwice
     if (!isTaken) place[key] = isLast ? value : {}
@@ -134,12 +131,12 @@ function findColumn(
   return findInner(name, schema)
 }
 
-/** Any text may be empty; one that has a form (a number, a day, one of some words) is left out when it is. */
+/** A free text may be empty; an empty text with a format, pattern or enum is left out. */
 function isEmptyAllowed({ type, minLength, format, pattern, enum: words }: RowSchema): boolean {
   return type === 'string' && !(minLength || format || pattern || words)
 }
 
-/** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for a price of a day. */
+/** `price_line.product_code`, `prices.retail`, and `prices.retail.2026-11-27` for the price of a day. */
 function findInner(name: string, schema: RowSchema): Column | undefined {
   const [, key = '', inner = ''] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
   const values = innerValues(key, schema)
@@ -152,7 +149,7 @@ function findInner(name: string, schema: RowSchema): Column | undefined {
   return { path: [key, inner], read: cellReader(values), empty: undefined }
 }
 
-/** What the values of an object are that has columns of its own: no other name has others behind a dot. */
+/** The schema of an object's values, if its keys may be columns: `prices.retail`. */
 function innerValues(key: string, { properties }: RowSchema): RowSchema | undefined {
   const values = properties?.[key]?.additionalProperties
   return key !== 'extensions' && typeof values === 'object' ? values : undefined
@@ -205,7 +202,7 @@ function rejectFaults(faults: HeaderFault[], line: number): void {
 
 const names: Record<string, string> = { ';': 'semicolons', '\t': 'tabs', '|': 'pipes' }
 
-/** What a header is to do about its separator, in words that follow what is wrong with it; '' where that are commas. */
+/** Advice about the separator of a header, to be appended to a message; '' if it uses commas. */
 function separatorHint(header: string, isKnown: (name: string) => boolean): string {
   const separator = Object.keys(names).find((one) => isSeparator(one, header, isKnown))
   return separator ? hintOf(separator) : ''
@@ -218,7 +215,7 @@ function hintOf(separator: string): string {
     : `; columns are separated by commas, not by ${name}`
 }
 
-/** Whether it splits the header into more known columns than commas do or, if none is known, into more columns. */
+/** Whether it yields more known columns than commas do or, if none is known, more columns. */
 function isSeparator(one: string, header: string, isKnown: (name: string) => boolean): boolean {
   const known = (separator: string) => header.split(separator).map(unquoted).filter(isKnown).length
   const columns = (separator: string) => header.replaceAll(/"[^"]*"/g, '').split(separator).length
@@ -228,7 +225,7 @@ function isSeparator(one: string, header: string, isKnown: (name: string) => boo
 
 const unquoted = (name: string) => name.trim().replace(/^"(.*)"$/s, '$1')
 
-/** What is wrong with a first line that only names the separator, as Excel reads one; undefined: it is another line. */
+/** The fault of a first line such as `sep=;`, which only Excel reads; undefined for any other line. */
 function separatorLineFault(fields: readonly string[]): string | undefined {
   const [first = '', ...others] = fields
   const [, separator] = /^sep=(.?)$/is.exec(first) ?? []

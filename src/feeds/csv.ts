@@ -14,8 +14,8 @@ interface CsvRecord {
 }
 
 /**
- * Reads CSV as RFC 4180 has it, with any line ends: the first record names the columns, an empty field leaves its key
- * out. Throws `malformed-file` where quotes do not match, and `invalid-request` for a header with faults.
+ * Reads CSV (RFC 4180) with any line ends. The first record names the columns; an empty field leaves its key out. Throws
+ * `malformed-file` if quotes do not match and `invalid-request` for a header with faults.
  */
 export async function readCsv(
   blocks: AsyncIterable<TextBlock>,
@@ -24,7 +24,7 @@ export async function readCsv(
   const begin: Begin = {}
   const records = csvRecords(blocks, begin)
   const first = await nextFilled(records).catch((fault) => {
-    // What is wrong behind the header is found with it, and is told when the header is sound.
+    // The fault may lie behind the header: faults of the header are reported first.
     judgeHeader(begin, shape)
     throw fault
   })
@@ -34,7 +34,7 @@ export async function readCsv(
   return { header, batches: inBatches(records, header, read) }
 }
 
-/** The next record with something in it. */
+/** The next record that is not empty. */
 async function nextFilled(records: AsyncGenerator<CsvRecord>): Promise<CsvRecord | undefined> {
   for (;;) {
     const { value, done } = await records.next()
@@ -43,22 +43,22 @@ async function nextFilled(records: AsyncGenerator<CsvRecord>): Promise<CsvRecord
   }
 }
 
-/** What a spreadsheet writes for an empty row; what is said of a row at `errorAt` is none of it. */
+/** Whether all fields are empty, as in the empty rows of a spreadsheet. The field at `errorAt` does not count. */
 function isEmpty(fields: readonly string[], errorAt: number): boolean {
   return fields.every((field, index) => field === '' || index === errorAt)
 }
 
-/** No spreadsheet has as many rows; they take less than others, but not nothing. */
+/** More than any spreadsheet has. Empty rows are cheap, but not free. */
 const emptyRowsMax = 10_000_000
 
-/** What is known of a file before its records come. */
+/** The beginning of a file, kept to report faults of its header. */
 interface Begin {
-  /** The first line with something in it. */
+  /** The first line that is not empty. */
   first?: { text: string; line: number } | undefined
   header?: CsvRecord
 }
 
-/** Throws `invalid-request` for a header with faults; one that cannot be read has those of other separators. */
+/** Throws `invalid-request` for a header with faults; an unreadable one may use another separator. */
 function judgeHeader({ first, header }: Begin, shape: RowShape): void {
   if (!first) return
   const fields = header?.fields ?? readLine(first.text)
@@ -94,18 +94,18 @@ function rejectManyEmpty(rows: number): void {
   throw new Problem('payload-too-large', detail)
 }
 
-/** What the parser has counted: empty lines are among the lines. */
+/** The counters of the parser. `lines` includes empty lines. */
 interface Counts {
   lines: number
   empty_lines: number
 }
 
-/** The lines on which records begin. Counts what the parser counts, but a CRLF inside a field once. */
+/** The lines on which records begin. The parser counts a CRLF inside a field twice; this counts it once. */
 class RecordLines {
   #before: Counts = { lines: 0, empty_lines: 0 }
   #countedTwice = 0
 
-  /** Of the next record that was read. */
+  /** The line of the next record. */
   next(fields: string[], { lines, empty_lines }: Counts): number {
     const ends = lines - this.#before.lines > 1 ? endsInside(fields) : { all: 0, double: 0 }
     this.#before = { lines, empty_lines }
@@ -113,14 +113,14 @@ class RecordLines {
     return lines - this.#countedTwice - ends.all
   }
 
-  /** Of the one behind the last that could be read. */
+  /** The line of the record behind the last readable one. */
   ofBroken({ empty_lines }: Counts): number {
     const { lines, empty_lines: emptyBefore } = this.#before
     return lines - this.#countedTwice + empty_lines - emptyBefore + 1
   }
 }
 
-/** Line ends inside fields: the record begins so many lines before it ends. */
+/** Line ends inside fields: a record begins that many lines before its end. */
 function endsInside(fields: string[]): { all: number; double: number } {
   const ends = fields.flatMap((field) => field.match(/\r\n|\r|\n/g) ?? [])
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
@@ -132,9 +132,9 @@ async function* csvRecords(
 ): AsyncGenerator<CsvRecord> {
   const lines = new RecordLines()
   const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
-    // Records that were read may still wait when the next one is found to be broken.
+    // Called before the record is read from the stream, so `lines` is right when the next record is broken.
     on_record: (fields, counts) => {
-      // Each is taken for the first: one of another length is given an error with a stack, which takes longer than its row.
+      // Makes each record look like the first: the parser attaches an error with a stack to records of another length.
       Object.assign(parser.info, { records: 0 })
       const record = { fields, line: lines.next(fields, counts) }
       if (!begin.header && !isEmpty(fields, -1)) begin.header = record
@@ -144,10 +144,10 @@ async function* csvRecords(
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     max_record_size: lineBytesMax,
-    // Of records that wait: one of 1 MB may be a million fields.
+    // One waiting record: 1 MB may be a million fields.
     readableHighWaterMark: 1,
   }
-  // Its types know no records but texts and objects of columns.
+  // Its types do not allow this kind of record.
   const parser = parse(options as never)
   pipeline(Readable.from(slicesOf(blocks, begin)), parser, () => undefined)
   try {
@@ -157,10 +157,10 @@ async function* csvRecords(
   }
 }
 
-/** The parser takes what it gets at a stretch: a few bytes may be thousands of records. */
+/** The parser does not pause within a chunk, and a few bytes may be thousands of records. */
 const sliceBytes = 8 * 1024
 
-/** Other requests have their turn after each slice. */
+/** Cuts blocks into slices; other requests run after each. */
 async function* slicesOf(blocks: AsyncIterable<TextBlock>, begin: Begin): AsyncGenerator<Buffer> {
   for await (const { bytes, line } of blocks) {
     begin.first ??= firstLine(bytes.toString(), line)

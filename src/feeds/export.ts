@@ -7,13 +7,13 @@ import { readInAccount } from '../database/tenant-transaction.ts'
 import { mapInTurns } from '../lib/cooperative.ts'
 import { csvLine, escapeFormula } from './csv-cell.ts'
 
-/** Read in about 10 ms. */
+/** Rows of one FETCH: about 10 ms. */
 const rowsAtOnce = 2000
 
-/** A client may pause, as long as the session of its transaction may do nothing. */
+/** The longest pause of a client: as long as its transaction may be idle. */
 const stalledMs = 120_000
 
-/** One read that is answered as a file. */
+/** A read that is answered as a file. */
 export interface ExportCall {
   db: Database
   export: Export<OperationId>
@@ -27,8 +27,8 @@ export interface ExportCall {
 }
 
 /**
- * Answers everything that matches, as of one moment, as fast as the client takes it; the account's turn lasts as long.
- * What is wrong with the request is thrown before the answer begins.
+ * Answers all that matches, as of one moment, as fast as the client reads. The account's seat is held as long. Errors of
+ * the request are thrown before the answer begins.
  */
 export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
   return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
   })
 }
 
-/** Calls `answer` when rows can be sent, and ends when they are, or nobody takes them any more. */
+/** Calls `answer` when rows can be sent; resolves when all are sent or the client stops reading. */
 function sendRows(
   { db, mediaType, ...call }: Omit<ExportCall, 'inTurn'>,
   answer: (stream: Stream) => void,
@@ -65,7 +65,7 @@ async function* textOf(
     const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
     if (stored.length === 0) break
     let count = 0
-    // One may be the days of a month, or a hundred price dimensions.
+    // A stored row may be a month of days times a hundred price dimensions.
     const texts = await mapInTurns(stored, (one) => {
       const rows = rowsOf(one)
       count += rows.length
@@ -76,13 +76,13 @@ async function* textOf(
   }
 }
 
-/** Writes the rows of a file; `header` is what stands before them. */
+/** Writes the rows of a file, after its `header`. */
 interface RowWriter {
   header: string
   line: (row: object) => string
 }
 
-/** A writer of CSV with these columns, `valueColumn` of any JSON value, or of NDJSON. */
+/** A writer of CSV with these columns, of which `valueColumn` holds any JSON value, or of NDJSON. */
 function rowWriter(mediaType: string, columns: readonly string[], valueColumn?: string): RowWriter {
   if (mediaType !== 'text/csv') return { header: '', line: (row) => `${JSON.stringify(row)}\n` }
   const cell = (row: object, name: string) =>
@@ -93,14 +93,14 @@ function rowWriter(mediaType: string, columns: readonly string[], valueColumn?: 
   }
 }
 
-/** A text stands as it is where it can be nothing else, as in `left`; `"12"`, `"true"` and `""` are written as JSON. */
+/** A text that no other value is written as stays plain: `left`. `"12"`, `"true"` and `""` are written as JSON. */
 function valueCellOf(value: unknown): string {
   const isPlain =
     typeof value === 'string' && /^\p{L}/u.test(value) && !/^(true|false|null)\b/i.test(value)
   return isPlain ? value : JSON.stringify(value)
 }
 
-/** A column may be called like what every object inherits, such as `toString`. */
+/** A column may have the name of an inherited property, such as `toString`. */
 function ownValue(row: object, name: string): unknown {
   return Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined
 }

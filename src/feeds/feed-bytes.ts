@@ -9,7 +9,7 @@ import { malformedFile } from './rows.ts'
 
 const discardMs = 5000
 
-/** What of a request says how its bytes are read. */
+/** How the bytes of a request are read. */
 export interface FeedSource {
   stream: IncomingMessage
   mediaType: string
@@ -17,7 +17,7 @@ export interface FeedSource {
   bytesMax: number
 }
 
-/** The decoded bytes of a file as they arrive: counted, so that a small body cannot become a large one, and hashed. */
+/** The decoded bytes of a file as they arrive: counted, because gzip may expand without bound, and hashed. */
 export class FeedBytes {
   readonly #source: FeedSource
   readonly #hash = createHash('sha256')
@@ -33,24 +33,25 @@ export class FeedBytes {
     return this.#source.mediaType
   }
 
-  /** How many bytes the request says that it has, as they travel; 0: it does not say. */
+  /** The Content-Length; 0 if there is none. */
   get announced(): number {
     return Number(this.#source.stream.headers['content-length'] ?? 0)
   }
 
-  /** The bytes that have not been read yet. Throws `payload-too-large`, or `malformed-file` when they break off. */
+  /** The bytes that have not been read yet. Throws `payload-too-large`, or `malformed-file` if they break off. */
   [Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     return this.#chunks
   }
 
-  /** SHA-256 of the media type and all bytes; reads what is left. */
+  /** SHA-256 of the media type and all bytes; reads the rest. */
   async digest(): Promise<Buffer> {
     for await (const _ of this.#chunks);
     return this.#hash.copy().digest()
   }
 
   /**
-   * Lets the rest pass, for a while: a client that still sends might not see the answer. Answers whether all has passed.
+   * Discards the rest for up to 5 seconds, because a client that is still sending might not read the answer. Returns
+   * whether the body has ended.
    */
   async discard(): Promise<boolean> {
     const { stream } = this.#source
@@ -61,7 +62,7 @@ export class FeedBytes {
     return stream.readableEnded
   }
 
-  /** As long as somebody has begun to read them, what is left waits for him. */
+  /** Ends the reader first: otherwise the rest would wait for it. */
   async #discardAll(): Promise<void> {
     await this.#chunks.return(undefined)
     const { stream } = this.#source
@@ -102,17 +103,17 @@ function brokenOff(cause: unknown): Problem {
   )
 }
 
-/** After the last member there is more than zeros. */
+/** Something other than zeros follows the last member. */
 class TrailingBytes extends Error {}
 
-/** Whether an error says that what came is not whole and valid gzip. */
+/** Whether the error means that the bytes are not complete, valid gzip. */
 export function isGzipFault(error: unknown): boolean {
   return error instanceof TrailingBytes || /^Z_/.test(String((error as { code?: string }).code))
 }
 
 /**
- * The bytes of a request as they arrive, at most `bytesMax`: gzip may go on for ever and decode to nothing. The connection
- * stays open for the answer when reading stops early.
+ * The bytes of a request as they arrive, at most `bytesMax`, because endless gzip may decode to nothing. The connection
+ * stays open for the answer if reading stops early.
  */
 export async function* atMost(
   bytesMax: number,
@@ -128,8 +129,8 @@ export async function* atMost(
 }
 
 /**
- * What gzip decodes to, of one member or several. Zeros behind the last are padding. The engine takes all that comes
- * behind a zero for padding, another member too; that is refused.
+ * Decodes gzip of one or more members. Zeros after the last member are padding. zlib ignores everything after a zero,
+ * even another member; that is an error here.
  */
 export async function* gunzip(compressed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const engine = createGunzip()
@@ -144,12 +145,12 @@ export async function* gunzip(compressed: AsyncGenerator<Buffer>): AsyncGenerato
   if (end.position > engine.bytesWritten) throw new TrailingBytes()
 }
 
-/** Where the last byte ends that is not zero. */
+/** The position behind the last byte that is not zero. */
 class LastByte {
   position = 0
   #length = 0
 
-  /** Chunks as they come; those that are left when nobody takes these any more stay for who watches next. */
+  /** Passes chunks on. Unlike `for await`, ending it early leaves `chunks` open for the next call. */
   async *watch(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
     for (;;) {
       const { value: chunk, done } = await chunks.next()

@@ -8,21 +8,21 @@ import type { FileRows } from './rows.ts'
 
 type Ids = Pick<OpenFeed, 'ids'>
 
-/** The ids as columns of a file. */
+/** The columns of a file that hold ids. */
 export function idColumns({ ids }: Ids): FeedColumn[] {
   return ids.map(({ name, type }) => {
     return { name, type: type === 'bigint' ? 'id' : 'string', isRequired: false }
   })
 }
 
-/** The ids as columns of the staged rows. */
+/** The columns of staged rows that hold ids. */
 export function stagedIds({ ids }: Ids): { name: string; type: string }[] {
   return ids.map(({ name, type }) => ({ name: givenName(name), type }))
 }
 
 const givenName = (name: string) => `given_${name}`
 
-/** The feed with the ids that the file can have: of a CSV file, those in its header. */
+/** The feed with the ids that the file may have: for CSV, those in its header. */
 export function withIdsOf<Feed extends Ids>(
   feed: Feed,
   { header }: Pick<FileRows, 'header'>,
@@ -31,7 +31,7 @@ export function withIdsOf<Feed extends Ids>(
   return { ...feed, ids: feed.ids.filter(({ name }) => header.includes(name)) }
 }
 
-/** The ids of rows, null where a row has none, and the rows without them: their contract has none. */
+/** Separates ids from rows, because the rows of the contract have none; null where a row has no id. */
 export function takeIds(values: unknown[], { ids }: Ids): { rows: unknown[]; given: unknown[][] } {
   const names = ids.map(({ name }) => name)
   const given = values.map((value) =>
@@ -45,7 +45,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy: with objects that `delete` leaves a file takes half as long again. */
+/** A copy: objects after `delete` made a file take half as long again. */
 function withoutKeys(row: Record<string, unknown>, names: readonly string[]): object {
   if (!names.some((name) => Object.hasOwn(row, name))) return row
   const rest: Record<string, unknown> = {}
@@ -53,7 +53,7 @@ function withoutKeys(row: Record<string, unknown>, names: readonly string[]): ob
   return rest
 }
 
-/** Names the rows whose ids are malformed; the others can be staged. */
+/** Adds an error for each malformed id. */
 export function rejectFaultyIds(
   given: readonly unknown[][],
   { ids }: Ids,
@@ -80,13 +80,13 @@ interface Changed {
   /** Which of the ids. */
   place: number
   given: string
-  /** The first part that differs, from 1; null: it is not known what the key was. */
+  /** The first part that differs, from 1; null if the former key is unknown. */
   part: number | null
   was: string | null
   says: string | null
 }
 
-/** The staged rows with an id that belongs to another key, each named by the first of such ids. */
+/** The staged rows with an id that belongs to another key, each with its first such id. */
 export async function findChangedKeys(trx: Trx, { ids }: Ids): Promise<StagedFaults> {
   if (ids.length === 0) return { first: [], count: 0 }
   const shown = (text: string) => sql`left(${sql.ref(text)}, ${textMax + 1}::integer)`
@@ -112,10 +112,10 @@ export async function findChangedKeys(trx: Trx, { ids }: Ids): Promise<StagedFau
   })
 }
 
-/** SQL of the staged rows whose key is not that of the id at `place`. */
+/** SELECT of the staged rows whose key is not that of the id at `place`. */
 function rowsWith({ name, changed }: FeedId, place: number): RawBuilder<unknown> {
   const given = sql.ref(`f.${givenName(name)}`)
-  // `offset 0` keeps Postgres from reading the file once for each stored row, where it expects few of these.
+  // Without `offset 0` Postgres may scan the staging table once for each stored row.
   return sql`
     select f.position, f.line, ${place}::integer as place, ${given}::text as given, c.was, c.says
     from ${allStaged} f cross join lateral (${changed} offset 0) as c where ${given} is not null`
@@ -129,7 +129,7 @@ function wording({ given, part, was, says }: Changed, parts: readonly string[]):
 
 const quoted = (text: string | null) => (text === null ? 'none' : `"${cut(text)}"`)
 
-/** Code points of a text that a message shows. */
+/** Code points of a text in a message. */
 const textMax = 80
 
 function cut(text: string): string {

@@ -14,13 +14,13 @@ import { runFeed } from './run-feed.ts'
 
 interface Loading {
   context: Context
-  /** Where somebody counts the rows of files that were loaded. */
+  /** Called for each loaded file, for metrics. */
   onLoaded?: ((loaded: { operation: string; rows: number }) => void) | undefined
 }
 
 /**
- * Loads a stored file as its request would have done, in one transaction; a refused one ends the job as failed, with
- * what is wrong. An attempt that takes over begins at the beginning: the earlier one has written nothing.
+ * Loads a stored file as its request would have done, in one transaction. A refused file ends the job as failed, with its
+ * errors. A new attempt starts over, as the earlier one has written nothing.
  */
 export function fileLoader(loading: Loading): RunJob {
   return async (attempt, job) => {
@@ -34,7 +34,7 @@ export function fileLoader(loading: Loading): RunJob {
   }
 }
 
-/** The job is locked at the end only: until then it can be watched, cancelled and taken over. */
+/** The job is locked only at the end, so that until then it can be read, cancelled and taken over. */
 async function loadFile(
   attempt: Attempt,
   job: JobRow,
@@ -64,12 +64,12 @@ async function loadFile(
   onLoaded?.({ operation: operation.id, rows: progress.rows })
 }
 
-/** The list is named by its id: by now its name may be that of another. */
+/** Names the list by id: another list may have its name by now. */
 function queryOf({ query, price_list_id }: JobRow): object {
   return price_list_id === null ? ((query as object) ?? {}) : { price_list_id }
 }
 
-/** What sending the same file again would not change. */
+/** Whether the file itself is refused, so that sending it again would not help. */
 function isRefusal(error: unknown): error is Problem {
   return error instanceof Problem && problemTypes[error.type].status < 500
 }

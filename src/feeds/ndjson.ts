@@ -2,7 +2,7 @@ import { parseShort, ValueFault } from '../contract/json.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
 import type { TextBlock } from './text-blocks.ts'
 
-/** Reads one JSON value from each line; empty lines are skipped. A line that is no JSON is a row that cannot be read. */
+/** Reads a JSON value from each line and skips empty lines. A line that is not JSON is a row with a fault. */
 export function readNdjson(blocks: AsyncIterable<TextBlock>, { ignored }: RowShape): FileRows {
   return { header: [], batches: inBatches(blocks, ignored) }
 }
@@ -19,7 +19,7 @@ async function* inBatches(
   if (batch.rows.length > 0) yield batch.take()
 }
 
-/** The lines that are not empty. CR and LF are never inside a JSON text but between its tokens. */
+/** The lines that are not empty. JSON strings contain no raw CR or LF. */
 function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer; line: number }> {
   let start = 0
   let line = first
@@ -34,7 +34,7 @@ function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer;
 
 const notJson = new ValueFault('is not valid JSON')
 
-/** The rules of a JSON body, for one line. */
+/** Parses a line by the rules of a JSON body. */
 function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): FileRow {
   const source = bytes.toString('utf8')
   const value = parseShort(source)

@@ -2,12 +2,12 @@ import type { RowSchema } from '../contract/document.ts'
 import type { FeedColumn } from '../contract/feed.ts'
 import { Problem } from '../contract/problem.ts'
 
-/** A row as the file has it: the fields of a CSV record or the text of an NDJSON line. */
+/** A row as it is in the file: the fields of a CSV record or the text of an NDJSON line. */
 export type RowSource = readonly string[] | string
 
-/** A row of a file and where it stands there. */
+/** A row of a file and its line. */
 export interface FileRow {
-  /** A fault: the row cannot be read. */
+  /** A ValueFault if the row cannot be read. */
   value: unknown
   /** The line on which it begins, from 1. */
   line: number
@@ -18,38 +18,38 @@ export interface FileRow {
 export interface RowShape {
   schema: RowSchema
   columns: readonly FeedColumn[]
-  /** Columns and keys that are skipped, whatever they hold. */
+  /** Columns and keys that are skipped. */
   ignored: ReadonlySet<string>
 }
 
-/** The rows of a file, some at a time. */
+/** The rows of a file in batches. */
 export interface FileRows {
-  /** The header record of a CSV file, known as soon as rows come. */
+  /** The header record of a CSV file; empty for NDJSON. */
   header: readonly string[]
   batches: AsyncIterable<FileRow[]>
 }
 
-/** A column or key that a file may have beside those of its operation: refused files come back with it. */
+/** The column or key in which rejected rows carry their errors; ignored when they are loaded again. */
 export const errorColumn = 'error'
 
-/** Validated and copied in about 10 ms; then other requests get their turn. */
+/** Validated and copied in about 10 ms; then other requests run. */
 const batchRows = 1000
 
-/** Of longer rows a batch has fewer: to parse one of many keys takes ten times as long as its bytes say. */
+/** Fewer rows if they are long: a row of many keys takes ten times as long as its length suggests. */
 const batchSize = 128 * 1024
 
-/** Rows that are gathered until they are enough to be checked together. */
+/** Gathers rows that are checked together. */
 export class RowBatch {
   rows: FileRow[] = []
   #size = 0
 
-  /** Adds a row; true: there are enough. */
+  /** Adds a row. Returns whether the batch is full. */
   add(row: FileRow): boolean {
     this.#size += sizeOf(row.source)
     return this.rows.push(row) === batchRows || this.#size >= batchSize
   }
 
-  /** The rows so far; the next ones are another batch. */
+  /** Returns the rows and begins another batch. */
   take(): FileRow[] {
     const { rows } = this
     this.rows = []
@@ -58,7 +58,7 @@ export class RowBatch {
   }
 }
 
-/** About the characters of a row: also an empty field takes memory. */
+/** The approximate size of a row; an empty field takes memory, too. */
 function sizeOf(source: RowSource): number {
   if (typeof source === 'string') return source.length
   let size = source.length
@@ -66,7 +66,7 @@ function sizeOf(source: RowSource): number {
   return size
 }
 
-/** The file cannot be read on from the line. */
+/** `malformed-file`: the file cannot be read beyond the line. */
 export function malformedFile(detail: string, line?: number, cause?: unknown): Problem {
   const error = { pointer: '', code: 'malformed_row', message: detail } as const
   return new Problem('malformed-file', detail, {

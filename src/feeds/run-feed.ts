@@ -39,7 +39,7 @@ import { FeedErrors, type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
 import { textBlocks } from './text-blocks.ts'
 
-/** One file for one operation. */
+/** A file to load by an operation. */
 export interface FeedRun {
   feed: Feed<OperationId>
   account: number
@@ -48,24 +48,24 @@ export interface FeedRun {
   context: Context
   mediaType: string
   bytes: AsyncIterable<Buffer>
-  /** Throws when the client has gone or the job has ended. */
+  /** Throws if the client has disconnected or the job has ended. */
   rejectGone: () => void
   schema: RowSchema
-  /** The contract's own validator of bodies. */
+  /** The validator of the operation's body. */
   findFaults: FindFaults
-  /** Puts rows where a JSON body has them. */
+  /** Makes a JSON body of rows. */
   asBody: (rows: unknown[]) => unknown
-  /** The job that loads the file; undefined: its request does. */
+  /** The job that loads the file; undefined for a request. */
   job?: number
-  /** Told how many rows are read and checked so far. */
+  /** How many rows have been read and checked. */
   progress: { rows: number }
-  /** Takes the bad rows, for a client that accepts them as a file. */
+  /** Collects the rejected rows, for a client that accepts a file. */
   rejected: RejectedRows | undefined
 }
 
 /**
- * Reads a file into a table of the transaction, some rows at a time, and writes it whole when no row is bad. Throws
- * `invalid-request` with all bad rows, `malformed-file` where the file cannot be read on, `payload-too-large`.
+ * Copies a file batch by batch into a staging table, and writes it all if no row is bad. Throws `invalid-request` with the
+ * bad rows, `malformed-file` if the file cannot be read to its end, `payload-too-large`.
  */
 export async function runFeed(
   trx: Trx,
@@ -102,7 +102,7 @@ async function openFile(
   return file
 }
 
-/** Stops reading when the client has gone: what has arrived may take long to read. */
+/** Stops reading if the client disconnects; what has arrived may take long to read. */
 async function* whileAwaited(
   bytes: AsyncIterable<Buffer>,
   rejectGone: () => void,
@@ -113,7 +113,7 @@ async function* whileAwaited(
   }
 }
 
-/** The rows that are sound as COPY text; what is wrong with the others goes to `errors`. */
+/** The sound rows as COPY text; errors of the others go to `errors`. */
 async function* copyLines(
   run: FeedRun,
   feed: OpenFeed,
@@ -125,7 +125,7 @@ async function* copyLines(
     const first = progress.rows
     progress.rows += batch.length
     rejectTooMany(progress.rows, run.context.limits.feedRowsMax)
-    // A row that is given back says all that is wrong with it.
+    // A rejected row carries all of its errors.
     const listed = run.rejected?.isFull === false ? Number.POSITIVE_INFINITY : errors.left
     const { text, faults, count } = await readBatch(run, feed, batch, first, listed)
     errors.add(faults, count)
@@ -135,7 +135,7 @@ async function* copyLines(
   }
 }
 
-/** What is wrong once all rows are there. A row that is there again is named again, as in a JSON body. */
+/** Faults that show once all rows are staged. A repeated row has its own fault, as in a JSON body. */
 async function findLateFaults(
   { key, findFaults }: OpenFeed,
   repeated: Contradiction[] | undefined,
@@ -155,17 +155,17 @@ function rejectTooMany(rows: number, rowsMax: number): void {
   throw new Problem('payload-too-large', detail)
 }
 
-/** Some rows of a file. */
+/** A batch that was read. */
 export interface ReadRows {
-  /** The sound ones as COPY text, with their ids, position and line. */
+  /** The sound rows as COPY text, with ids, position and line. */
   text: string
-  /** What is wrong with the others, in the order of the file: as many as are listed. */
+  /** The first faults of the others, in the order of the file. */
   faults: RequestError[]
-  /** How many faults there are. */
+  /** The number of all faults. */
   count: number
 }
 
-/** Reads a batch whose first row is at the position `first`. Of what is wrong the first `listed` are worded. */
+/** Reads a batch whose first row has the position `first`. The first `listed` faults are worded. */
 async function readBatch(
   { findFaults, asBody, rejected }: Pick<FeedRun, 'findFaults' | 'asBody' | 'rejected'>,
   feed: Pick<OpenFeed, 'read' | 'input' | 'ids'>,
@@ -199,7 +199,7 @@ async function readBatch(
   return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)), count }
 }
 
-/** The error at its place in the file; the pointer is that of the same rows in a JSON array. */
+/** The error with its row and line in the file; the pointer is that of the same row in a JSON array. */
 function placed(
   { pointer, field, code, message }: RequestError,
   row: number,
@@ -216,7 +216,7 @@ function placed(
   }
 }
 
-/** The first rows that cannot be read, as many as are listed. */
+/** The errors of rows that cannot be read, at most `listed`. */
 function unreadableRows(batch: FileRow[], first: number, listed: number): RequestError[] {
   const errors: RequestError[] = []
   for (const [index, { value, line }] of batch.entries()) {

@@ -2,28 +2,28 @@ import { isUtf8 } from 'node:buffer'
 import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
 import { malformedFile } from './rows.ts'
 
-/** Far more than most rows can have; a file without line ends is not gathered whole. */
+/** Far more than a row needs; a file without line ends must not fill the memory. */
 export const lineBytesMax = 1024 * 1024
 
-/** Of a line that ends later it is certain that it is too long: a byte order mark may stand before it, a CR behind it. */
+/** A longer line is too long even without its byte order mark and CR. */
 const keptBytesMax = lineBytesMax + 4
 
 const lineEnd = /\r\n|\r|\n/
-/** With something in it: before it may be empty rows of a spreadsheet. */
+/** The first line that is not empty; empty rows of a spreadsheet may precede it. */
 const firstLine = /^(?:,*[\r\n])*[^\r\n]+(?:\r\n|\r|\n)/
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** Some whole lines of a file. */
+/** Complete lines of a file. */
 export interface TextBlock {
   bytes: Buffer
-  /** Of the first line, from 1. */
+  /** The number of the first line, from 1. */
   line: number
 }
 
 /**
- * Cuts bytes into blocks of whole lines, without a byte order mark; the first line with something in it ends a block, so
- * that it can be judged before the others. Refuses, with `malformed-file` and the line, what is no text, invalid UTF-8, NUL
- * and a line over 1 MB, however the bytes arrive.
+ * Cuts bytes into blocks of complete lines, without a byte order mark. The first line that is not empty ends a block, so
+ * that the header is checked before other lines. Throws `malformed-file` with the line for binary files, invalid UTF-8,
+ * NUL and lines over 1 MB.
  */
 export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
   let line = 1
@@ -40,7 +40,7 @@ export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Two parts, of which either may be empty. */
+/** Two parts; either may be empty. */
 function firstLineAndRest(whole: Buffer): Buffer[] {
   const hasMark = whole.subarray(0, 3).equals(byteOrderMark)
   const bytes = hasMark ? whole.subarray(3) : whole
@@ -48,7 +48,7 @@ function firstLineAndRest(whole: Buffer): Buffer[] {
   return [bytes.subarray(0, length), bytes.subarray(length)]
 }
 
-/** A block ends after a line end; the CR of a CRLF stays with its LF. */
+/** Blocks that end with a line end; a CRLF stays together. */
 async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let kept: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -56,7 +56,7 @@ async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
     const end = endOfLines(bytes)
     if (end > 0) yield bytes.subarray(0, end)
     kept = bytes.subarray(end)
-    // Those who count lines refuse it.
+    // `rejectLongLine` refuses it.
     if (kept.length > keptBytesMax) break
   }
   if (kept.length > 0) yield kept
@@ -87,18 +87,18 @@ function rejectUnreadable(bytes: Buffer, line: number): void {
 
 const exportIt = 'export the table as CSV UTF-8'
 
-/** What files that are no CSV and no NDJSON begin with, in hexadecimal digits, and what to do with them. */
+/** The first bytes, in hexadecimal, of files that are neither CSV nor NDJSON, and advice. */
 const otherFiles: [begin: string, name: string, advice: string][] = [
   ['504b0304', 'a ZIP archive, such as .xlsx and .ods', exportIt],
   ['d0cf11e0', 'a workbook of an older Excel (.xls)', exportIt],
   ['1f8b', 'compressed with gzip', 'send the header "Content-Encoding: gzip" with it'],
   ['255044462d', 'a PDF', exportIt],
-  // What spreadsheets save as "Unicode text" begins with one of these marks.
+  // "Unicode text" of spreadsheets begins with one of these marks.
   ['fffe', 'UTF-16', 'save it as UTF-8'],
   ['feff', 'UTF-16', 'save it as UTF-8'],
 ]
 
-/** NUL further behind is the fault of its line. */
+/** A NUL further on is the fault of its line. */
 const binary = /^(?:[^\r\n]*|[\s\S]{0,15})\0/
 
 function rejectNoText(bytes: Buffer): void {
@@ -118,7 +118,7 @@ function countLines(bytes: Buffer): number {
   return linesOf(bytes).length - 1
 }
 
-/** The lines, a character for each byte. */
+/** The lines, with one character for each byte. */
 function linesOf(bytes: Buffer): string[] {
   return bytes.toString('latin1').split(lineEnd)
 }
