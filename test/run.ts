@@ -7,7 +7,7 @@ import { leaveNothing } from './helpers/leave-nothing.ts'
 import { startOwnPostgres } from './helpers/own-postgres.ts'
 import { freshDataDir } from './helpers/process.ts'
 
-/** These start processes, break PostgreSQL, or look at what this process has loaded: each file has a process of its own. */
+/** Files that run alone: they start processes, break PostgreSQL or check which modules are loaded. */
 const ownProcess = [
   'browser',
   'chaos',
@@ -22,8 +22,8 @@ const ownProcess = [
 const filesPerProcess = 8
 
 /**
- * Runs the tests on a PostgreSQL of their own: `npm test` starts the embedded one, TEST_DATABASE_URL names another
- * (a superuser, its `postgres` database). Arguments go to tap: `npm test -- test/prices/get-prices.test.ts`.
+ * Runs the tests on a new embedded PostgreSQL, or on that of TEST_DATABASE_URL (a superuser, database `postgres`).
+ * Arguments go to tap: `npm test -- test/prices/get-prices.test.ts`.
  */
 const command = leaveNothing()
 const dir = freshDataDir(command, 'report')
@@ -33,14 +33,14 @@ const url = given ?? (await startOwnPostgres(command, 'test', settings)).url
 await createTemplate(url)
 
 const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
-// Each test file is a process: without the cache it spends a tenth of its time on compiling what the last one did, too.
+// Compiling the same modules in each process would take a tenth of the time.
 const compiled = join(dir, 'compiled')
 const env = { ...process.env, TEST_DATABASE_URL: url, NODE_COMPILE_CACHE: compiled }
 const report = join(dir, 'report.tap')
 const chosen = process.argv.slice(2)
 const files = chosen.length > 0 ? chosen : groupedFiles()
 const child = spawn(tap, ['run', `--output-file=${report}`, ...files], {
-  // Ctrl-C reaches only us: the tests are told to give up, and take away what they have made.
+  // Ctrl-C reaches only this process, which then asks the tests to stop and run their teardowns.
   detached: true,
   stdio: 'inherit',
   env,
@@ -54,12 +54,12 @@ const results = readFileSync(report, 'utf8')
 const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(results)
 const failed = [...results.matchAll(/^ *not ok \d+ - (.*?)(?: # time=\S+)?(?: \{)?$/gm)]
 const outermostFirst = failed.map(([, name]) => name).reverse()
-// Of a long run's output the last line may be all that is kept: it says which ones.
+// The last line of a long run names the failed tests.
 const which = failed.length > 0 ? `: ${outermostFirst.join(' > ')}` : ''
 console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed${which}`)
 await command.end(status === 0)
 
-/** All test files. Those that may share a process stand in files of ours, which run a few files of a folder each. */
+/** All test files; those that may share a process are grouped by folder in generated files. */
 function groupedFiles(): string[] {
   const files = globSync('test/**/*.test.ts', { exclude: ['test/browser'] }).sort()
   const isAlone = (file: string) =>

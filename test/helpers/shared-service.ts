@@ -3,7 +3,7 @@ import { startTestService, type TestService } from './service.ts'
 
 let service: Promise<TestService> | undefined
 
-/** The service that the test files of this process share. Each test makes an account of its own. */
+/** The service shared by the test files of this process; each test creates its own account. */
 export function sharedService(): Promise<TestService> {
   service ??= startTestService(t)
   return service

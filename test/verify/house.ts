@@ -128,7 +128,8 @@ const pools = openPools(service.server.url, config.load.databaseConnections, {
   onError: () => undefined,
 })
 const pooled = Object.values(pools).reduce((sum, pool) => sum + poolUse(pool).max, 0)
-const queued = Number(/\bmax: (\d+)/.exec(texts.get('jobs/queue.ts') ?? '')?.[1])
+// The pool of pg-boss, and its listener.
+const queued = Number(/\bmax: (\d+)/.exec(texts.get('jobs/queue.ts') ?? '')?.[1]) + 1
 const found = circles()
 figures.push(
   ['circles of files', found.length],
