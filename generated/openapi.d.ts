@@ -1798,19 +1798,19 @@ export interface components {
             errors?: components["schemas"]["RequestError"][];
         };
         /**
-         * @description Which problem it is; each is followed by its status.
+         * @description Each problem with its status.
          *
-         *     - `malformed-body` 400: the body is not valid JSON, or not whole and valid gzip
-         *     - `malformed-file` 400: the CSV or NDJSON file cannot be read on from a line, or is not whole
-         *     - `invalid-request` 400: it does not match the contract or has bad rows
-         *     - `result-too-large` 400: a read expands to too many rows or MB, or a page of results is too many MB
-         *     - `too-costly` 400: a read would look at too many rows, or takes longer than 5 seconds; `detail` says what to change
-         *     - `unauthorized` 401: no valid token, or no such e-mail and password
+         *     - `malformed-body` 400: not valid JSON, or not whole and valid gzip
+         *     - `malformed-file` 400: the file is not whole, or cannot be read on from a line
+         *     - `invalid-request` 400: it does not match the contract, or has bad rows
+         *     - `result-too-large` 400: a read of too many rows or MB, or a page of too many MB
+         *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
+         *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
          *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
-         *     - `price-list-not-found` 404: no such price list, named in the path or in the body
+         *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
-         *     - `not-acceptable` 406: the `Accept` header leaves out the media type of the answer
+         *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
          *     - `price-list-not-managed` 409: the list was not made through this interface
@@ -1818,20 +1818,19 @@ export interface components {
          *     - `no-competitor-schema` 409: make a competitor schema first
          *     - `stale-rows` 409: rows are older than what is stored, with `on_stale=reject`
          *     - `agreement-exists` 409: another agreement has this key
-         *     - `job-ended` 409: the job cannot be cancelled any more
+         *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `uri-too-long` 414: the request line is over 16 KB
-         *     - `unsupported-media-type` 415: the body is of a media type that is not taken
+         *     - `unsupported-media-type` 415: the operation does not take this media type
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
-         *     - `too-many-requests` 429: too many failed logins, or too many requests of the account wait already; others are not
-         *       affected
+         *     - `too-many-requests` 429: too many failed logins or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
-         *     - `outcome-unknown` 503: it may have been written or not; send it again only where that does nothing twice, as with
-         *       the same `Idempotency-Key`
-         *     - `overloaded` 503: more work than the service can do now; refused before it was begun
+         *     - `outcome-unknown` 503: written or not; repeat it only where that does nothing twice, as with the same
+         *       `Idempotency-Key`
+         *     - `overloaded` 503: too much work; refused before it began
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
@@ -1850,31 +1849,31 @@ export interface components {
             message: string;
         };
         /**
-         * @description A word for programs.
+         * @description What is wrong with a row or parameter.
          *
          *     - `required`: a key is missing
-         *     - `unknown_key`: a key that is neither fixed nor a column, or a query parameter that the operation does not have
-         *     - `type`: the value is of another type
-         *     - `format`: it is no date, timestamp, decimal or money amount, or does not match the pattern
-         *     - `range`: it is too small or too large
-         *     - `length`: the text, array or object is too short or too long
+         *     - `unknown_key`: neither a fixed key nor a column, or an unknown query parameter
+         *     - `type`: a value of another type
+         *     - `format`: no date, timestamp, decimal or money, or not of the pattern
+         *     - `range`: too small or too large
+         *     - `length`: a text, array or object is too short or too long
          *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
          *     - `duplicate_row`: two rows with one key differ
-         *     - `malformed_row`: the line of a file is no JSON, or has a value in a column without a heading
+         *     - `malformed_row`: a line is no JSON, or has a value in a column without a heading
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
          *     - `filtered_out`: the list's filters exclude the product
          *     - `row_not_in_list`: the published list has no such row
          *     - `unknown_column`: the catalog has no such column
          *     - `unknown_price_dimension`: the list has no such price dimension
-         *     - `unknown_promotion`: there is no promotion of that name
-         *     - `unknown_price_list`: there is no price list of that name
-         *     - `date_outside_calendar`: the day is not one of the list's 365
+         *     - `unknown_promotion`: no promotion of that name
+         *     - `unknown_price_list`: no price list of that name
+         *     - `date_outside_calendar`: not one of the list's 365 days
          *     - `formula`: the margin formula cannot be read
          *     - `conflicting_keys`: two keys say different things
-         *     - `key_changed`: the id or hash in a row of a file belongs to another key
-         *     - `stale`: the row is older than what is stored
-         *     - `too_far_ahead`: the moment is too far ahead of now
+         *     - `key_changed`: the id or hash in a file's row belongs to another key
+         *     - `stale`: older than what is stored
+         *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
          */
         ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "key_changed" | "stale" | "too_far_ahead";
