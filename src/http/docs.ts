@@ -21,7 +21,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
     })
     docs.addHook('onRequest', boundDocuments())
     docs.addHook('preHandler', async ({ raw }) => {
-      // Swagger UI names its files by the end of the URL, and takes a query for part of the path.
+      // Swagger UI finds its files by the end of the URL, query included.
       raw.url = raw.url?.replace(/[?#].*$/s, '')
     })
     registerGuide(docs)
@@ -33,7 +33,7 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
 function swaggerOptions(): FastifySwaggerUiOptions {
   return {
     routePrefix: '/docs',
-    // Its files are then named relative to /docs.
+    // Makes its links relative to /docs.
     indexPrefix: '.',
     staticCSP: documentationPolicy,
     uiConfig: {
@@ -49,16 +49,16 @@ function swaggerOptions(): FastifySwaggerUiOptions {
   }
 }
 
-/** Of one that its client does not read 0.15 MB are in memory, and anybody may ask for one. */
+/** A document that its client does not read takes 0.15 MB of memory, and no token is needed for one. */
 const documentsMax = 200
 
 const conditions = ['range', 'if-range', 'if-match', 'if-unmodified-since']
 
-/** Refuses a document while too many are being sent. */
+/** Refuses a document while `documentsMax` are being sent. */
 function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   let sending = 0
   return async ({ headers }, { raw }) => {
-    // A part of a document, or one on condition, is nothing that the contract knows: it is answered whole.
+    // The contract has no partial or conditional documents: they are sent whole.
     for (const name of conditions) delete headers[name]
     if (raw.destroyed) return
     if (sending >= documentsMax) throw overloaded('Too many documents are being sent.')
@@ -67,7 +67,7 @@ function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Pro
   }
 }
 
-/** Marks the operations that are not of the core, also while they are folded. */
+/** Styles that mark the operations outside the core, even when collapsed. */
 function additionMarks(): string {
   const marked = Object.values<Record<string, Documented>>(readContract().paths)
     .flatMap((item) => Object.values(item))

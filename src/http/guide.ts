@@ -4,18 +4,18 @@ import type { FastifyInstance } from 'fastify'
 import { Marked } from 'marked'
 import { documentationPolicy } from './headers.ts'
 
-/** Serves docs/guide.md at /docs/guide as a page without script, rendered once. */
+/** Serves docs/guide.md at /docs/guide as a page without scripts, rendered at the start. */
 export function registerGuide(docs: FastifyInstance): void {
   const page = renderGuide(readFileSync(join(import.meta.dirname, '../../docs/guide.md'), 'utf8'))
   docs.get('/docs/guide', async ({ url }, reply) => {
-    // The page's links are relative, and below the slash they would lead elsewhere.
+    // The page's links are relative, so a trailing slash would break them.
     if (/\/(\?|$)/.test(url)) return reply.redirect('../guide')
     reply.headers({ 'content-security-policy': documentationPolicy })
     return reply.type('text/html; charset=utf-8').send(page)
   })
 }
 
-/** The page for a Markdown text, with a list of its sections. */
+/** Renders a Markdown text as a page with a list of its sections. */
 function renderGuide(markdown: string): string {
   const sections: string[] = []
   const marked = new Marked({
