@@ -10,16 +10,16 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** What the token must allow; undefined: open without a token (of an account). */
+  /** The scope that the token needs; undefined for operations without a token of an account. */
   scope: 'read' | 'write' | undefined
-  /** Where its transaction runs. */
+  /** The pool of its transactions. */
   pool: 'reads' | 'lists' | 'writes'
   hasBody: boolean
-  /** The names of its query parameters; undefined: it ignores the query. */
+  /** The names of its query parameters; undefined if it ignores the query. */
   queryNames: string[] | undefined
   /** Media types that the body may have. */
   mediaTypes: string[]
-  /** Media types of its answers, the usual one first, where the contract lets them be refused (406). */
+  /** Media types of its answers, the usual one first; undefined if it never answers 406. */
   answers: string[] | undefined
   /** The media types of files among its successful answers. */
   fileAnswers: string[]
@@ -33,14 +33,14 @@ export function isFile(contentType = ''): boolean {
   return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
 }
 
-/** Says in which media types an operation takes its body, and how. */
+/** The error for a body in another media type than the operation takes. */
 export function wrongMediaType({ mediaTypes }: Operation): Problem {
   const types = mediaTypes.join(' or ')
   const detail = `Send the body as ${types} in UTF-8, plain or with Content-Encoding: gzip.`
   return new Problem('unsupported-media-type', detail)
 }
 
-/** What of a JSON Schema says what a row may look like, its references resolved. */
+/** The part of a JSON Schema that describes rows, with references resolved. */
 export interface RowSchema {
   type?: string | string[]
   minLength?: number
@@ -60,10 +60,10 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 /** The contract byte for byte. */
 const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
 
-/** The contract as JSON: to read the YAML took a fifth of every start. */
+/** The contract as JSON: parsing the YAML took a fifth of every start. */
 const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
 
-/** The contract as it is kept, or with its server below a path prefix. */
+/** The contract, with its server below the path prefix if there is one. */
 export function contractBelow(prefix: string): { yaml: Buffer | string; json: Buffer | string } {
   if (prefix === '') return { yaml: contractYaml, json: contractJson }
   return {
@@ -72,7 +72,7 @@ export function contractBelow(prefix: string): { yaml: Buffer | string; json: Bu
   }
 }
 
-/** The contract as data. Each reader gets its own: plugins resolve references in place. */
+/** The contract as data: a copy for each caller, because plugins resolve references in place. */
 export function readContract(): Document {
   return JSON.parse(contractJson.toString('utf8'))
 }
@@ -89,7 +89,7 @@ function readOperation(path: string, method: string, item: Document): Operation 
   const operation = item[method]
   const queryNames = readQueryNames(item, operation)
   const status = Object.keys(operation.responses).find((code) => code.startsWith('2'))
-  // Open, or with a token of its own that is no JWT.
+  // Open, or with a token that is not a JWT.
   const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
   if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
   return {
@@ -109,13 +109,13 @@ function readOperation(path: string, method: string, item: Document): Operation 
   }
 }
 
-/** Pages count all rows, which may take long. */
+/** Pages count all rows, which may take long, so they have a pool. */
 function readPool(scope: Operation['scope'], queryNames: string[] = []): Operation['pool'] {
   if (scope !== 'read') return 'writes'
   return queryNames.includes('offset') ? 'lists' : 'reads'
 }
 
-/** Probes and scrapers add parameters of their own. */
+/** Service operations ignore the query, because probes and scrapers add parameters. */
 function readQueryNames(item: Document, operation: Document): string[] | undefined {
   if (operation.tags.includes('Service')) return undefined
   return [...(item.parameters ?? []), ...(operation.parameters ?? [])]
@@ -126,20 +126,20 @@ function readQueryNames(item: Document, operation: Document): string[] | undefin
 
 function readAnswers(operation: Document, status: string | undefined): string[] | undefined {
   if (!operation.responses['406']) return undefined
-  // An answer without content has no media type that could be left out: as good as any is what clients send by habit.
+  // An answer without content has no media type; JSON is what clients accept by habit.
   const { content = { 'application/json': {} } } = operation.responses[status ?? ''] ?? {}
   const ofSuccess = Object.keys(content)
   const ofRefusal = Object.keys(resolve(operation.responses['400'] ?? {}).content ?? {})
   return [...ofSuccess, ...ofRefusal]
 }
 
-/** The schema of the rows that an operation takes: items of its body or of the body's payload. */
+/** The schema of an operation's rows: the items of its body or of the body's `payload`. */
 export function readRowSchema(operation: Operation): RowSchema {
   const body = bodySchema(operation)
   return resolveAll(body.items ?? body.properties.payload.items)
 }
 
-/** Whether the rows that an operation takes are the payload of its body. */
+/** Whether the rows are the `payload` of the body. */
 export function hasPayload(operation: Operation): boolean {
   return bodySchema(operation).items === undefined
 }

@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
 import type { RowErrors } from './row-errors.ts'
 
-/** A row of the payload and where it stands there. */
+/** A row of the payload and its index. */
 export interface Positioned<T> {
   row: T
   position: number
 }
 
 /**
- * The rows with each key once, sorted by key (concurrent batches in one order cannot deadlock). Equal rows count once;
- * rows that share a key and differ are errors that name both indexes, unless they are at fault anyway. `key` must tell
- * apart what the table tells apart.
+ * The rows with each key once, sorted by key, so that concurrent batches cannot deadlock. Equal rows count once. Rows that
+ * share a key and differ are errors with both indexes, unless they have errors already. `key` must distinguish what the
+ * key of the table distinguishes.
  */
 export async function uniqueRows<T>(
   rows: readonly Positioned<T>[],

@@ -3,26 +3,26 @@ import type { operations } from '../../generated/openapi.d.ts'
 import type { Trx } from '../database/pool.ts'
 import type { OperationId, OperationRequest } from './operation.ts'
 
-/** Everything that matches, to be written row by row. */
+/** An export in its transaction. */
 export interface OpenExport<Stored = unknown> {
-  /** Keys in the order of the columns of a CSV file. */
+  /** Keys in the order of CSV columns. */
   columns: readonly string[]
   /** The column that holds any JSON value, if there is one. */
   valueColumn?: string
-  /** What is read, in a stable order. */
+  /** Selects what is stored, in a stable order. */
   query: RawBuilder<Stored> | Compilable<Stored>
-  /** The rows of the file for what was read; absent values are left out. */
+  /** The rows of the file for a stored row; absent values are left out. */
   rowsOf: (stored: Stored) => object[]
 }
 
-/** How an operation answers everything that matches as a file: CSV or NDJSON of any length. */
+/** How an operation answers all that matches as CSV or NDJSON of any length. */
 export type Export<Id extends OperationId> = (
   trx: Trx,
   request: Pick<OperationRequest<Id>, 'account' | 'params' | 'query'>,
-  // biome-ignore lint/suspicious/noExplicitAny: what is stored is each export's own affair.
+  // biome-ignore lint/suspicious/noExplicitAny: each export has its own stored rows.
 ) => Promise<OpenExport<any>>
 
-/** Reads that answer files. */
+/** Operations that answer files. */
 export type ExportOperation = {
   [Id in OperationId]: operations[Id] extends {
     requestBody?: never

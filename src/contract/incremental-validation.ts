@@ -1,21 +1,18 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { mapInTurns } from '../lib/cooperative.ts'
 
-/**
- * Rows of one call of the validator. It copies all faults so far for each bad row: 1,000 rows with 400 unknown keys each
- * took 8 s in one call.
- */
+/** Rows of one call of Ajv, which copies all faults so far for each bad row: 1,000 rows with 400 unknown keys took 8 s. */
 const sliceRows = 50
-/** Each value may have a fault, which takes 290 bytes: 25 rows with half a million bad values each were 3.5 GB. */
+/** Values of one call. A fault takes 290 bytes: 25 rows of half a million bad values took 3.5 GB. */
 const sliceValues = 10_000
 
-/** Gives `take` the faults of a body, those of some rows at a time. Fills in the contract's defaults. */
+/** Passes the faults of a body to `take`, a few rows at a time. Fills in the contract's defaults. */
 export type FindFaults = (body: unknown, take: TakeFaults) => Promise<void>
 
-/** Takes what it keeps of them: the faults of all rows at once may take thirty times as much memory as the body. */
+/** Keeps what it needs of them: all faults may take thirty times the memory of the body. */
 type TakeFaults = (faults: ErrorObject[]) => void
 
-/** Validates a body of many rows some rows at a time. The rows are the body itself or its `payload`. */
+/** Validates a body in slices of its rows, which are the body itself or its `payload`. */
 export function inSlices(validate: ValidateFunction): FindFaults {
   const find = (value: unknown) => (validate(value) ? [] : (validate.errors ?? []))
   return async (body, take) => {
@@ -48,12 +45,12 @@ async function findInRows(
 }
 
 interface RowSlice {
-  /** Where its first row is in the payload. */
+  /** The index of its first row in the payload. */
   first: number
   slice: unknown[]
 }
 
-/** The next rows, in one slice or, where they are large, in several. */
+/** The next rows as one slice, or as several if they are large. */
 function sliceAt(rows: unknown[], first: number): RowSlice[] {
   const slices: RowSlice[] = []
   let left = 0
@@ -69,7 +66,7 @@ function sliceAt(rows: unknown[], first: number): RowSlice[] {
   return slices
 }
 
-/** What the value has, and what that has, and so on. For an object Object.values takes ten times as long as `for in`. */
+/** All values inside the value. `for in`, because Object.values takes ten times as long. */
 function countValues(value: unknown): number {
   let count = 0
   const add = (one: unknown) => {
@@ -80,7 +77,7 @@ function countValues(value: unknown): number {
   return count
 }
 
-/** Faults of what stands around the rows. */
+/** The faults outside the rows. */
 function findAround(find: Find, body: { payload: unknown[] }): ErrorObject[] {
   const rows = body.payload
   body.payload = []
@@ -89,7 +86,7 @@ function findAround(find: Find, body: { payload: unknown[] }): ErrorObject[] {
   return faults
 }
 
-/** Puts the fault of a row at its place in the whole payload; false for those around the rows, which were found before. */
+/** Moves the fault to its row in the whole payload. Returns false for a fault outside the rows, found before. */
 function shift(fault: ErrorObject, base: string, first: number): boolean {
   const place = rowOf(fault.instancePath, base)
   if (!place) return false
@@ -97,7 +94,7 @@ function shift(fault: ErrorObject, base: string, first: number): boolean {
   return true
 }
 
-/** The rows of a body: itself, or its `payload`; undefined: it has none. */
+/** The rows of a body: itself or its `payload`; undefined if it has none. */
 export function rowsOf(body: unknown): unknown[] | undefined {
   const rows = Array.isArray(body)
     ? body
@@ -105,13 +102,13 @@ export function rowsOf(body: unknown): unknown[] | undefined {
   return Array.isArray(rows) ? rows : undefined
 }
 
-/** How many rows a body or an answer has: it is a list, or has one as its `payload` or `results`. */
+/** The number of rows of a body or an answer: a list, or one in `payload` or `results`. */
 export function countRows(body: unknown): number | undefined {
   const { results } = (body ?? {}) as { results?: unknown }
   return rowsOf(body)?.length ?? rowsOf(results)?.length
 }
 
-/** The row at `base` that a JSON Pointer leads into, and the rest of the pointer; undefined: it leads elsewhere. */
+/** The row at `base` that a JSON Pointer points into, and the rest of the pointer; undefined if it points elsewhere. */
 export function rowOf(pointer: string, base: string): { row: number; rest: string } | undefined {
   const start = base.length + 1
   const slash = pointer.indexOf('/', start)

@@ -2,12 +2,9 @@ import { readExactNumber } from '../lib/decimal.ts'
 import type { ProblemType } from './problem.ts'
 
 const depthMax = 32
-/**
- * Of an object, and columns of a file. No object of the contract has more than a few hundred; one of millions would be
- * checked without a pause.
- */
+/** Keys of an object, and columns of a file. The contract needs a few hundred; millions would be checked without a pause. */
 export const keysMax = 10_000
-/** Of a row, or of all that stands around the rows. Parsed in about 50 ms; thirty columns that list theirs have 300,000. */
+/** Values of a row, or outside the rows: parsed in about 50 ms. Thirty columns that list their values have 300,000. */
 const valuesMax = 500_000
 
 const quote = 0x22
@@ -15,7 +12,7 @@ const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
 
-/** A part of the sliced array: up to the comma (or bracket) at `end`, with the members of its objects. */
+/** A part of the sliced array, up to the comma or bracket at `end`, and the number of members in it. */
 export interface Slice {
   start: number
   end: number
@@ -23,18 +20,18 @@ export interface Slice {
 }
 
 /**
- * Walks over the bytes of a JSON text outside its strings, as far as it is told at a time. Counts members, finds depth over
- * 32, more than 10,000 keys in an object and too many objects, and cuts the first long array, that is the text itself or a
- * member of it, at commas. Whether the text is well-formed is for JSON.parse to say.
+ * Scans the bytes of a JSON text, a given number at a time. Counts members; finds depth over 32, more than 10,000 keys in
+ * an object, more than 500,000 values in a row, and too many containers; cuts the first long array, the text itself or a
+ * member of it, at commas. JSON.parse checks the syntax.
  */
 export class JsonScanner {
   /** Members of all objects outside the slices. */
   members = 0
-  /** Objects and arrays. */
+  /** The number of objects and arrays. */
   containers = 0
-  /** Why the text is refused. Not thrown: each line of a file may have one, and a stack costs more than the line. */
+  /** Why the text is refused. Not thrown: each line of a file may have one, and a stack trace costs more than a line. */
   fault: { type: ProblemType; detail: string } | undefined
-  /** Slices of the first array longer than one; the array is whole when there are none. */
+  /** Slices of the first array that is longer than a slice. */
   readonly slices: Slice[] = []
 
   readonly #bytes: Buffer
@@ -43,26 +40,26 @@ export class JsonScanner {
   #index = 0
   #inString = false
   #depth = 0
-  /** Of the object that is open at each depth. */
+  /** Keys of the open object at each depth. */
   readonly #keys = new Uint32Array(depthMax + 1)
   /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
   #start = -1
   #startMembers = 0
   #arrayDepth = 0
   #isSliced = false
-  /** Commas outside the slices, and how many of them were there when the row began. */
+  /** Commas outside the slices: all, and those before the row and before the array. */
   #values = 0
   #rowValues = 0
   #startValues = 0
 
-  /** `containersMax`: objects and arrays, which take far more memory than their bytes. */
+  /** `containersMax` bounds objects and arrays, which take far more memory than their bytes. */
   constructor(bytes: Buffer, sliceBytes: number, containersMax: number) {
     this.#bytes = bytes
     this.#sliceBytes = sliceBytes
     this.#containersMax = containersMax
   }
 
-  /** Walks `count` bytes further; false at the end, or where there is a fault. */
+  /** Scans `count` more bytes. Returns false at the end or at a fault. */
   advance(count: number): boolean {
     const end = Math.min(this.#bytes.length, this.#index + count)
     while (this.#index < end)
@@ -70,7 +67,7 @@ export class JsonScanner {
     return this.fault === undefined && this.#index < this.#bytes.length
   }
 
-  /** To behind the end of the string. */
+  /** Returns the index behind the string. */
   #walkString(end: number): number {
     const bytes = this.#bytes
     let index = this.#index
@@ -85,7 +82,7 @@ export class JsonScanner {
     return index
   }
 
-  /** To behind the quote that begins a string. */
+  /** Returns the index behind the quote that begins a string. */
   #walkOutside(end: number): number {
     const bytes = this.#bytes
     let index = this.#index
@@ -167,12 +164,11 @@ export class JsonScanner {
   }
 }
 
-/** For more objects and arrays than a body may have. */
 function tooManyContainers(containersMax: number): string {
   return `A call takes at most ${containersMax} objects and arrays, this one has more. Send them in several calls.`
 }
 
-/** The index behind the string of a JSON text that begins at `start`; the end of a text that does not close it. */
+/** The index behind the string that begins at `start`; the length of the text if it is not closed. */
 function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const character = text.charCodeAt(index)
@@ -182,15 +178,15 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Outside strings: 16 digits, or an exponent (a small one makes few digits 0, a large one makes them infinite), or -0. */
+/** 16 digits, an exponent (which may make the number 0 or infinite) or -0. Also matches inside strings. */
 const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.\d]))/
 
-/** Those same numbers, and more: the whole of each. */
+/** The whole of each such number, and of some others. */
 const suspect = /(?<![\w.+-])(?:-0[\d.eE+-]*|-?[\d.]{16}[\d.eE+-]*|-?[\d.]{1,15}[eE][\d+-]*)/g
 
 /**
- * A JSON text in which a number that a double cannot hold as it was written is one that JSON.parse makes infinite, and -0
- * the 0 that it is read back as. A reviver could tell them, too, but takes sixty times as long as JSON.parse alone.
+ * Replaces numbers that a double cannot hold as written by one that JSON.parse makes infinite, and -0 by 0. A reviver
+ * could do this, but takes sixty times as long as JSON.parse.
  */
 export function withExactNumbers(text: string): string {
   if (!inexactPossible.test(text)) return text
@@ -210,7 +206,7 @@ export function withExactNumbers(text: string): string {
   return parts.join('') + text.slice(copied)
 }
 
-/** Keeps a number only if reading it back gives the digits that were written. What is no number stays none. */
+/** Keeps a number if a double gives back the digits as written. Other text stays as it is. */
 function exactNumber(source: string): string {
   const value = readExactNumber(source)
   if (value === undefined) return source

@@ -7,28 +7,28 @@ import { Problem } from './problem.ts'
 import { pointerSegment } from './row-errors.ts'
 import { locate, rowsPointer } from './validation-errors.ts'
 
-/** Scanned and parsed in about 3 ms; then other requests get their turn. */
+/** Scanned and parsed in about 3 ms; then other requests run. */
 const sliceBytes = 256 * 1024
 
-/** What an object or array takes of the memory, where a byte of the rest takes 4: up to 270 bytes for one of its own keys. */
+/** An object or array takes up to 270 bytes of memory, where a byte of other text takes 4: as much as 64 bytes. */
 const containerBytes = 64
 
-/** What editors and shells of Windows put before a text. It is invisible: that byte 0 is wrong would say nothing. */
+/** Editors on Windows write it. It is invisible, so "not valid at byte 0" would not help. */
 const byteOrderMark = Buffer.from('\ufeff')
 
 export interface Room {
-  /** Objects and arrays in one body. */
+  /** The most objects and arrays in a body. */
   containersMax: number
-  /** Told what a body counts for before it is parsed; throws where there is no room for so much. */
+  /** Called with the size that a body counts for before it is parsed; throws if there is no room. */
   reserve: (bytes: number) => void
 }
 
 /**
- * Parses a JSON body without holding up other requests: a long array (the body, or a member of it) is parsed in slices.
- * Refuses, with `malformed-body`, what JSON.parse lets through and a database or a second reader would see differently:
- * invalid UTF-8, NUL and lone surrogates, keys given twice, `__proto__` keys, depth over 32; and more than 10,000 keys in
- * an object or 500,000 values in a row. More than `containersMax` objects and arrays are `payload-too-large`. A number that
- * a double cannot hold as it was written becomes infinite, which no schema accepts.
+ * Parses a JSON body without blocking other requests: a long array (the body or a member of it) is parsed in slices.
+ * Throws `malformed-body` for invalid JSON and for what JSON.parse allows but a database or another parser would see
+ * differently: invalid UTF-8, NUL, lone surrogates, repeated keys, `__proto__`, depth over 32; also for more than 10,000
+ * keys in an object and 500,000 values in a row. More than `containersMax` containers are `payload-too-large`. A number
+ * that a double cannot hold as written becomes infinite, which no schema accepts.
  */
 export async function parseJson(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
@@ -50,7 +50,7 @@ export async function parseJson(body: Buffer, { containersMax, reserve }: Room):
   return key === undefined ? rows : { ...(value as object), [key]: rows }
 }
 
-/** `placeOf` words the place of a fault from its index in the text. */
+/** `placeOf` describes the place of a fault by its index. */
 function parseWhole(
   text: string,
   members: number,
@@ -63,7 +63,7 @@ function parseWhole(
   throw repeatedKey(diagnose(text).repeatedKey, rowsPointer(value))
 }
 
-/** The members of the value that the text is. */
+/** Counts the members of a value; throws for a fault. */
 function countSound(value: unknown, text: string): number {
   const members = countMembers(value, text.includes('\\'))
   if (members instanceof ValueFault) throw malformed(members.reason)
@@ -77,7 +77,7 @@ function lineAndColumn(index: number, text: string): string {
   return `position ${index} (line ${line} column ${index - before.lastIndexOf('\n')})`
 }
 
-/** Rows of one slice. It ends at a comma or the bracket, so it has no rows only where a comma stands alone. */
+/** The rows of a slice. It ends at a comma or bracket, so it is empty only before a stray comma. */
 function parseSlice(
   body: Buffer,
   { start, end, members }: Slice,
@@ -98,10 +98,10 @@ function parseSlice(
   throw repeatedKey(`${array}/${Number(row) + firstRow}${rest}`, rowsPointer(value))
 }
 
-/** What stands around the array that was sliced, which has one item here. */
+/** The body around the sliced array, which has one item here. */
 interface Around {
   value: unknown
-  /** Of the array; undefined: it is the body itself. */
+  /** The key of the array; undefined if it is the body itself. */
   key: string | undefined
 }
 
@@ -127,7 +127,7 @@ function repeatedKey(pointer = '', rowsAt?: string): Problem {
   })
 }
 
-/** Why a value is refused. Returned and not thrown: each row of a file may have one, and a stack costs more than a row. */
+/** Why a value is refused. Returned, not thrown: each row of a file may have one, and a stack trace costs more than a row. */
 export class ValueFault {
   readonly reason: string
 
@@ -141,10 +141,7 @@ const protoKey = new ValueFault('"__proto__" is not allowed as a key.')
 const nul = new ValueFault('A text contains NUL (\\u0000).')
 const loneSurrogate = new ValueFault('A text contains a lone surrogate.')
 
-/**
- * JSON.parse that makes a number infinite that a double cannot hold as written, and -0 the 0 that it is read back as;
- * undefined for what is no JSON.
- */
+/** JSON.parse after `withExactNumbers`; undefined for invalid JSON. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(withExactNumbers(text))
@@ -153,10 +150,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/**
- * The value of a short JSON text, a line or a cell, by the rules of a body: a fault for NUL, lone surrogates, `__proto__`,
- * keys given twice, depth over 32 and more than 10,000 keys in an object; undefined for what is no JSON.
- */
+/** Parses a line or a cell by the rules of a body. Returns a ValueFault if it breaks them, undefined for invalid JSON. */
 export function parseShort(text: string): unknown {
   const value = parseText(text)
   if (typeof value !== 'object' && typeof value !== 'string') return value
@@ -169,7 +163,7 @@ export function parseShort(text: string): unknown {
   return members === scanner.members ? value : repeatedKeyFault
 }
 
-/** Checks all texts of a value (`escapes`: they may hold what only an escape can write) and counts its members. */
+/** Counts the members of a value and checks its texts, if there are `escapes`: only they can write NUL and surrogates. */
 function countMembers(value: unknown, escapes: boolean): number | ValueFault {
   if (typeof value === 'string') return (escapes && findTextFault(value)) || 0
   if (typeof value !== 'object' || value === null) return 0
@@ -200,7 +194,6 @@ function findTextFault(text: string): ValueFault | undefined {
   return text.isWellFormed() ? undefined : loneSurrogate
 }
 
-/** The body is refused before its rows are looked at. */
 function malformed(detail: string): Problem {
   return new Problem('malformed-body', detail)
 }
