@@ -24,8 +24,8 @@ declare module 'fastify' {
   }
 }
 
-/** How late the event loop is on the mean of this time. A single pause is no overload. */
-const sampleMs = 500
+/** The delay of the event loop is its mean over this time, so that one pause (the start, garbage collection) sheds nothing. */
+const sampleMs = 2000
 
 /**
  * Refuses requests that could not be answered in time, before their bodies are read: `overloaded` or `too-many-requests`.
