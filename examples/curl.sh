@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Loads a file of each kind with curl and reads prices. It can be run again: what is there is set to what the files say.
+# Loads a file of each kind with curl and reads prices. Run it as often as you like: rows that exist are set again.
 set -euo pipefail
 cd "$(dirname "$0")/data"
 
@@ -26,7 +26,7 @@ json product_catalog/schema/create_schema/ '{
 }'
 csv product_catalog/bulk_create_or_update/ products.csv
 
-# The name is taken when the list is there from the last time.
+# 409 name-taken: the list exists from an earlier run.
 list=$(json price_list/bulk_create/ '[{
   "name": "Kitchen 2026", "valid_from": "2026-01-01", "valid_to": "2026-12-31",
   "price_dimensions": ["retail", "wholesale"], "product_filters": {"code": ["MUG-01", "TRAY-02", "JUG-03"]}
@@ -41,7 +41,7 @@ csv competitor_prices/bulk_create_or_update/ competitor-prices.csv
 csv sales_history/bulk_create_or_update sales.csv
 csv agreement/bulk_create_or_update agreements.csv
 
-# A row that leaves out the country answers one row for each country of the list.
+# Without a country, the row expands to one row for each country of the list.
 json prices/get_prices/ '{
   "price_list_name": "Kitchen 2026", "promotion_date": "2026-03-16", "include": ["base_price", "margin"],
   "payload": [{"code": "MUG-01", "price_dimension": "retail"}]

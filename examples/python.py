@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads files and reads them back, with nothing but the standard library. It can be run again."""
+"""Loads files and reads them back with the standard library alone. Run it as often as you like."""
 
 import csv
 import gzip
@@ -19,7 +19,7 @@ DATA = pathlib.Path(__file__).parent / "data"
 
 
 def call(method, path, body=None, **headers):
-    """Sends a request, again while the service is too busy. The key keeps a POST from being done twice."""
+    """Sends a request and repeats it while the service is too busy. The key prevents a second effect of a POST."""
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     if method == "POST":
         headers["idempotency-key"] = str(uuid.uuid4())
@@ -56,14 +56,14 @@ schema = {
 post("/api/v1/product_catalog/schema/create_schema/", schema, **auth)
 print("products:", load("/api/v1/product_catalog/bulk_create_or_update/", "products.csv", **auth))
 
-# A job loads a file of any size, and goes on when this program ends.
+# The job loads a file of any size and continues when this program ends.
 job = load("/api/v1/sales_history/bulk_create_or_update", "sales.csv", prefer="respond-async", **auth)
 while job["status"] == "progress":
     time.sleep(0.2)
     job = json.loads(call("GET", f"/api/v1/jobs/{job['id']}/", **auth))
 print("sales:", job["status"], job["progress"])
 
-# Reads answer files, too: all rows as of one moment.
+# Lists can be read as files, too: all rows as of one moment.
 export = call("GET", "/api/v1/sales_history/?code=MUG-01", accept="text/csv", **auth).decode("utf-8-sig")
 for sale in csv.DictReader(io.StringIO(export, newline="")):
     print(sale["transaction_id"], sale["quantity"], sale["revenue"])

@@ -26,7 +26,7 @@ await POST('/api/v1/product_catalog/schema/create_schema/', {
 await POST('/api/v1/product_catalog/bulk_create_or_update/', { body: products })
 await createList({ name: price_list_name, valid_from: '2026-01-01', valid_to: '2026-12-31' })
 
-// More than 100 products are added by a background job, these two at once.
+// These two are added at once; more than 100 would be added by a background job.
 const payload = products.map(({ code, country }) => ({ code, country }))
 const { data: added } = await POST('/api/v1/prices/bulk_add_products/', {
   body: { price_list_name, payload },
@@ -42,7 +42,7 @@ const { data: prices } = await POST('/api/v1/prices/get_prices/', {
 for (const { code, country, active_price, margin } of prices)
   console.log(code, country, active_price, margin)
 
-// One bad row refuses the whole call; the problem names it.
+// One bad row stops the whole call; the problem names it.
 try {
   await POST('/api/v1/prices/bulk_update_prices/', {
     body: { price_list_name, payload: [{ code: 'BOWL-04', country: 'Spain', price: 6.5 }] },
@@ -52,7 +52,7 @@ try {
   for (const { pointer, code } of error.errors) console.log('refused:', pointer, code)
 }
 
-/** The list may be there from the last time. */
+/** Ignores that the list exists from an earlier run. */
 async function createList(list: Schemas['PriceListInput']): Promise<void> {
   try {
     await POST('/api/v1/price_list/bulk_create/', { body: [list] })
