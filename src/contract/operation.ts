@@ -22,13 +22,13 @@ export interface OperationRequest<Id extends OperationId> {
   body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
   query: Defined<operations[Id]['parameters']['query']>
   params: Defined<operations[Id]['parameters']['path']>
-  /** The If-Match header: which states of the thing may be changed. */
+  /** The If-Match header. */
   ifMatch: string | undefined
-  /** Runs `work` in one transaction that sees and changes the account's rows only; its result is the answer. */
+  /** Runs `work` in a transaction that sees and changes only the account's rows. */
   inAccount: InAccount
-  /** For an answer that is sent while it is read: one transaction that sees one moment, on a connection kept for such. */
+  /** For an answer that is sent while it is read: a transaction of one snapshot, on a connection for such answers. */
   inAccountSending: InAccount
-  /** Rows whose shape is wrong; the handler adds its own findings and calls `reject()` before it writes. */
+  /** Rows that do not match the contract; the handler adds its own errors and calls `reject()` before it writes. */
   errors: RowErrors
 }
 
@@ -44,11 +44,11 @@ export interface Context {
   boss: PgBoss
   limits: Limits
   jwtSecret: Uint8Array
-  /** Aborted when the process is to stop: answers that would go on come to their end. */
+  /** Aborted at shutdown, to end answers that would go on. */
   stopping: AbortSignal
 }
 
-/** A result that carries response headers. */
+/** A result with response headers. */
 export class Answer<T> {
   readonly body: T
   readonly headers: Record<string, string>
@@ -59,10 +59,10 @@ export class Answer<T> {
   }
 }
 
-/** A result that is JSON text already: rows are written as they are found, not made objects first. */
+/** A result that is JSON text already, because its rows are never made objects. */
 export class JsonText {
   readonly text: string
-  /** How many rows it has, where it is rows. */
+  /** The number of rows, if it is rows. */
   readonly rows: number | undefined
 
   constructor(text: string, rows?: number) {
@@ -72,15 +72,15 @@ export class JsonText {
 }
 
 /**
- * A result that is sent piece by piece, as fast as the client takes it. `open` starts the pieces; its signal says that
- * the client is gone, for pieces that are waited for. `contentType` is the contract's.
+ * A result that is sent piece by piece, as fast as the client reads. `open` starts the pieces; its signal is aborted when
+ * the client disconnects.
  */
 export class Stream {
   readonly contentType: string
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
-  /** How many rows it has, where it is rows; of those that are counted as they are sent, so far. */
+  /** The number of rows, if it is rows; those sent so far if they are counted on the way. */
   rows: number | undefined
-  /** How much of it is in memory before it is sent. */
+  /** The bytes that are in memory before they are sent. */
   readonly heldBytes: number
 
   constructor(
@@ -96,7 +96,7 @@ export class Stream {
   }
 }
 
-/** Implements one operation of the contract: from input to result, failures thrown as Problems. */
+/** Implements an operation of the contract: from input to result; failures are thrown as Problems. */
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,

@@ -49,7 +49,7 @@ export interface ProblemOptions {
   cause?: unknown
 }
 
-/** A failure that the client is told about: RFC 9457 problem details. */
+/** A failure that the client is told about (RFC 9457). */
 export class Problem extends Error {
   readonly type: ProblemType
   readonly options: ProblemOptions
@@ -61,7 +61,7 @@ export class Problem extends Error {
   }
 }
 
-/** 503 for what will pass: the client should try again after `seconds`. */
+/** 503 for a passing fault: the client should try again after `seconds`. */
 export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
   return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
 }
@@ -71,10 +71,10 @@ export function unauthorized(detail: string, cause?: unknown): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })
 }
 
-/** Refusals by what they say: under overload each is given thousands of times a second, and its stack costs the most. */
+/** Refusals by type and text. Under overload one is needed thousands of times a second; its stack trace costs most. */
 const refusals = new Map<string, Problem>()
 
-/** What tells a client to come again in so many seconds, of which there are few. Shared: nothing of it may be changed. */
+/** A refusal with `Retry-After`. Shared: do not change it. */
 export function refusalOf(
   type: Extract<ProblemType, 'overloaded' | 'too-many-requests'>,
   detail: string,
@@ -88,12 +88,12 @@ export function refusalOf(
   return refusal
 }
 
-/** 503 before any work is done: there is more to do than can be done now. */
+/** 503 before any work is done. */
 export function overloaded(detail: string, seconds = 1): Problem {
   return refusalOf('overloaded', detail, seconds)
 }
 
-/** For work that had not begun when the client left. No client reads it. */
+/** For work that had not begun when the client disconnected. Nobody reads it. */
 export function clientGone(): Problem {
   return overloaded('The client is gone.')
 }

@@ -1,7 +1,7 @@
 import { sqlStateOf } from '../database/errors.ts'
 import { Problem } from './problem.ts'
 
-/** The longest that one statement of a read may take. */
+/** The longest time of a statement of a read. */
 export const readStatementMs = 5000
 
 /** The server's clock and ours may differ by some milliseconds. */
@@ -10,8 +10,8 @@ const clockDriftMs = 50
 const queryCanceled = '57014'
 
 /**
- * Runs a read whose statements may take too long. Throws `too-costly` with the advice when the statement timeout ended one
- * of them. An earlier cancellation is an ordinary failure of the database.
+ * Runs a read whose statements may take too long. Throws `too-costly` with the advice if the statement timeout ended one;
+ * an earlier cancellation is an ordinary database error.
  */
 export async function withinReadTime<T>(advice: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()

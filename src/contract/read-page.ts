@@ -3,17 +3,17 @@ import type { Trx } from '../database/pool.ts'
 import { Problem } from './problem.ts'
 import { withinReadTime } from './read-cost.ts'
 
-/** What a page is read from. */
+/** A page to read. */
 interface Pages<Row> {
-  /** The rows of all pages; they are counted. */
+  /** The rows of all pages, which are counted. */
   all: Expression<unknown>
-  /** Those of one page. */
+  /** The rows of the page. */
   page: Expression<Row>
 }
 
 /**
- * SQL of the ids of a page, as in `id = ${anyOf(ids)}`: what the page selects would else be computed for each row that
- * the offset passes over. An array: with `in`, 30,000 rows that were just written were compared each with all, for 30 s.
+ * SQL of the ids of a page, as in `id = ${anyOf(ids)}`: otherwise Postgres computes the selected columns for each row that
+ * the offset skips. An array, because `in` compared 30,000 new rows each with all, for 30 s.
  */
 export function anyOf(ids: Expression<unknown>): RawBuilder<number> {
   return sql`any(array(${ids}))`
@@ -22,10 +22,7 @@ export function anyOf(ids: Expression<unknown>): RawBuilder<number> {
 const narrower =
   'Narrow it by a filter, or take all rows as a file, where there is one (`Accept: text/csv`).'
 
-/**
- * One page of rows and how many rows all pages have, in one statement: both are of one moment. The rows are in the order
- * of their ids, ascending when none is given.
- */
+/** Reads a page and counts all rows in one statement, so both are of one moment. In the order of ids, ascending by default. */
 export async function readPage<Row extends { id: number }>(
   trx: Trx,
   { all, page, order = 'asc' }: Pages<Row> & { order?: 'asc' | 'desc' },
@@ -36,23 +33,20 @@ export async function readPage<Row extends { id: number }>(
     left join (${page}) as page on true
     order by page.id ${sql.raw(order)}`
   const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
-  // A page that is empty is one row without an id.
+  // An empty page is one row without an id.
   const found = rows.filter(({ id }) => id !== null)
   return { count: rows[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
 }
 
-/** A page is held whole while it is written. */
+/** A page is in memory as a whole. */
 const bytesMax = 32_000_000
 /**
- * A text is stored in no less than a ninetieth of its bytes: a page of so few stored bytes is never too large, and is not
- * measured, which takes a third of its time.
+ * Postgres compresses a text to no less than a ninetieth. A page of fewer stored bytes is never too large, and is not
+ * measured, which would take a third of its time.
  */
 const storedMax = 300_000
 
-/**
- * `readPage` of rows that may have megabytes each. Throws `result-too-large` for more than one of them that have too many
- * together.
- */
+/** `readPage` for rows of megabytes each. Throws `result-too-large` if several of them are too large together. */
 export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
   { all, page }: Pages<Row>,
@@ -99,7 +93,7 @@ export function pageOf({ offset = 0, limit = 25 }: PageQuery): Required<PageQuer
   return { offset, limit }
 }
 
-/** The object without the keys that have no value: an absent value is a left-out key on the wire. */
+/** The object without keys whose value is absent. */
 export function withoutAbsent<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== null && value !== undefined),

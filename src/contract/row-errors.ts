@@ -3,7 +3,7 @@ import { Problem, type RequestError } from './problem.ts'
 
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** Errors listed in one answer; all of them are counted. */
+/** Errors listed in an answer; all are counted. */
 export const listedMax = 1000
 
 interface RowFault {
@@ -12,33 +12,33 @@ interface RowFault {
   message: string
 }
 
-/** The faults of a row that is counted and not listed. */
+/** Stands for the faults of a row that are counted but not listed. */
 const unlisted = new Map<string, RowFault>()
 
 /**
- * Collects what is wrong with the rows of one payload, so that an answer names every bad row. It starts with the rows
- * whose shape the contract refuses; checks add to it and look only at the rows that are sound so far.
+ * Collects the errors of a payload, so that one answer names every bad row. It starts with those of the contract; later
+ * checks add to it and look only at rows without errors.
  */
 export class RowErrors {
   readonly #rowsPointer: string
   readonly #listed: number
-  /** By code and field: a row may have thousands of unknown keys. Without them: behind all that are listed. */
+  /** Faults by row, then by code and field, as a row may have thousands of unknown keys. */
   readonly #byRow = new Map<number, Map<string, RowFault>>()
-  /** Errors of rows behind this one are counted: those before it are as many as are listed. */
+  /** Errors of rows behind this one are only counted. */
   #lastListed = Number.POSITIVE_INFINITY
   #kept = 0
   #counting = { row: -1, keys: new Set<string>() }
   #count = 0
 
-  /** `rowsPointer` is where the rows are in the body: '' or '/payload'. Of the errors the first `listed` are kept. */
+  /** `rowsPointer` is where the body has its rows: '' or '/payload'. The first `listed` errors are kept. */
   constructor(rowsPointer: string, listed = listedMax) {
     this.#rowsPointer = rowsPointer
     this.#listed = listed
   }
 
   /**
-   * Names a bad row. `field` is a key, or keys separated by '/', within the row; undefined is the row itself. What is named
-   * already is not named again: a transaction that is retried checks its rows again.
+   * Adds an error. `field` is a key, or keys separated by '/', in the row; undefined is the row itself. The same error is
+   * added once, because a retried transaction checks its rows again.
    */
   add(row: number, field: string | undefined, code: ErrorCode, message: string): void {
     const key = field === undefined ? code : `${code}/${field}`
@@ -83,28 +83,28 @@ export class RowErrors {
     }
   }
 
-  /** Errors so far. */
+  /** The number of errors. */
   get count(): number {
     return this.#count
   }
 
-  /** Whether the row has an error so far. */
+  /** Whether the row has an error. */
   has(row: number): boolean {
     return this.#byRow.has(row)
   }
 
-  /** The rows without an error so far, with their index in the payload. */
+  /** The rows without errors, with their index in the payload. */
   sound<T>(rows: readonly T[]): { row: T; position: number }[] {
     const indexed = rows.map((row, position) => ({ row, position }))
     return this.#count === 0 ? indexed : indexed.filter(({ position }) => !this.has(position))
   }
 
-  /** All errors that are kept, in the order of the payload. */
+  /** The kept errors in the order of the payload. */
   all(): RequestError[] {
     return this.#first(this.#count)
   }
 
-  /** Throws `invalid-request` with all errors in the order of the payload, if there are any. */
+  /** Throws `invalid-request` if there are errors. */
   reject(): void {
     if (this.#count > 0) throw this.problem()
   }
@@ -132,7 +132,7 @@ export class RowErrors {
   }
 }
 
-/** The answer to a request with these errors (`total` when there are more), the first 1,000 of them listed. */
+/** `invalid-request` with the first 1,000 errors, and how many there are in all. */
 export function invalidRequest(errors: RequestError[], total = errors.length): Problem {
   const count = total === 1 ? '1 error' : `${total} errors`
   const listed = total > listedMax ? `${count}, the first ${listedMax} are listed` : count
@@ -147,7 +147,7 @@ export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** The key that a segment of a JSON Pointer stands for; of several segments, the keys between slashes. */
+/** The key of a JSON Pointer segment; for several segments, the keys separated by slashes. */
 export function unescapePointer(field: string): string {
   return field.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -2,21 +2,21 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Stream } from './operation.ts'
 
-/** An answer whose pieces are made while they are sent. */
+/** An answer that is made while it is sent. */
 interface Pieces {
   contentType: string
-  /** A client that takes no piece for so long is let go: others wait for its connection to the database. */
+  /** The longest pause of a client: others wait for its database connection. */
   stalledMs: number
-  /** Makes the pieces; `sent` is told how many rows the last one had. */
+  /** Makes the pieces; calls `sent` with the number of rows of the last one. */
   write: (sent: (rows: number) => void) => AsyncIterable<string>
   /** Begins the answer. */
   answer: (stream: Stream) => void
 }
 
-/** The client has read nothing of its answer for too long. */
+/** The client has paused for too long. */
 export class ClientStalled extends Error {}
 
-/** Answers with the pieces; ends when all are sent or the client stops reading. An error of the pieces breaks off the answer. */
+/** Answers with the pieces. Resolves when all are sent or the client stops reading. An error of theirs breaks off the answer. */
 export async function sendPieces({ contentType, stalledMs, write, answer }: Pieces): Promise<void> {
   const sent = (rows: number) => {
     stream.rows = (stream.rows ?? 0) + rows
@@ -32,7 +32,7 @@ export async function sendPieces({ contentType, stalledMs, write, answer }: Piec
   await finished(pieces).catch(() => undefined)
 }
 
-/** Pieces as they come; calls `stalled` when one was not taken for so long. */
+/** Passes the pieces on; calls `stalled` if one is not read in time. */
 async function* untilStalled(
   pieces: AsyncIterable<string>,
   stalledMs: number,

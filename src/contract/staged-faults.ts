@@ -1,6 +1,6 @@
 import type { ErrorCode } from './row-errors.ts'
 
-/** A row that is refused once all rows are there. */
+/** A fault that shows once all rows are staged. */
 export interface StagedFault {
   position: number
   line: number
@@ -10,16 +10,16 @@ export interface StagedFault {
   message: string
 }
 
-/** The first faults in the order of the file, at most `stagedFaultsMax`, and how many there are. */
+/** The first faults in the order of the file, at most `stagedFaultsMax`, and the number of all. */
 export interface StagedFaults {
   first: StagedFault[]
   count: number
 }
 
-/** As many as a refused file gives back; a file for the wrong list would bring millions of rows into memory. */
+/** As many as an answer gives back: a file for the wrong list may have millions. */
 export const stagedFaultsMax = 10_000
 
-/** The faults that rows of a statement tell of: each carries the `total` of them, and names itself by `faultOf`. */
+/** Makes faults of the rows of a statement; each row has the `total` of them. */
 export function stagedFaults<Row extends { position: number; line: number; total: number }>(
   rows: readonly Row[],
   faultOf: (row: Row) => Pick<StagedFault, 'field' | 'code' | 'message'>,
@@ -28,7 +28,7 @@ export function stagedFaults<Row extends { position: number; line: number; total
   return { first, count: rows[0]?.total ?? 0 }
 }
 
-/** Faults of two kinds, in the order of the file. */
+/** Merges faults in the order of the file. */
 export function bothFaults(one: StagedFaults, other: StagedFaults): StagedFaults {
   const first = [...one.first, ...other.first].sort((a, b) => a.position - b.position)
   return { first: first.slice(0, stagedFaultsMax), count: one.count + other.count }

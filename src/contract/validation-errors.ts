@@ -3,16 +3,15 @@ import type { RequestError } from './problem.ts'
 import { invalidRequest, RowErrors, unescapePointer } from './row-errors.ts'
 import { bodyError } from './validation.ts'
 
-/** Where the rows of a body are: the body itself, or its `payload`; undefined: it has none. */
+/** The JSON Pointer of the rows in a body; undefined if it has none. */
 export function rowsPointer(body: unknown): '' | '/payload' | undefined {
   if (Array.isArray(body)) return ''
   return rowsOf(body) && '/payload'
 }
 
 /**
- * Sorts the faults that the contract finds in a body. Faults inside rows are collected for the handler, which adds its
- * own, so that one answer names every bad row; any fault outside the rows is answered at once, with all others. `listed`:
- * how many faults are kept in rows and outside them, the others are counted.
+ * Validates a body. Errors inside rows are returned for the handler, which adds its own, so that one answer names every bad
+ * row. If there are errors outside the rows, all are thrown at once. The first `listed` are kept, all are counted.
  */
 export async function collectRowErrors(
   body: unknown,
@@ -25,7 +24,7 @@ export async function collectRowErrors(
   let outsideCount = 0
   await findFaults(body, (faults) => {
     for (const fault of faults) {
-      // What is wrong with the name of a key is a fault of its own; that there is one is said twice.
+      // The fault of the key's name is reported by itself as well.
       if (fault.keyword === 'propertyNames') continue
       const error = bodyError(fault)
       const { pointer, code, message } = error
@@ -41,7 +40,7 @@ export async function collectRowErrors(
   throw invalidRequest([...outside, ...errors], outsideCount + rowErrors.count)
 }
 
-/** The error with its row and field, if it is in one of the rows at `base`; there are none without it. */
+/** Adds row and field to an error inside the rows at `base`. */
 export function locate(error: RequestError, base: string | undefined): RequestError {
   if (base === undefined) return error
   const match = /^\/(\d+)(?:\/(.*))?$/s.exec(error.pointer.slice(base.length))

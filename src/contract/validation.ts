@@ -7,10 +7,7 @@ import { type FindFaults, inSlices } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
 import { type ErrorCode, pointerSegment } from './row-errors.ts'
 
-/**
- * `uniqueItems` for items that are no objects, in linear time. Ajv's own keeps those that it has seen as keys of an
- * object, where it never finds `__proto__` again.
- */
+/** `uniqueItems` for scalars in linear time. Ajv's own keeps items as keys of an object, where `__proto__` is lost. */
 const uniqueItems: FuncKeywordDefinition = {
   keyword: 'uniqueItems',
   type: 'array',
@@ -37,8 +34,8 @@ const rejectRepeated: SchemaValidateFunction = (items: unknown[]) => {
 const ajv = createAjv().addSchema(readContract(), 'contract')
 
 /**
- * The validator of an operation's body, compiled from the contract itself: the route's own copy has its references
- * resolved, which loses the defaults beside them. Every media type that the operation takes has the same schema.
+ * The validator of an operation's body, compiled from the contract, because the route's copy has references resolved and so
+ * has lost the defaults beside them. All media types of a body have the same schema.
  */
 export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
   const pointer = [
@@ -54,12 +51,12 @@ export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Oper
   return inSlices(ajv.compile({ $ref: `contract#/${segments.join('/')}` }))
 }
 
-/** Reads the whole numbers among parameters, then tells what is wrong with them; true: nothing. */
+/** Converts integers among parameters, then validates them. */
 export type CheckParameters = (
   parameters: Record<string, unknown>,
 ) => true | { error: ErrorObject[] }
 
-/** The check of path, query or header parameters; header names arrive in lower case. */
+/** Compiles the check of path, query or header parameters; header names arrive in lower case. */
 export function compileParameters(schema: ParameterSchema, httpPart?: string): CheckParameters {
   const properties = Object.entries(schema.properties ?? {}).map(
     ([name, value]) => [httpPart === 'headers' ? name.toLowerCase() : name, value] as const,
@@ -86,7 +83,7 @@ export interface ParameterSchema {
 
 const digits = /^-?\d+$/
 
-/** Only digits are a whole number: what else JavaScript takes for one (`0x10`, `1e3`, a blank) stays text. */
+/** Only digits are an integer; `0x10`, `1e3` and a blank stay text. */
 function readInteger(parameters: Record<string, unknown>, name: string): void {
   const text = parameters[name]
   if (typeof text === 'string' && digits.test(text)) parameters[name] = Number(text)
@@ -99,7 +96,7 @@ function createAjv(): Ajv2020 {
     removeAdditional: false,
     useDefaults: true,
     strict: false,
-    // The contract is linted; to check its schemas here, too, took a tenth of every start.
+    // The contract is linted; checking its schemas here took a tenth of every start.
     validateSchema: false,
     // JSON Schema counts code points; so does the contract, and so does Postgres.
     unicodeRegExp: true,

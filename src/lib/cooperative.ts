@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = []
 
 /**
- * For work that is done in slices. Between two looks at the sockets and the database one slice is done, of all that is
- * under way: however many large bodies there are, a small request waits for one slice and not for one of each.
+ * Yields to the event loop between slices of long work. Only one waiting slice runs per loop iteration, so a small request
+ * waits for one slice, not for one of each large request.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -15,13 +15,13 @@ function resumeOne(): void {
   if (waiting.length > 0) setImmediate(resumeOne)
 }
 
-/** Work for one request at a stretch; then other requests get their turn. */
+/** The length of a slice. */
 const sliceMs = 5
 
-/** The clock is looked at once for so many cheap items: a look takes as long as one. */
+/** Items between two looks at the clock, which costs as much as an item. */
 const itemsALook = 8
 
-/** Maps the items in order and lets other requests have their turn in between, however many or long the items are. */
+/** Maps items in order; other requests run in between. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,
@@ -46,10 +46,7 @@ const runLength = 10_000
 
 type Compare<T> = (a: T, b: T) => number
 
-/**
- * Sorts as `toSorted` does: texts by their UTF-16 code units, or by `compare`. Runs are sorted and merged one by one, and
- * others have their turn in between.
- */
+/** `toSorted`, run by run; other requests run in between. */
 export async function sortInTurns<T>(items: readonly T[], compare?: Compare<T>): Promise<T[]> {
   let runs: T[][] = []
   for (let from = 0; from < items.length; from += runLength) {
@@ -60,7 +57,7 @@ export async function sortInTurns<T>(items: readonly T[], compare?: Compare<T>):
   return runs[0] ?? []
 }
 
-/** `sort` sees that two sorted runs follow each other, and merges them. */
+/** `sort` (TimSort) detects two sorted runs and merges them. */
 async function mergePairs<T>(runs: T[][], compare?: Compare<T>): Promise<T[][]> {
   const merged: T[][] = []
   for (let index = 0; index < runs.length; index += 2) {

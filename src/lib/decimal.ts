@@ -1,4 +1,4 @@
-/** An exact fraction. Money is decimal: sums and products of floats would drift from what was written. */
+/** An exact fraction, because sums and products of floats drift. */
 export interface Fraction {
   n: bigint
   /** Always positive. */
@@ -18,7 +18,7 @@ export function fraction(value: number | string): Fraction {
     : { n: digits, d: 10n ** BigInt(-power) }
 }
 
-/** Of two denominators of which one divides the other, the larger is kept: a long sum would grow with each term. */
+/** If one denominator divides the other, the larger is kept: otherwise a long sum would grow with each term. */
 export function add(a: Fraction, b: Fraction): Fraction {
   if (a.d % b.d === 0n) return { n: a.n + b.n * (a.d / b.d), d: a.d }
   if (b.d % a.d === 0n) return { n: a.n * (b.d / a.d) + b.n, d: b.d }
@@ -34,7 +34,7 @@ export function divide(a: Fraction, b: Fraction): Fraction | null {
   return b.n > 0n ? { n: a.n * b.d, d: a.d * b.n } : { n: -a.n * b.d, d: a.d * -b.n }
 }
 
-/** The number with 6 decimals, halves away from zero as in SQL and in spreadsheets. */
+/** Rounds to 6 decimals, halves away from zero as SQL and spreadsheets do. */
 export function roundHalfUp({ n, d }: Fraction): number {
   const magnitude = n < 0n ? -n : n
   const millionths = (magnitude * scale * 2n + d) / (2n * d)
@@ -43,13 +43,10 @@ export function roundHalfUp({ n, d }: Fraction): number {
 }
 
 const wellFormed = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-/** Nearly all numbers, at most 15 digits, which a double holds exactly. */
+/** Nearly all numbers: at most 15 digits, which a double holds exactly. */
 const plain = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 
-/**
- * The number that a text is in JSON; undefined: it is none; infinite: a double cannot hold it as written. -0 becomes 0, as
- * it is read back.
- */
+/** The value of a JSON number; undefined for other text, infinite if a double cannot hold it as written. -0 becomes 0. */
 export function readExactNumber(text: string): number | undefined {
   if (plain.test(text)) return Number(text) + 0
   if (!wellFormed.test(text)) return undefined
@@ -63,7 +60,7 @@ function significantDigits(number: string): string {
   const [mantissa = ''] = number.split(/e/i, 1)
   const digits = mantissa.replace(/[-+.]/g, '').replace(/^0+/, '')
   let end = digits.length
-  // Not /0+$/, which looks at each 0 as often as there are 0 before it.
+  // Not /0+$/, which takes quadratic time.
   while (digits[end - 1] === '0') end--
   return digits.slice(0, end)
 }

@@ -15,21 +15,21 @@ export function isDate(text: string): boolean {
   return year >= 1 && day >= 1 && day <= days
 }
 
-/** A day, or an ISO 8601 day and time that is still in the years 0001 to 9999 when taken to UTC. */
+/** A day, or an ISO 8601 day and time, in the years 0001 to 9999 of UTC. */
 export function isTimestamp(text: string): boolean {
   if (!timestampPattern.test(text) || !isDate(text.slice(0, 10))) return false
-  // An offset is hours: it leads out of these years only from the first or the last of them.
+  // An offset of hours leaves these years only from the first or the last.
   if (!text.startsWith('0001') && !text.startsWith('9999')) return true
   const year = new Date(utcTimestamp(text)).getUTCFullYear()
   return year >= 1 && year <= 9999
 }
 
 /**
- * The timestamp with an offset: a day is its midnight, a time without an offset is UTC. What is finer than microseconds
- * is cut off: rounding could leave the year 9999.
+ * Adds an offset: a day is its midnight, a time without an offset is UTC. Digits beyond microseconds are cut off, because
+ * rounding could leave the year 9999.
  */
 export function utcTimestamp(text: string): string {
-  // As nearly all programs write it.
+  // The common form.
   if (utcPattern.test(text)) return text
   const iso = text
     .toUpperCase()
@@ -42,19 +42,19 @@ export function utcTimestamp(text: string): string {
   return iso.endsWith('Z') ? iso : `${iso}Z`
 }
 
-/** What `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')` makes of a time: milliseconds always, microseconds where there are any. */
+/** Formats the result of `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')`: milliseconds, and microseconds if there are any. */
 export function shownTimestamp(text: string): string {
   return `${text.replace(/(\.\d{3})0{3}$/, '$1')}Z`
 }
 
-/** A finite number of at most 15 significant digits and 6 decimals, which a decimal keeps exactly. */
+/** A finite number of at most 15 significant digits and 6 decimals. */
 export function isMoney(value: number): boolean {
-  // Most prices: the nearest to a whole number of millionths, of at most 15 digits. As text it takes a hundred times as long.
+  // Fast for most prices; comparing texts takes a hundred times as long.
   if (Math.abs(value) < 1e9 && Math.round(value * 1e6) / 1e6 === value) return true
   return Number.isFinite(value) && isExactDecimal(String(value))
 }
 
-/** A decimal number in a string, without exponent, of at most 15 significant digits and 6 decimals. */
+/** A decimal number in a string, without an exponent, of at most 15 significant digits and 6 decimals. */
 export function isDecimal(text: string): boolean {
   if (shortDecimalPattern.test(text)) return true
   return text.length <= 40 && decimalPattern.test(text) && isExactDecimal(text)

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** A file that is shorter was not written to its end, or was cut. */
+/** A shorter file is incomplete. */
 const charactersMin = 32
 
-/** The secret in a file that only its owner can read; a new one if there is none. */
+/** Reads a secret from a file that only its owner can read; makes a new one if there is no file. */
 export function keptSecret(path: string): string {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   for (;;) {
@@ -25,7 +25,7 @@ function readSecret(path: string): string | undefined {
   }
 }
 
-/** Other processes see the file only when it is whole. */
+/** Other processes see the file only when it is complete. */
 function createSecret(path: string): void {
   const own = `${path}.${process.pid}`
   writeFileSync(own, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })
