@@ -34,7 +34,7 @@ try {
   starting = startService(config)
   await demonstrate(await starting, config)
 } catch (error) {
-  // What is under way fails with what goes away. The signal of a terminal reaches that first.
+  // Requests fail while the service ends; the signal of a terminal may reach PostgreSQL first.
   await nextLoop()
   if (!isEnding) throw error
 }

@@ -2,13 +2,13 @@ import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { paint, printable } from './terminal.ts'
 
-/** Wrong use of a command, or a file that cannot be read: what to do instead stands in the message. */
+/** Wrong usage, or a file that cannot be read or written; the message says what to do. */
 export class UsageFault extends Error {}
 
 /** There is no token to send. */
 export class NotLoggedIn extends Error {}
 
-/** The work was not, or not wholly, done. */
+/** Not all of the work was done. */
 export class Failed extends Error {}
 
 export const exitCodes = `Exit codes:
@@ -17,12 +17,12 @@ export const exitCodes = `Exit codes:
   2  wrong usage, or a file that cannot be read or written
   3  the service is not reachable, too busy, or still at it
   4  not logged in, or the login does not allow this
-  70 a fault of this program`
+  70 a bug in this program`
 
-/** Tells standard error what went wrong, as a line of JSON where `asJson`; answers the exit code. */
+/** Writes an error to standard error, as a line of JSON if `asJson`. Returns the exit code. */
 export function report(fault: unknown, asJson: boolean): number {
   const code = exitCode(fault)
-  // Commander has told people.
+  // Commander has written it for people.
   if (fault instanceof CommanderError && (code === 0 || !asJson)) return code
   if (asJson) console.error(JSON.stringify(asObject(fault, code)))
   else console.error(code === 70 ? fault : paint('red', printable(message(fault))))
@@ -51,21 +51,21 @@ function message(fault: unknown): string {
   return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
 }
 
-/** What Commander says where it shows the help instead is no sentence. */
+/** Commander's own message for a missing command is no sentence. */
 function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
 }
 
 const stillRunning =
-  'The service is still at it, since this was sent first. Run the same command again later, to be sure of it.'
-/** What answers before a service that is there: the body is too large for it, or the service does not answer it. */
+  'The service is still working on it, since this was first sent. Run the same command again later to be sure.'
+/** Answers of a proxy: the body is too large for it, or the service does not answer it. */
 const isOfProxy = ({ status }: Problem) => [413, 502, 503, 504].includes(status)
 const ofProxy =
-  'This was answered by what stands before the service, as a proxy: look at its limits and its log.'
-const otherAddress = 'This is no answer of a Pricewell service: is the address right (--url)?'
+  'This answer came from something in front of the service, such as a proxy: look at its limits and its log.'
+const otherAddress = 'This is not an answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 
-/** A login is not asked where the environment says who asks. */
+/** Advice if the environment, not a saved login, has the credentials. */
 function otherLogin(): string {
   const { PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
   if (PRICEWELL_TOKEN) return `It is that of PRICEWELL_TOKEN. Set another, or none: ${howToLogIn}`

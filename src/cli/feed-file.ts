@@ -2,14 +2,14 @@ import { accessSync, constants, createReadStream, readFileSync, statSync } from 
 import { gunzipSync } from 'node:zlib'
 import { UsageFault } from './faults.ts'
 
-/** A file of rows as the service takes it. */
+/** A file of rows to send. */
 export interface FeedFile {
   name: string
   mediaType: 'text/csv' | 'application/x-ndjson'
   isGzip: boolean
-  /** As it travels. */
+  /** The bytes to send. */
   bytes: number
-  /** Reads it from its beginning. Throws `UsageFault` where it is there no more, or has another length. */
+  /** Reads it from the beginning. Throws `UsageFault` if it is gone or has another length. */
   open: () => AsyncIterable<Buffer>
 }
 
@@ -37,7 +37,7 @@ export function openFeedFile(name: string): FeedFile {
   return { name, mediaType, isGzip, bytes: size, open }
 }
 
-/** Throws `UsageFault` where rejected rows of the file could not be loaded from a file of that name. */
+/** Throws `UsageFault` if rejected rows could not be loaded from a file of that name. */
 export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): void {
   const [, format] = ending.exec(rejects.toLowerCase()) ?? []
   if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
@@ -45,10 +45,7 @@ export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): 
   throw new UsageFault(`The rejected rows of ${name} are ${text}: let ${rejects} end in ${end}.`)
 }
 
-/**
- * Reads a file that had `size` bytes and travels as so many. That it has another size is found before it is sent: a
- * connection that breaks at once would hide what its bytes show.
- */
+/** Reads a file of `size` bytes that is sent as `bytes`. Another size is an error before anything is sent. */
 function reading(
   name: string,
   { size, bytes }: { size: number; bytes: number },
@@ -60,7 +57,7 @@ function reading(
   }
 }
 
-/** The chunks as they come. Who sends them has said before how long they are. */
+/** Passes chunks on; their length must be `bytes`, which is the Content-Length. */
 async function* whole(
   name: string,
   bytes: number,
@@ -96,7 +93,7 @@ function unreadable(name: string, error: unknown): unknown {
   return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
-/** A JSON array travels as NDJSON: row and line are the same then. It is read when it is sent: there may be many. */
+/** A JSON array is sent as NDJSON, so that row and line agree. It is read only when it is sent. */
 function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const bytes = checkArray(name, isGzip)
   const open = reading(name, { size, bytes }, () => lines(name, isGzip))
@@ -107,10 +104,10 @@ async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {
   yield readArray(name, isGzip)
 }
 
-/** More than is asked to be in memory at once. NDJSON may be of any size. */
+/** The largest JSON file, because it is in memory as a whole. */
 const bytesMax = 256 * 1024 * 1024
 
-/** Throws `UsageFault` unless the file is one JSON array. Answers how long it is as NDJSON. */
+/** Throws `UsageFault` unless the file is a JSON array. Returns its length as NDJSON. */
 function checkArray(name: string, isGzip: boolean): number {
   const text = readText(name, isGzip)
   let rows: unknown
@@ -156,8 +153,8 @@ function tooLarge(name: string): UsageFault {
 }
 
 /**
- * The rows of a JSON array, each on a line and as it is written: a number may have more digits than can be kept, a key
- * may be there twice, and both are for the service to refuse.
+ * The rows of a JSON array, each on a line as it is written: numbers of too many digits and repeated keys are for the
+ * service to refuse.
  */
 function asLines(text: string): string {
   let lines = ''
@@ -176,7 +173,7 @@ function asLines(text: string): string {
   return lines
 }
 
-/** Line ends are between tokens: inside a string they are escaped. */
+/** Removes line ends; strings contain none. */
 function lineOf(row: string): string {
   const line = row.replace(/[\r\n]+/g, ' ').trim()
   return line && `${line}\n`

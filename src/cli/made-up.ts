@@ -1,7 +1,7 @@
 import type { Schemas } from '../client/index.ts'
 import type { ProductPrices, Shop } from './online-retail.ts'
 
-/** What the shop's file does not have and the demonstration needs: made up, the same at each start. */
+/** Data that the demonstration needs and the shop's file lacks, made up, the same at each start. */
 
 /** The login that the contract shows as its example. */
 export const demoUser = { email: 'admin@example.com', password: 'correct horse battery staple' }
@@ -14,7 +14,7 @@ export const rental = 'Rental'
 
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 
-/** The last one is there to be deleted. */
+/** The last list may be deleted. */
 export const demoLists: Schemas['PriceListInput'][] = [
   {
     ...year,
@@ -53,7 +53,7 @@ function costsOf({ country, wholesale }: ProductPrices): { purchase: number; fre
   return { purchase: cents(wholesale * 0.55), freight: country === 'United Kingdom' ? 0.15 : 0.4 }
 }
 
-/** The third one is there to be deleted, the last one is valid now. */
+/** The third promotion may be deleted, the last one is valid now. */
 export function demoPromotions(): Schemas['PromotionInput'][] {
   const days = (from: number, to: number) => ({
     valid_from: dayFromNow(from),

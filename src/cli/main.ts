@@ -10,7 +10,7 @@ import { asksForJson, createProgram, type Program } from './program.ts'
 
 writeWholePieces()
 
-// What reads our output may have seen enough of it: the work goes on, and the exit code is that of the work.
+// The reader of our output may close it early: the work goes on and decides the exit code.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') end(new UsageFault(`Standard output cannot be written (${code}).`))
 })
@@ -28,10 +28,7 @@ function end(fault: unknown): void {
   process.exitCode = report(fault, asksForJson)
 }
 
-/**
- * Has standard output, where it is a file, take each piece whole or fail: Node forgets what a full disk did not take of
- * the last one.
- */
+/** Makes standard output to a file write each piece whole or fail: Node drops the rest of a write that a full disk cut. */
 function writeWholePieces(): void {
   if (!fstatSync(1).isFile()) return
   process.stdout._write = (chunk: Buffer, _encoding, done) => {

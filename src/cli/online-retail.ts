@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import type { Schemas } from '../contract/operation.ts'
 
-/** What the shop's file holds, as the service takes it, and what was left out and why. */
+/** The rows of the shop's file as the service takes them, and what was left out and why. */
 export interface Shop {
   products: Schemas['ProductInput'][]
   prices: ProductPrices[]
@@ -28,7 +28,7 @@ interface Line {
 
 const file = new URL('../../test/fixtures/online-retail-2010-12.csv.gz', import.meta.url)
 
-/** Reads the sales of a gift shop: every complete line is a sale; the products and prices are those that sales show. */
+/** Reads the sales of a gift shop. Every complete line is a sale; products and prices are derived from sales. */
 export function readShop(): Shop {
   const lines: Line[] = parse(gunzipSync(readFileSync(file)), {
     columns: true,
@@ -55,7 +55,7 @@ export function readShop(): Shop {
   }
 }
 
-/** One product a code and country; the first description of a code is kept, a code without any has none. */
+/** A product for each code and country, with the first description of the code. */
 function readProducts(lines: Line[]): Schemas['ProductInput'][] {
   const descriptions = new Map<string, string>()
   for (const { StockCode, Description } of lines) {
@@ -88,7 +88,7 @@ function readPrices(lines: Line[]): ProductPrices[] {
   return [...prices.values()]
 }
 
-/** The transaction id is the invoice and the line on it: an invoice may name one product twice. */
+/** The transaction id is the invoice and its line, because an invoice may have a product twice. */
 function readSales(lines: Line[]): Schemas['SaleInput'][] {
   const lineNumbers = new Map<string, number>()
   return lines.map((line) => {

@@ -5,10 +5,10 @@ import { printable } from './terminal.ts'
 
 const { version } = createRequire(import.meta.url)('pricewell/package.json')
 
-/** Whether faults are told in JSON, also those of the arguments themselves. */
+/** Whether errors are written as JSON, also those of the arguments. */
 export const asksForJson = process.argv.includes('--json')
 
-/** The command line without its commands: what holds for all of them. */
+/** The command line without its commands. */
 export function createProgram() {
   return new Command('pricewell')
     .description('Loads feeds into a Pricewell service, follows its jobs and looks up prices.')
@@ -17,7 +17,7 @@ export function createProgram() {
       '--url <address>',
       'the service; else PRICEWELL_URL, that of the last login, or this machine',
     )
-    .option('--json', 'answer, and tell of faults, in JSON')
+    .option('--json', 'write answers and errors as JSON')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('See `pricewell --help` and `pricewell <command> --help`.')
     .exitOverride()
@@ -33,13 +33,13 @@ ${exitCodes}`,
 
 export type Program = ReturnType<typeof createProgram>
 
-/** What every command takes. */
+/** Options of every command. */
 export interface Shared {
   url?: string | undefined
   json?: true | undefined
 }
 
-/** Writes an answer to standard output: in JSON, or as people read it. */
+/** Writes an answer to standard output: as JSON, or for people. */
 export function answer({ json }: Shared, value: unknown, forPeople: string): void {
   console.log(json ? JSON.stringify(value) : printable(forPeople))
 }

@@ -10,36 +10,33 @@ import { openClient } from './session.ts'
 import { endingWith, printable } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
-/** A file on its way into the service. */
+/** A file to load. */
 export interface Load extends Shared {
   kind: FeedKind
   list: string | undefined
   file: FeedFile
-  /** Whether a job is to load it. */
+  /** Whether a job shall load it. */
   job?: true | undefined
   onBytes: (bytes: number) => void
 }
 
-/** What became of the rows; of those added to a list it is not told which are new. */
+/** The result; for rows added to a list without the number of new ones. */
 export type Loaded = Pick<Schemas['FeedResult'], 'rows'> & Partial<Schemas['FeedResult']>
 
-/**
- * Sends a file in one request, which takes all of its rows or none, and follows the job where one does the work. Throws a
- * `Problem` with the bad lines.
- */
+/** Sends a file in one request and follows the job if there is one. Throws a `Problem` with the bad lines. */
 export async function sendFile(load: Load): Promise<Loaded> {
   const { data } = await post(load, 'application/vnd.pricewell.feed+json')
   return endOf(load, data)
 }
 
-/** What became of the rows, once the job has ended that an answer may be. */
+/** The result in an answer, or that of the job in it. */
 async function endOf(load: Load, answered: object): Promise<Loaded> {
   return isJob(answered) ? followLoad(load, answered) : (answered as Schemas['FeedResult'])
 }
 
 /**
- * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target`. If nothing is
- * wrong with the file any more, it is loaded, and this answers what became of its rows.
+ * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target`. If the file has no
+ * errors by now, it is loaded, and its result is returned.
  */
 export async function writeRejects(load: Load, target: string): Promise<Loaded | undefined> {
   const { mediaType } = load.file
@@ -55,11 +52,11 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
 }
 
 /**
- * Sends a file and answers what the service answers. The key is that of this sending and its repetitions: a file that is
- * loaded once more takes another, or what was loaded in between would stand.
+ * Sends a file. Retries share an Idempotency-Key. Loading the file once more takes a new key: otherwise rows that were
+ * loaded in between would stay.
  */
 function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
-  // Every feed takes the same; the types of one stand for all.
+  // All feeds have the same types.
   const path = feeds[kind].path as typeof feeds.prices.path
   return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
     params: {
@@ -77,21 +74,21 @@ function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'st
   })
 }
 
-/** Puts the file into the request each time it is sent, so that it is never in memory, nor asked to be read again. */
+/** A `fetch` that streams the file anew for each try, so that it is never in memory. */
 function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
     const body = Readable.toWeb(
       Readable.from(counted(file.open(), onBytes)),
     ) as ReadableStream<Uint8Array>
-    // With credentials of its own Node 24.14 to 24.15 takes a 401 for a connection that broke; the token is a header.
+    // Without `omit` Node 24.14 to 24.15 reports a 401 as a broken connection.
     const whole = new Request(request, { body, duplex: 'half', credentials: 'omit' })
-    // By this the service sees that a file is large, and has a job load it.
+    // The service has a job load a file with a large Content-Length.
     whole.headers.set('content-length', String(file.bytes))
     const response = await fetch(whole).catch((error) => {
       throw error.cause instanceof UsageFault ? error.cause : error
     })
-    // Rejected rows are what was asked for: no error, whatever their status.
+    // Rejected rows are no error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }
@@ -110,8 +107,8 @@ async function* counted(
 }
 
 /**
- * Follows the job that does what a file asks for. Throws a `Problem` with the bad lines where it refuses the file, and
- * `JobFailed` where it ends otherwise without its work being done. A command that ends before tells where it goes on.
+ * Follows the job that loads a file. Throws a `Problem` with the bad lines if the file is refused, `JobFailed` if the job
+ * fails otherwise. A command that ends before the job says how to follow it.
  */
 async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded> {
   const onProgress = ({ finished, total }: JobInfo['progress']) =>
@@ -132,7 +129,7 @@ function tellOnGoing({ file, json }: Load, id: number): void {
   console.error(json ? JSON.stringify({ message, job_id: id }) : printable(message))
 }
 
-/** What the file would have been answered at once; undefined: the job did not fail by the file. */
+/** The problem that a request would have had; undefined if the file did not cause the failure. */
 function refusal({ errors, progress: { error: count } }: Job): Problem | undefined {
   const rows = errors.flatMap(({ pointer, ...error }) =>
     pointer === undefined ? [] : { ...error, pointer },

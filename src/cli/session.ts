@@ -6,7 +6,7 @@ import { howToLogIn, NotLoggedIn, UsageFault } from './faults.ts'
 
 const localUrl = 'http://127.0.0.1:3000'
 
-/** The service to talk to: `--url`, PRICEWELL_URL, the one of the last login, or the one on this machine. */
+/** The address of the service: `--url`, PRICEWELL_URL, that of the last login, or this machine. */
 export function serviceUrl(given?: string): string {
   const text = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -15,7 +15,7 @@ export function serviceUrl(given?: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** A client in the name of PRICEWELL_TOKEN, of PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or of the login at this service. */
+/** A client with PRICEWELL_TOKEN, PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or the saved login. */
 export function openClient(
   { url }: { url?: string | undefined },
   settings: Pick<ClientOptions, 'retries' | 'fetch'> = {},
@@ -24,7 +24,7 @@ export function openClient(
   return createClient({ baseUrl, ...identity(baseUrl), ...settings })
 }
 
-/** A saved token goes only to the service that gave it. */
+/** A saved token is sent only to the service that issued it. */
 export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'credentials'> {
   const { PRICEWELL_TOKEN: token, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
   if (token) return { token }
@@ -58,7 +58,7 @@ export function readLogin(): Login | undefined {
   }
 }
 
-/** Keeps a login for the user alone. A new file takes the place of the old one, which others may have been let read. */
+/** Saves a login in a new file that only the user can read. */
 export function saveLogin(login: Login): void {
   try {
     const file = loginFile()

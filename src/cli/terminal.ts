@@ -24,7 +24,7 @@ export function number(value: number): string {
 type Cell = string | number | boolean | null | undefined
 export type TableRow = Record<string, Cell>
 
-/** Rows as columns of text under the names of their keys; numbers to the right. Columns that are empty are left out. */
+/** Rows as columns of text under their keys, numbers to the right, without empty columns. */
 export function table(rows: TableRow[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
     rows.some((row) => text(row[name]) !== ''),
@@ -51,11 +51,11 @@ function text(cell: Cell): string {
 /** A bar on standard error. */
 export interface Bar {
   show(value: number, total: number, note?: string): void
-  /** Leaves the bar as it is, whatever comes; more than once does no harm. */
+  /** Ends the bar; may be called again. */
   stop(): void
 }
 
-/** Shows nothing where standard error is no terminal, or JSON is asked for. */
+/** Shows nothing if standard error is no terminal or the output is JSON. */
 export function startBar(label: string, { json }: { json?: true | undefined }): Bar {
   if (json || !process.stderr.isTTY) return { show: () => undefined, stop: () => undefined }
   const format = `${label} {bar} {percentage} %{note}  {left}`
@@ -63,13 +63,13 @@ export function startBar(label: string, { json }: { json?: true | undefined }): 
     { format, stream: process.stderr, hideCursor: true },
     cliProgress.Presets.shades_classic,
   )
-  // Which gives the cursor back.
+  // Shows the cursor again.
   const forgetEnd = endingWith(() => bar.stop())
   const startedAt = Date.now()
   let isStopped = false
   return {
     show: (value, total, note = '') => {
-      // A bar that is started again would keep the process alive.
+      // A restarted bar would keep the process alive.
       if (isStopped) return
       const payload = { note, left: timeLeft(startedAt, value, total) }
       if (!bar.isActive) bar.start(total, value, payload)
@@ -84,7 +84,7 @@ export function startBar(label: string, { json }: { json?: true | undefined }): 
   }
 }
 
-/** At the mean rate so far, which a slow batch does not shake. */
+/** The time left at the mean rate so far. */
 function timeLeft(startedAt: number, value: number, total: number): string {
   if (value === 0 || value >= total) return ''
   const seconds = Math.ceil(((Date.now() - startedAt) / 1000) * (total / value - 1))

@@ -10,8 +10,8 @@ import { endingWith } from './terminal.ts'
 type Chunks = AsyncIterable<Uint8Array>
 
 /**
- * Writes to a file, compressed where its name ends in .gz, or to standard output. Under its name the file is there only
- * when it is whole. What is there already and is no file (a pipe, `/dev/null`) stays and is written to.
+ * Writes to a file, compressed if its name ends in .gz, or to standard output. The file appears under its name only when it
+ * is complete. A pipe or a device is written to directly.
  */
 export async function writeTo(file: string | undefined, chunks: Chunks): Promise<void> {
   if (file === undefined) return writeOut(chunks)
@@ -25,17 +25,17 @@ export async function writeTo(file: string | undefined, chunks: Chunks): Promise
   }
 }
 
-/** What standard output does not take is told where its errors are heard. */
+/** `main` reports write errors of standard output. */
 async function writeOut(chunks: Chunks): Promise<void> {
   await pipeline(chunks, process.stdout, { end: false }).catch((error) => {
     if (error.syscall !== 'write') throw error
   })
 }
 
-/** Those who may not read the file that is there may not read the one in its place either. */
+/** The new file has the mode of the one that it replaces. */
 async function writeWhole(file: string, there: Stats | undefined, chunks: Chunks): Promise<void> {
   const place = there ? realpathSync(file) : file
-  // Another command may write the same file, and what is called like it may be anybody's.
+  // A random name, as another command may write the same file.
   const part = `${place}.${randomBytes(4).toString('hex')}.part`
   const mode = there && there.mode & 0o777
   const handle = await open(part, 'wx', mode)
@@ -62,7 +62,7 @@ function rejectFolder(file: string, there: Stats | undefined): void {
   if (there?.isDirectory()) throw new UsageFault(`${file} is a folder: name a file in it.`)
 }
 
-/** What the file system says is about the name, or the disk: whoever asked can do something about it. */
+/** Makes a UsageFault of errors of the file system. */
 function faultOf(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   return syscall ? new UsageFault(`${file} cannot be written (${code}).`) : error

@@ -10,9 +10,9 @@ import { isOfService, readProblem, Unreachable } from './problem.ts'
 import { type Patience, patiently, type Send } from './retry.ts'
 
 export interface ClientOptions extends Patience {
-  /** Where the service is, for example `http://127.0.0.1:3000`. */
+  /** The address of the service, for example `http://127.0.0.1:3000`. */
   baseUrl: string
-  /** A token, or what answers one: asked before the first request, and again when a token is refused. */
+  /** A token, or a function that returns one: called before the first request, and again when a token is refused. */
   token?: string | (() => string | Promise<string>) | undefined
   /** Logs in before the first request, and again when the token has expired. */
   credentials?: { email: string; password: string } | undefined
@@ -27,7 +27,7 @@ type Answer<Operation extends object, Init> = Pick<
   'data' | 'response'
 >
 
-/** Calls an operation of the contract; answers its data and the response, or throws a `Problem` or `Unreachable`. */
+/** Calls an operation. Returns its data and the response; throws `Problem` or `Unreachable`. */
 export type Call<M extends Method> = <
   Path extends ClientPathsWithMethod<Api, M>,
   Init extends MaybeOptionalInit<paths[Path], M>,
@@ -36,18 +36,18 @@ export type Call<M extends Method> = <
   ...init: undefined extends Init ? [Init?] : [Init]
 ) => Promise<Answer<Done<Extract<paths[Path][M], object>>, Init>>
 
-/** The operation without the answer to a file that a job will load, which nothing but a file gets. */
+/** The operation without its 202, which only files get. */
 type Done<Operation extends object> = Operation extends { responses: infer Responses }
   ? Omit<Operation, 'responses'> & { responses: Omit<Responses, 202> }
   : Operation
 
-/** The operations of the service by method and path, as the contract has them. */
+/** The operations of the contract by method and path. */
 export interface PricewellClient {
   GET: Call<'get'>
   POST: Call<'post'>
   PATCH: Call<'patch'>
   DELETE: Call<'delete'>
-  /** Follows a job to its end and answers it; throws `JobFailed` where it fails or is cancelled. */
+  /** Follows a job to its end and returns it; throws `JobFailed` if it fails or is cancelled. */
   waitForJob(id: number, options?: WaitOptions): Promise<Job>
 }
 
@@ -73,9 +73,9 @@ export function createClient(options: ClientOptions): PricewellClient {
   }
 }
 
-/** Openapi-fetch, whose answers carry a problem beside the data, told to throw it. */
+/** openapi-fetch, except that problems are thrown. */
 function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
-  // A redirect would lose the body, or the token, or take both to where nobody meant them to go.
+  // A redirect may lose the body or the token, or send both elsewhere.
   const api = createFetchClient<paths, 'application/json'>({ baseUrl, redirect: 'manual' })
   api.use({ onResponse: ({ response }) => goodAnswer(response) })
   const methods = api as unknown as Record<
@@ -122,7 +122,7 @@ async function logIn(
   return data.token
 }
 
-/** Adds the token, and a new one where it is refused; and to every POST a key under which it may be sent again. */
+/** Adds a token, renewed once if it is refused, and an Idempotency-Key to every POST. */
 function authorized(send: Send, tokens: Tokens): Send {
   return async (request, init) => {
     const { headers } = request
@@ -140,7 +140,7 @@ function authorized(send: Send, tokens: Tokens): Send {
   }
 }
 
-/** The same answer; reading its body throws `Unreachable` where the connection breaks before its end. */
+/** The same response; reading its body throws `Unreachable` if the connection breaks. */
 function wholeAnswer(response: Response): Response {
   const { body, url } = response
   if (body === null) return response
@@ -157,17 +157,17 @@ function wholeAnswer(response: Response): Response {
   return Object.defineProperty(new Response(read, response), 'url', { value: url })
 }
 
-/** An abort is the caller's own wish. */
+/** An abort by the caller stays as it is. */
 function brokenOff(error: unknown, url: string): unknown {
   if (!(error instanceof TypeError)) return error
   const service = URL.canParse(url) ? new URL(url).origin : 'The service'
   return new Unreachable(`${service} broke off in the middle of its answer.`, { cause: error })
 }
 
-/** Where the token of a request comes from. */
+/** The source of tokens. */
 interface Tokens {
   current(): Promise<string | undefined>
-  /** Another token than the one that was refused; undefined if there is none. */
+  /** A token other than the refused one; undefined if there is none. */
   renewed(refused: string | undefined): Promise<string | undefined>
 }
 
@@ -176,7 +176,7 @@ function givenToken(token: string | undefined): Tokens {
   return { current: async () => token, renewed: async () => undefined }
 }
 
-/** Asks for a token when one is needed first, keeps it, and asks again, once for all callers, when it is refused. */
+/** Asks for a token when it is first needed and keeps it; asks again, once for all callers, when it is refused. */
 function askedTokens(ask: () => string | Promise<string>): Tokens {
   let kept: Promise<string> | undefined
   const current = () => {
@@ -188,7 +188,7 @@ function askedTokens(ask: () => string | Promise<string>): Tokens {
   }
   const renewed = async (refused: string | undefined) => {
     const known = kept
-    // Another caller may have forgotten it meanwhile, and asked.
+    // Another caller may have asked for a new one already.
     if (known && (await known) === refused && kept === known) kept = undefined
     const token = await current()
     return token === refused ? undefined : token

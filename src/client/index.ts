@@ -6,5 +6,5 @@ export { isJob, type Job, JobFailed, type JobInfo, type WaitOptions } from './jo
 export { Problem, type ProblemType, type RowError, Unreachable } from './problem.ts'
 export type { Patience } from './retry.ts'
 
-/** The shapes of the contract by their names: `Schemas['PriceRow']`. */
+/** The schemas of the contract: `Schemas['PriceRow']`. */
 export type Schemas = components['schemas']

@@ -6,12 +6,12 @@ export type Job = components['schemas']['Job']
 export type JobInfo = components['schemas']['JobInfo']
 
 export interface WaitOptions {
-  /** Called at once and at each change. */
+  /** Called at once and on each change. */
   onProgress?: (progress: JobInfo['progress']) => void
   signal?: AbortSignal
 }
 
-/** A background job ended without its work being done: it failed, or was cancelled. */
+/** A background job failed or was cancelled. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed'
   readonly job: Job
@@ -22,12 +22,11 @@ export class JobFailed extends Error {
   }
 }
 
-/** A faulty row of a file is named before what is wrong with it. */
 function sentence({ pointer, message }: Job['errors'][number]): string {
   return pointer ? `${pointer}: ${message}` : message
 }
 
-/** Whether a call answered a job, which it does above 100 products and for a file on request, instead of the result. */
+/** Whether the answer is a job instead of a result, as for more than 100 products, and for files on request. */
 export function isJob(answer: object): answer is JobInfo {
   return 'resource_type' in answer && 'progress' in answer
 }
@@ -35,7 +34,7 @@ export function isJob(answer: object): answer is JobInfo {
 /** Opens the server-sent events of a job. */
 export type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 
-/** Follows the job to its end, over lost connections too. Throws `JobFailed` unless it ends done. */
+/** Follows a job to its end and reconnects if need be. Throws `JobFailed` unless its work is done. */
 export async function waitForJob(
   open: OpenEvents,
   id: number,
@@ -56,7 +55,7 @@ function done(job: Job): Job {
   return job
 }
 
-/** The events of a stream until it ends or breaks off. */
+/** The events of a stream, until it ends or breaks off. */
 async function* readEvents(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ event: string; data: string }> {
@@ -67,7 +66,7 @@ async function* readEvents(
       const blocks = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        // JSON leaves U+2028 as it is, which a dot without `s` takes for the end of a line.
+        // With `s`, because JSON may contain U+2028, which a dot does not match otherwise.
         const [, event, data] = /^event: (\w+)\ndata: (.*)$/s.exec(block) ?? []
         if (event && data) yield { event, data }
       }

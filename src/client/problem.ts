@@ -2,25 +2,25 @@ import type { components } from '../../generated/openapi-client.d.ts'
 
 type Body = components['schemas']['Problem']
 
-/** One fault of a request: where it is (`pointer`, `row`, `field`), a word for programs, a sentence for people. */
+/** An error of a request: its place (`pointer`, `row`, `field`), a code for programs, a message for people. */
 export type RowError = components['schemas']['RequestError']
 export type ProblemType = components['schemas']['ProblemType']
 
-/** The service answered, and refused. Nothing was written, but where the type is `outcome-unknown`: there it may be. */
+/** The service refused the request. Nothing was written, except perhaps for the type `outcome-unknown`. */
 export class Problem extends Error {
   override readonly name = 'Problem'
-  /** The kind of problem; `about:blank` where something between you and the service answered. */
+  /** The problem type; `about:blank` if something between you and the service answered. */
   readonly type: ProblemType | 'about:blank'
   readonly title: string
   readonly status: number
   readonly detail: string
-  /** The id of the request, for whoever reads the log of the service. */
+  /** The id of the request in the log of the service. */
   readonly instance: string
-  /** The first 1,000 faults in the order of the body. */
+  /** The first 1,000 errors in the order of the body. */
   readonly errors: RowError[]
-  /** How many faults there are, listed or not. */
+  /** The number of all errors. */
   readonly errorCount: number
-  /** When to try again, where the service says so. */
+  /** When to try again, if the service says so. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(body: Omit<Body, 'type'> & Pick<Problem, 'type'>, retryAfterSeconds?: number) {
@@ -36,17 +36,17 @@ export class Problem extends Error {
   }
 }
 
-/** No answer came: the service is not there, or the network is not. */
+/** No answer came: the service or the network is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
-/** Whether the service itself may have answered: it has no pages for programs, but a portal or another server has. */
+/** Whether the service may have answered. HTML is an answer of a proxy, a portal or another server. */
 export function isOfService({ headers }: Response): boolean {
   return !headers.get('content-type')?.startsWith('text/html')
 }
 
-/** The problem that a response tells of. */
+/** The problem in a response. */
 export async function readProblem(response: Response): Promise<Problem> {
   const text = await response.text()
   const seconds = retryAfterSeconds(response)
@@ -58,7 +58,7 @@ export async function readProblem(response: Response): Promise<Problem> {
   return new Problem({ type: 'about:blank', title, status, detail, instance: '' }, seconds)
 }
 
-/** `Retry-After` in seconds; it may be given as a date. */
+/** `Retry-After` in seconds; the header may be a date. */
 export function retryAfterSeconds({ headers }: Response): number | undefined {
   const value = headers.get('retry-after')
   if (value === null) return undefined

@@ -1,38 +1,35 @@
 import { readProblem, retryAfterSeconds, Unreachable } from './problem.ts'
 
-/** How long a client goes on trying when the service is busy, away, or restarts. */
+/** How long a client retries while the service is busy, down or restarting. */
 export interface Patience {
-  /** How often a request is sent again. Default 5; the waits between grow from a quarter of a second to 4 seconds. */
+  /** The number of retries, default 5, with a backoff from 0.25 to 4 seconds. */
   retries?: number
-  /** A `Retry-After` longer than this is not waited for. Default 30. */
+  /** The longest `Retry-After` to wait for. Default 30. */
   waitSecondsMax?: number
   /**
-   * How long a request is waited for that was sent before and is still running: it is sent again, less and less often, for
-   * its answer, beside the `retries`. Default 1800.
+   * How long to wait for an earlier request with the same Idempotency-Key that is still running. It is sent again, less and
+   * less often, apart from `retries`. Default 1800.
    */
   runningSecondsMax?: number
 }
 
-/**
- * As `fetch`. The signal of the caller comes beside the request: that of a request does not hear of it any more once
- * memory was cleaned up, in Node at least.
- */
+/** `fetch` with the caller's signal apart: in Node the signal of a Request is lost after a garbage collection. */
 export type Send = (request: Request, init?: { signal?: AbortSignal | null }) => Promise<Response>
 
 const busy = new Set([409, 429, 503])
 const gateway = new Set([502, 504])
 
 /**
- * Sends a request again after 429, 503, and 409 with `Retry-After` (the first request with this Idempotency-Key is still
- * running); and, where a repetition does nothing twice, when no answer came or the service does not know what became of it.
- * Throws `Unreachable` when none comes.
+ * Retries after 429, 503, and 409 with `Retry-After` (an earlier request with this Idempotency-Key is running). Requests
+ * that are safe to repeat are also retried if no answer came or the outcome is unknown. Throws `Unreachable` if no answer
+ * comes at all.
  */
 export function patiently(send: Send, patience: Patience): Send {
   return async (request, init) => {
     const nextWait = waits(patience)
     for (;;) {
       const answer = await send(request.clone(), init).catch((error: unknown) => {
-        // An abort is the caller's own wish, and what a token source throws is its own answer.
+        // Aborts and errors of a token source are thrown as they are.
         if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
         return noAnswer(request, error)
       })
@@ -47,7 +44,7 @@ export function patiently(send: Send, patience: Patience): Send {
   }
 }
 
-/** How long to wait after each answer to a request; undefined: no more. */
+/** Returns how long to wait after each answer; undefined to give up. */
 function waits({ retries = 5, waitSecondsMax = 30, runningSecondsMax = 1800 }: Patience) {
   let attempts = 0
   let runningSeconds = 0
@@ -62,7 +59,7 @@ function waits({ retries = 5, waitSecondsMax = 30, runningSecondsMax = 1800 }: P
   }
 }
 
-/** Waits; throws the reason of `signal` when it is aborted. */
+/** Waits; throws the reason of `signal` if it is aborted. */
 export function pause(seconds: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -84,7 +81,7 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
   return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })
 }
 
-/** Whether the answer leaves open what became of the request. */
+/** Whether it is unknown what became of the request. */
 async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
   if (answer instanceof Unreachable || gateway.has(answer.status)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
@@ -94,7 +91,7 @@ function isRunning(answer: Response | Unreachable): boolean {
   return answer instanceof Response && answer.status === 409
 }
 
-/** Undefined: sending it again would not help. */
+/** Undefined if a retry would not help. */
 function secondsToWait(answer: Response | Unreachable, attempt: number): number | undefined {
   const growing = Math.min(0.25 * 2 ** attempt, 4) * (0.75 + Math.random() / 2)
   if (answer instanceof Unreachable || gateway.has(answer.status)) return growing

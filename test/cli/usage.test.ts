@@ -125,7 +125,7 @@ t.test('who stands before the service is told from another address', async (t) =
   const proxy = await standIn(t, [{ status: 413, headers: { 'content-type': 'text/html' }, body }])
   const { run } = commandLine(t, signedIn)
   const { stderr } = await run('jobs', '--url', proxy.url)
-  t.match(stderr, /^HTTP 413 .*\nThis was answered by what stands before the service/)
+  t.match(stderr, /^HTTP 413 .*\nThis answer came from something in front of the service/)
 })
 
 t.test('without a login it is 4', async (t) => {

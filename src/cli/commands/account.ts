@@ -3,7 +3,7 @@ import { createClient } from '../../client/index.ts'
 import { answer, type Program } from '../program.ts'
 import { identity, readLogin, serviceUrl } from '../session.ts'
 
-/** `pricewell account`, and `account create` beside it. */
+/** `pricewell account` and `pricewell account create`. */
 export function addAccount(program: Program): void {
   const account = program
     .command('account')
@@ -44,7 +44,7 @@ Example:
     })
 }
 
-/** What the token says, once the service has taken it. */
+/** The claims of the token, after the service has accepted it. */
 async function whoAmI(url: string) {
   const { token: given, credentials } = identity(url)
   const open = createClient({ baseUrl: url, retries: 1 })

@@ -77,7 +77,6 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): '
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-/** What to read, and as what. */
 interface Export {
   kind: CollectionKind
   list: string | undefined
@@ -89,13 +88,13 @@ const quote = 0x22
 const lineEnd = 0x0a
 const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
-/** All that matches, in pieces as they come, and how many rows to expect. */
+/** Begins an export: its bytes, and the number of rows to expect. */
 async function openExport(
   client: PricewellClient,
   { kind, list, date, format }: Export,
 ): Promise<{ total: number; chunks: AsyncIterable<Uint8Array> }> {
   const id = list === undefined ? undefined : await findList(client, list)
-  // Every collection is read alike; the types of one stand for all.
+  // All collections have the same types.
   const { path, query } = collections[kind] as typeof collections.prices
   const params = { path: { id: id ?? 0 }, query: { ...query, ...(date !== undefined && { date }) } }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
@@ -112,7 +111,7 @@ async function findList({ GET }: PricewellClient, name: string): Promise<number>
   return list.id
 }
 
-/** The same pieces; `onRows` is told how many rows have passed. */
+/** Passes pieces on; calls `onRows` with the number of rows so far. */
 async function* countingRows(
   chunks: AsyncIterable<Uint8Array>,
   format: Export['format'],

@@ -65,7 +65,7 @@ function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): vo
     throw new UsageFault('--rejects has no meaning for a job: load the file without --job.')
 }
 
-/** Loads a file and tells how it went; false: it was refused. */
+/** Loads a file and reports the result. Returns false if it was refused. */
 async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
   const { list } = options
   const startedAt = Date.now()
@@ -103,7 +103,7 @@ function tellRefused(
   else console.error(describeRefused(file, problem, rejects))
 }
 
-/** Whether another file may fare better. */
+/** Whether the error is about this file only. */
 function isOfFile(error: unknown): error is Problem {
   const types = ['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large']
   return error instanceof Problem && types.includes(error.type)
@@ -114,10 +114,9 @@ function speed(bytes: number, startedAt: number): string {
   return `  ${(megabytes / ((Date.now() - startedAt) / 1000)).toFixed(1)} MB/s`
 }
 
-/** Bad rows that people are shown; more of them are no help. */
+/** The most bad rows that people are shown. */
 const shownMax = 20
 
-/** What became of the rows, in a line. */
 function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
   const { rows, created, updated } = loaded
   const isUnknown = created === undefined || updated === undefined
@@ -126,7 +125,7 @@ function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
   return `${file}: ${rowCount(rows)}${news} in ${seconds.toFixed(1)} s (${rate} rows/s).`
 }
 
-/** Why a file was refused: its bad lines, the first of them where there are many. */
+/** Why a file was refused, with the first bad lines. */
 function describeRefused(
   file: string,
   { detail, errors, errorCount }: Problem,

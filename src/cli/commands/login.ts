@@ -47,7 +47,7 @@ async function readCredentials(given: {
     email: given.email ?? PRICEWELL_EMAIL,
     password: given.password ?? PRICEWELL_PASSWORD,
   }
-  // Who asks takes all of standard input, which may be somebody else's.
+  // A prompt would consume standard input, which may be meant for another program.
   if (known.email && known.password) return { email: known.email, password: known.password }
   const prompt = openPrompt()
   try {
@@ -60,16 +60,16 @@ async function readCredentials(given: {
   }
 }
 
-/** Asks on standard error and reads lines of standard input, also where that is no terminal. */
+/** Asks on standard error and reads lines of standard input, also without a terminal. */
 export interface Prompt {
-  /** The answer; empty where the input has ended. */
+  /** Returns the answer; empty at the end of the input. */
   ask(question: string): Promise<string>
-  /** As `ask`; what is typed is not shown. */
+  /** As `ask`, without echo. */
   askSecret(question: string): Promise<string>
   close(): void
 }
 
-/** Begins to read standard input; `close` lets the process end. */
+/** Starts reading standard input; `close` lets the process end. */
 function openPrompt(): Prompt {
   let isSecret = false
   const output = new Writable({
@@ -81,7 +81,7 @@ function openPrompt(): Prompt {
   const terminal = process.stdin.isTTY === true
   const lines = createInterface({ input: process.stdin, output, terminal })
   lines.on('SIGINT', () => process.exit(130))
-  // An iterator keeps the lines that come before they are asked for.
+  // The iterator keeps lines that arrive early.
   const answers = lines[Symbol.asyncIterator]()
   const ask = async (question: string) => {
     if (terminal) process.stderr.write(question)

@@ -42,7 +42,7 @@ export function addPrices(program: Program): void {
     })
 }
 
-/** One row to read for each price dimension, with the day that a calendar list asks for. */
+/** A payload row for each price dimension, with the day if the list has a calendar. */
 async function inputRows(
   { GET }: PricewellClient,
   name: string,
@@ -95,10 +95,10 @@ function pair(text: string, earlier: Record<string, string> = {}): Record<string
   return { ...earlier, [name]: value }
 }
 
-/** Turns the text of an extension into the value that a body takes: an integer is a number there. */
+/** Converts the text of an extension to its JSON value. */
 export type Cast = (name: string, text: string) => unknown
 
-/** Casts by the catalog of the account. What is no value of the column's type is left for the service to refuse. */
+/** Converts by the types of the catalog; the service refuses other texts. */
 async function readCast({ GET }: PricewellClient): Promise<Cast> {
   const { extensions } = (await GET('/api/v1/product_catalog/schema/')).data
   return (name, text) => {
