@@ -102,7 +102,7 @@ t.test('a service that is not there is 3', async (t) => {
   t.strictSame([code, JSON.parse(stderr)], [3, { exit_code: 3, message }])
 })
 
-t.test('what is no answer of a service is 3, and no fault of this program', async (t) => {
+t.test('an answer that is not of a service is 3, and not a bug', async (t) => {
   const headers = { 'content-type': 'text/html' }
   const page = await standIn(t, [{ status: 200, headers, body: '<h1>Welcome</h1>' }])
   const cut = await standIn(t, [{ status: 200, body: '{"count"', ends: 'cut' }])
@@ -112,7 +112,7 @@ t.test('what is no answer of a service is 3, and no fault of this program', asyn
     t.match(answered, {
       code: 3,
       stdout: '',
-      stderr: /^HTTP 200 OK: <h1>Welcome.*\nThis is no answer/,
+      stderr: /^HTTP 200 OK: <h1>Welcome.*\nThis is not an answer/,
     })
     const { code, stdout, stderr } = await run(...args, '--url', cut.url)
     const message = `${cut.url} broke off in the middle of its answer.\n`
@@ -120,7 +120,7 @@ t.test('what is no answer of a service is 3, and no fault of this program', asyn
   }
 })
 
-t.test('who stands before the service is told from another address', async (t) => {
+t.test('a proxy is distinguished from a wrong address', async (t) => {
   const body = '<h1>Request Entity Too Large</h1>'
   const proxy = await standIn(t, [{ status: 413, headers: { 'content-type': 'text/html' }, body }])
   const { run } = commandLine(t, signedIn)
