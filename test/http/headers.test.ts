@@ -2,10 +2,10 @@ import net from 'node:net'
 import t from 'tap'
 import { operations } from '../../src/contract/document.ts'
 import { concretePath, send } from '../helpers/operations.ts'
-import { sharedService } from '../helpers/shared-service.ts'
+import { startTestService } from '../helpers/service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
-const service = await sharedService()
+const service = await startTestService(t)
 const authorization = `jwt ${await aToken()}`
 const protective = {
   'x-content-type-options': 'nosniff',
