@@ -342,7 +342,7 @@ t.test('a load that still runs is waited for, and is no refusal', async (t) => {
   t.match(long, {
     code: 3,
     stdout: '',
-    stderr: /still at it.* Run the same command again later, to be/,
+    stderr: /still working on it.* Run the same command again later to be/,
   })
   const told = await run('load', 'sales', 'a.csv', '--url', url, '--json')
   t.match(JSON.parse(told.stderr), { exit_code: 3, type })
