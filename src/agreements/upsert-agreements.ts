@@ -4,7 +4,7 @@ import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import { upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { agreementKey } from './queries.ts'
 
 /** An agreement with the hash of its key, which is computed once. */
@@ -17,7 +17,7 @@ export const upsertAgreements: Handler<'upsertAgreements'> = async ({
   errors,
   inAccount,
 }) => {
-  const keyed = await mapInTurns(errors.sound(body), withKey)
+  const keyed = await mapCooperatively(errors.sound(body), withKey)
   const unique = await uniqueRows(keyed, errors, ({ key }) => key)
   const agreements = unique.map(({ row }) => row)
   errors.reject()

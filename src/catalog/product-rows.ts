@@ -1,7 +1,7 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { findTypeFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
 import {
@@ -47,7 +47,7 @@ export async function readEachProduct(
   columns: Columns,
   errors: RowErrors,
 ): Promise<Positioned<ProductRow>[]> {
-  const rows = await mapInTurns(errors.sound(body), ({ row, position }) => {
+  const rows = await mapCooperatively(errors.sound(body), ({ row, position }) => {
     const given = readGivenValues({ row, position }, fixedKeys, {}, errors)
     rejectMissing(given, columns.extensions, position, errors)
     const extensions = takeValues(given, columns.extensions, position, errors) as string[]
@@ -96,7 +96,7 @@ async function rejectDifferingAttributes(
   errors: RowErrors,
 ): Promise<void> {
   const seen = new Map<string, { text: string; position: number }>()
-  await mapInTurns(rows, ({ row, position }) => {
+  await mapCooperatively(rows, ({ row, position }) => {
     for (const [index, text] of row.attributes.entries()) {
       if (text === null) continue
       const key = `${index} ${row.code}`

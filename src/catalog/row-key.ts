@@ -1,6 +1,6 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
 
@@ -122,7 +122,7 @@ export async function readRowKeys<T extends { code: string }>(
   fixedKeys: ReadonlySet<string>,
   errors: RowErrors,
 ): Promise<KeyedRow<T>[]> {
-  const keyed = await mapInTurns(errors.sound(rows), ({ row, position }) => {
+  const keyed = await mapCooperatively(errors.sound(rows), ({ row, position }) => {
     const plain = readPlainExtensions(row, extensions, fixedKeys)
     if (plain) return { row, position, code: row.code, extensions: plain }
     const given = readGivenValues({ row, position }, fixedKeys, { extensions }, errors)

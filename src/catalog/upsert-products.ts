@@ -14,7 +14,7 @@ import {
 import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { type StagedRows, upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { type Columns, findColumns, keepColumns } from './columns.ts'
 import {
   attributesByCode,
@@ -75,7 +75,7 @@ async function writeProducts(
 /** Merges the given attributes into those of their codes. */
 async function upsertAttributes(trx: Trx, account: number, products: Product[]): Promise<void> {
   const byCode = new Map<string, (string | null)[]>()
-  await mapInTurns(products, ({ row: { code, attributes } }) => {
+  await mapCooperatively(products, ({ row: { code, attributes } }) => {
     if (attributes.every((text) => text === null)) return
     const earlier = byCode.get(code) ?? []
     byCode.set(

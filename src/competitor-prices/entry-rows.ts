@@ -9,7 +9,7 @@ import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { type ErrorCode, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { readExactNumber } from '../lib/decimal.ts'
 import { isDate, utcTimestamp } from '../lib/formats.ts'
 import type { CompetitorSchema, SchemaColumn } from './queries.ts'
@@ -39,7 +39,7 @@ export async function readEntryRows(
   errors: RowErrors,
 ): Promise<Positioned<EntryRow>[]> {
   const knownKeys = new Set([...fixedKeys, ...columns.map(({ name }) => name)])
-  const entries = await mapInTurns(errors.sound(body), ({ row, position }) => {
+  const entries = await mapCooperatively(errors.sound(body), ({ row, position }) => {
     const values = readValues(row, columns, position, errors)
     rejectUnknownKeys(row, knownKeys, position, errors)
     rejectFaultyMoments(row, is_dated, position, errors)

@@ -9,7 +9,7 @@ import { listedMax } from '../contract/row-errors.ts'
 import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { type StagedRows, upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
 import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 import { findStale, type Moments, rejectStale, type Upserted } from './stale-entries.ts'
@@ -49,8 +49,8 @@ async function answerOf(
   createdHashes: ReadonlySet<string>,
 ): Promise<Record<'created' | 'updated', string[]>> {
   const [created, updated]: [string[], string[]] = [[], []]
-  const inPayloadOrder = await sortInTurns(entries, (a, b) => a.position - b.position)
-  await mapInTurns(inPayloadOrder, ({ row: { hash } }) =>
+  const inPayloadOrder = await sortCooperatively(entries, (a, b) => a.position - b.position)
+  await mapCooperatively(inPayloadOrder, ({ row: { hash } }) =>
     (createdHashes.has(hash) ? created : updated).push(hash),
   )
   return { created, updated }

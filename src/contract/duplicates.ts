@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
 import type { RowErrors } from './row-errors.ts'
 
 /** A row of the payload and its index. */
@@ -19,7 +19,7 @@ export async function uniqueRows<T>(
   key: (row: T) => string,
 ): Promise<Positioned<T>[]> {
   const first = new Map<string, Positioned<T>>()
-  await mapInTurns(rows, (candidate) => {
+  await mapCooperatively(rows, (candidate) => {
     const rowKey = key(candidate.row)
     const earlier = first.get(rowKey)
     if (!earlier) first.set(rowKey, candidate)
@@ -28,6 +28,6 @@ export async function uniqueRows<T>(
       errors.add(candidate.position, undefined, 'duplicate_row', message)
     }
   })
-  const keys = await sortInTurns([...first.keys()])
-  return mapInTurns(keys, (rowKey) => first.get(rowKey) as Positioned<T>)
+  const keys = await sortCooperatively([...first.keys()])
+  return mapCooperatively(keys, (rowKey) => first.get(rowKey) as Positioned<T>)
 }

@@ -1,5 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 
 /** Rows of one call of Ajv, which copies all faults so far for each bad row: 1,000 rows with 400 unknown keys took 8 s. */
 const sliceRows = 50
@@ -37,8 +37,8 @@ async function findInRows(
     { length: Math.ceil(rows.length / sliceRows) },
     (_, at) => at * sliceRows,
   )
-  const slices = await mapInTurns(starts, (first) => sliceAt(rows, first))
-  await mapInTurns(slices.flat(), ({ first, slice }) => {
+  const slices = await mapCooperatively(starts, (first) => sliceAt(rows, first))
+  await mapCooperatively(slices.flat(), ({ first, slice }) => {
     const faults = find(isRows ? slice : { payload: slice })
     take(faults.filter((fault) => shift(fault, isRows ? '' : '/payload', first)))
   })

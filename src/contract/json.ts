@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { nextTurn } from '../lib/cooperative.ts'
+import { yieldToEventLoop } from '../lib/cooperative.ts'
 import { diagnose } from './json-diagnosis.ts'
 import { JsonScanner, type Slice, withExactNumbers } from './json-scanner.ts'
 import { Problem } from './problem.ts'
@@ -35,7 +35,7 @@ export async function parseJson(body: Buffer, { containersMax, reserve }: Room):
   if (body.subarray(0, 3).equals(byteOrderMark))
     throw malformed('The body begins with a byte order mark, which JSON has not: send it without.')
   const scanner = new JsonScanner(body, sliceBytes, containersMax)
-  while (scanner.advance(sliceBytes)) await nextTurn()
+  while (scanner.advance(sliceBytes)) await yieldToEventLoop()
   const { slices, members, containers, fault } = scanner
   if (fault) throw new Problem(fault.type, fault.detail)
   reserve(Math.max(body.length, containers * containerBytes))
@@ -44,7 +44,7 @@ export async function parseJson(body: Buffer, { containersMax, reserve }: Room):
   const rows: unknown[] = []
   for (const slice of slices) {
     for (const row of parseSlice(body, slice, rows.length, around)) rows.push(row)
-    await nextTurn()
+    await yieldToEventLoop()
   }
   const { value, key } = around()
   return key === undefined ? rows : { ...(value as object), [key]: rows }

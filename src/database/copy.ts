@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import { nextTurn } from '../lib/cooperative.ts'
+import { yieldToEventLoop } from '../lib/cooperative.ts'
 
 /** Lines of COPY text, as the only parameter of `copy ... from stdin $1`. */
 export class CopySource {
@@ -103,7 +103,7 @@ export async function* copyText<T>(
     if (chunk.length < chunkLength) continue
     yield chunk
     chunk = ''
-    await nextTurn()
+    await yieldToEventLoop()
   }
   if (chunk !== '') yield chunk
 }

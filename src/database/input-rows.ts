@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { nextTurn } from '../lib/cooperative.ts'
+import { yieldToEventLoop } from '../lib/cooperative.ts'
 import { CopySource, copyField, copyText } from './copy.ts'
 import type { Trx } from './pool.ts'
 
@@ -74,7 +74,7 @@ async function unnested<T>(
     names.push(name)
     arrays.push(sql`${arrayLiteral(values)}::${isText ? sql`text` : type}[]`)
     // A column of 10,000 rows takes a millisecond or two.
-    if (rows.length > rowsAtOnce) await nextTurn()
+    if (rows.length > rowsAtOnce) await yieldToEventLoop()
   }
   return sql`(select ${sql.join(fields)} from unnest(${sql.join(arrays)}) as input (${sql.join(names)})) as input`
 }

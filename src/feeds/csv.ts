@@ -2,7 +2,7 @@ import { pipeline, Readable, type TransformOptions } from 'node:stream'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
 import { Problem } from '../contract/problem.ts'
-import { nextTurn } from '../lib/cooperative.ts'
+import { yieldToEventLoop } from '../lib/cooperative.ts'
 import { errorPlace, type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
 import { type FileRow, type FileRows, malformedFile, RowBatch, type RowShape } from './rows.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
@@ -166,7 +166,7 @@ async function* slicesOf(blocks: AsyncIterable<TextBlock>, begin: Begin): AsyncG
     begin.first ??= firstLine(bytes.toString(), line)
     for (let start = 0; start < bytes.length; start += sliceBytes) {
       yield bytes.subarray(start, start + sliceBytes)
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 }

@@ -4,7 +4,7 @@ import type { OperationId, Stream } from '../contract/operation.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { readInAccount } from '../database/tenant-transaction.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { csvLine, escapeFormula } from './csv-cell.ts'
 
 /** Rows of one FETCH: about 10 ms. */
@@ -23,22 +23,22 @@ export interface ExportCall {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   query: any
   mediaType: string
-  inTurn: (work: () => Promise<void>) => Promise<void>
+  onSeat: (work: () => Promise<void>) => Promise<void>
 }
 
 /**
  * Answers all that matches, as of one moment, as fast as the client reads. The account's seat is held as long. Errors of
  * the request are thrown before the answer begins.
  */
-export function answerExport({ inTurn, ...call }: ExportCall): Promise<Stream> {
+export function answerExport({ onSeat, ...call }: ExportCall): Promise<Stream> {
   return new Promise((resolve, reject) => {
-    inTurn(() => sendRows(call, resolve)).catch(reject)
+    onSeat(() => sendRows(call, resolve)).catch(reject)
   })
 }
 
 /** Calls `answer` when rows can be sent; resolves when all are sent or the client stops reading. */
 function sendRows(
-  { db, mediaType, ...call }: Omit<ExportCall, 'inTurn'>,
+  { db, mediaType, ...call }: Omit<ExportCall, 'onSeat'>,
   answer: (stream: Stream) => void,
 ): Promise<void> {
   return readInAccount(db, call.account, async (trx) => {
@@ -66,7 +66,7 @@ async function* textOf(
     if (stored.length === 0) break
     let count = 0
     // A stored row may be a month of days times a hundred price dimensions.
-    const texts = await mapInTurns(stored, (one) => {
+    const texts = await mapCooperatively(stored, (one) => {
       const rows = rowsOf(one)
       count += rows.length
       return rows.map(line).join('')

@@ -24,7 +24,7 @@ import {
   stageRows,
 } from '../database/staging-table.ts'
 import { retryingFromHere } from '../database/tenant-transaction.ts'
-import { nextTurn } from '../lib/cooperative.ts'
+import { yieldToEventLoop } from '../lib/cooperative.ts'
 import { readCsv } from './csv.ts'
 import {
   findChangedKeys,
@@ -131,7 +131,7 @@ async function* copyLines(
     errors.add(faults, count)
     run.rejected?.add(batch, faults, first)
     if (text !== '') yield text
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

@@ -115,7 +115,7 @@ export async function giveFile(
     query,
     mediaType,
     account,
-    inTurn: (work) => bulkheads.streams.run(account, reply.raw, work),
+    onSeat: (work) => bulkheads.streams.run(account, reply.raw, work),
     export: operationExport(operation),
   })
   request.answered = stream

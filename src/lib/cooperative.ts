@@ -4,7 +4,7 @@ const waiting: (() => void)[] = []
  * Yields to the event loop between slices of long work. Only one waiting slice runs per loop iteration, so a small request
  * waits for one slice, not for one of each large request.
  */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(resumeOne)
   })
@@ -22,7 +22,7 @@ const sliceMs = 5
 const itemsALook = 8
 
 /** Maps items in order; other requests run in between. */
-export async function mapInTurns<T, R>(
+export async function mapCooperatively<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,
 ): Promise<R[]> {
@@ -35,7 +35,7 @@ export async function mapInTurns<T, R>(
     const isOver = performance.now() - began >= sliceMs
     lookAt = index + (isOver ? 1 : itemsALook)
     if (!isOver) continue
-    await nextTurn()
+    await yieldToEventLoop()
     began = performance.now()
   }
   return results
@@ -47,10 +47,13 @@ const runLength = 10_000
 type Compare<T> = (a: T, b: T) => number
 
 /** `toSorted`, run by run; other requests run in between. */
-export async function sortInTurns<T>(items: readonly T[], compare?: Compare<T>): Promise<T[]> {
+export async function sortCooperatively<T>(
+  items: readonly T[],
+  compare?: Compare<T>,
+): Promise<T[]> {
   let runs: T[][] = []
   for (let from = 0; from < items.length; from += runLength) {
-    if (from > 0) await nextTurn()
+    if (from > 0) await yieldToEventLoop()
     runs.push(items.slice(from, from + runLength).sort(compare))
   }
   while (runs.length > 1) runs = await mergePairs(runs, compare)
@@ -61,7 +64,7 @@ export async function sortInTurns<T>(items: readonly T[], compare?: Compare<T>):
 async function mergePairs<T>(runs: T[][], compare?: Compare<T>): Promise<T[][]> {
   const merged: T[][] = []
   for (let index = 0; index < runs.length; index += 2) {
-    await nextTurn()
+    await yieldToEventLoop()
     const [first = [], second = []] = runs.slice(index, index + 2)
     merged.push(first.concat(second).sort(compare))
   }

@@ -6,7 +6,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { defaultMarginFormula, FormulaError, parseMarginFormula } from './margin-formula.ts'
 
 type Input = Schemas['PriceListInput']
@@ -20,7 +20,7 @@ export const createPriceLists: Handler<'createPriceLists'> = ({
 }) =>
   inAccount(async (trx) => {
     const columns = await keepColumns(trx, account)
-    await mapInTurns(errors.sound(body), ({ row, position }) =>
+    await mapCooperatively(errors.sound(body), ({ row, position }) =>
       rejectFaultyList(row, position, columns, errors),
     )
     const lists = await uniqueRows(errors.sound(body), errors, ({ name }) => name)

@@ -5,7 +5,7 @@ import type { Handler, Schemas } from '../contract/operation.ts'
 import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { isInCalendar, lastCalendarDay, monthPlace, priceOnDay } from './calendar.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { isPublished } from './publication.ts'
@@ -30,7 +30,10 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const show = isDraft ? () => ({}) : publishedFields(list, columns)
     return {
       count,
-      results: await mapInTurns(rows, (row) => ({ ...keyFields(row, columns), ...show(row) })),
+      results: await mapCooperatively(rows, (row) => ({
+        ...keyFields(row, columns),
+        ...show(row),
+      })),
     }
   })
 

@@ -7,7 +7,7 @@ import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
-import { mapInTurns, sortInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
 import {
   lockPriceList,
   type PriceList,
@@ -34,7 +34,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       await rejectBusy(trx, account, list.id)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
-      await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
+      await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
         rejectFaultyAttribute(row, position, errors),
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
@@ -57,8 +57,8 @@ async function groupByRowId(
 ): Promise<AttributesByRow> {
   const byRow: AttributesByRow = new Map()
   const placed = attributes.map((attribute, index) => ({ ...attribute, rowId: rowIds[index] }))
-  const inPayloadOrder = await sortInTurns(placed, (a, b) => a.position - b.position)
-  await mapInTurns(inPayloadOrder, (attribute) => {
+  const inPayloadOrder = await sortCooperatively(placed, (a, b) => a.position - b.position)
+  await mapCooperatively(inPayloadOrder, (attribute) => {
     const { rowId } = attribute
     const present = rowId && byRow.get(rowId)
     if (present) present.push(attribute)

@@ -2,7 +2,7 @@ import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import type { Handler } from '../contract/operation.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { groupByRow, inPayloadOrder, rowsOf } from './write/cells.ts'
@@ -20,7 +20,7 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       await rejectBusy(trx, account, list.id)
       rejectUnpublished(list)
       const { extensions } = await findColumns(trx, account)
-      await mapInTurns(errors.sound(body.payload), ({ row, position }) =>
+      await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
         rejectFaultyAddress(list, row, position, errors),
       )
       const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)

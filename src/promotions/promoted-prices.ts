@@ -1,6 +1,6 @@
 import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, type FilterCondition } from '../catalog/product-filters.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 
@@ -58,7 +58,9 @@ export async function compilePromotions(
   promotions: Promotion[],
   columns: Columns,
 ): Promise<PromotionRules> {
-  const compiled = await mapInTurns(promotions, (promotion) => compilePromotion(promotion, columns))
+  const compiled = await mapCooperatively(promotions, (promotion) =>
+    compilePromotion(promotion, columns),
+  )
   const fields = await indexConditions(compiled)
   return {
     names: new Set(compiled.map(({ name }) => name)),
@@ -124,7 +126,7 @@ function condition({ kind, ordinal, texts }: FilterCondition): Condition {
 /** The fields with a condition, and the promotions for each of their texts. */
 async function indexConditions(compiled: Compiled[]): Promise<Map<string, Field>> {
   const fields = new Map<string, Field>()
-  await mapInTurns(compiled, ({ conditions }, place) => {
+  await mapCooperatively(compiled, ({ conditions }, place) => {
     for (const { field, read, texts } of conditions) {
       const { byText } = fields.get(field) ?? { byText: new Map<string, number[]>() }
       fields.set(field, { read, byText })

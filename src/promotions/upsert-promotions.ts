@@ -9,7 +9,7 @@ import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/st
 import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
-import { mapInTurns } from '../lib/cooperative.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { findNames } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
@@ -26,7 +26,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
     const lists = await findNames(trx, account, 'price_lists', [...listNames])
-    await mapInTurns(sound, ({ row, position }) => {
+    await mapCooperatively(sound, ({ row, position }) => {
       rejectFaultyTerms(row, position, errors)
       rejectUnknownLists(row, position, lists, errors)
       rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
@@ -54,7 +54,7 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
     input: promotionColumns,
     key: ['name'],
     read: async (rows: readonly Input[], errors) => {
-      await mapInTurns(errors.sound(rows), ({ row, position }) => {
+      await mapCooperatively(errors.sound(rows), ({ row, position }) => {
         rejectFaultyTerms(row, position, errors)
         rejectFaultyFilters(filtersOf(row) ?? {}, columns, position, errors)
       })

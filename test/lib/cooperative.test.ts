@@ -1,11 +1,11 @@
 import t from 'tap'
-import { mapInTurns, nextTurn, sortInTurns } from '../../src/lib/cooperative.ts'
+import { mapCooperatively, sortCooperatively, yieldToEventLoop } from '../../src/lib/cooperative.ts'
 
 t.test('slices of different work are done one between two looks at the events', async (t) => {
   const done: string[] = []
   const work = async (name: string) => {
     for (let slice = 0; slice < 3; slice++) {
-      await nextTurn()
+      await yieldToEventLoop()
       done.push(name)
     }
   }
@@ -19,7 +19,7 @@ t.test('slices of different work are done one between two looks at the events', 
 })
 
 t.test('work that is alone waits for nobody', async (t) => {
-  for (let slice = 0; slice < 1000; slice++) await nextTurn()
+  for (let slice = 0; slice < 1000; slice++) await yieldToEventLoop()
   t.pass()
 })
 
@@ -30,13 +30,13 @@ function spin(): void {
 }
 
 t.test('maps in order', async (t) => {
-  t.strictSame(await mapInTurns([3, 1, 2], (item) => item * 2), [6, 2, 4])
-  t.strictSame(await mapInTurns([], () => 1), [])
+  t.strictSame(await mapCooperatively([3, 1, 2], (item) => item * 2), [6, 2, 4])
+  t.strictSame(await mapCooperatively([], () => 1), [])
 })
 
 t.test('others have their turn before costly work is done', async (t) => {
   const seen: string[] = []
-  await mapInTurns(['first', 'second', 'third'], (item) => {
+  await mapCooperatively(['first', 'second', 'third'], (item) => {
     setImmediate(() => seen.push(`other after ${item}`))
     spin()
     seen.push(item)
@@ -46,7 +46,7 @@ t.test('others have their turn before costly work is done', async (t) => {
 })
 
 t.test('what the mapping throws ends the work', async (t) => {
-  const broken = mapInTurns([1], () => {
+  const broken = mapCooperatively([1], () => {
     throw new Error('broken')
   })
   await t.rejects(broken, { message: 'broken' })
@@ -55,20 +55,20 @@ t.test('what the mapping throws ends the work', async (t) => {
 t.test('sorts by code units, as sort does, however many runs there are', async (t) => {
   for (const length of [0, 1, 10_000, 10_001, 35_000]) {
     const texts = Array.from({ length }, (_, i) => `${(i * 7919) % 10_007} ${'zé😀\uffff'[i % 5]}`)
-    t.strictSame(await sortInTurns(texts), [...texts].sort(), String(length))
+    t.strictSame(await sortCooperatively(texts), [...texts].sort(), String(length))
   }
 })
 
 t.test('sorts by a comparison, and keeps the order of what it finds equal', async (t) => {
   const items = Array.from({ length: 25_000 }, (_, at) => ({ at, rank: at % 7 }))
   const byRank = (a: { rank: number }, b: { rank: number }) => a.rank - b.rank
-  t.strictSame(await sortInTurns(items, byRank), items.toSorted(byRank))
+  t.strictSame(await sortCooperatively(items, byRank), items.toSorted(byRank))
 })
 
 t.test('others have their turn before many texts are sorted', async (t) => {
   const seen: string[] = []
   setImmediate(() => seen.push('other'))
-  await sortInTurns(Array.from({ length: 20_000 }, (_, i) => String(20_000 - i)))
+  await sortCooperatively(Array.from({ length: 20_000 }, (_, i) => String(20_000 - i)))
   seen.push('sorted')
   t.strictSame(seen, ['other', 'sorted'])
 })

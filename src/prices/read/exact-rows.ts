@@ -5,7 +5,7 @@ import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import { arrayLiteral, readNumbers } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
-import { nextTurn } from '../../lib/cooperative.ts'
+import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
 import { isPublishedNow } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -36,7 +36,7 @@ export async function readExactRows(
   const pieces: Promise<string>[] = []
   let count = 0
   for (let from = 0; from < rows.length; from += keysAtOnce) {
-    if (from > 0) await nextTurn()
+    if (from > 0) await yieldToEventLoop()
     const slice = rows.slice(from, from + keysAtOnce)
     const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
     if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)

@@ -1,7 +1,7 @@
 import { readValue } from '../../catalog/column-value.ts'
 import type { Columns, ColumnType } from '../../catalog/columns.ts'
 import { Problem } from '../../contract/problem.ts'
-import { mapInTurns } from '../../lib/cooperative.ts'
+import { mapCooperatively } from '../../lib/cooperative.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../../promotions/promoted-prices.ts'
@@ -140,7 +140,7 @@ export class HeldRows {
 
   /** Writes rows as JSON with commas between them. */
   async write(wanted: WantedRow[], found: MatchingRow[]): Promise<string> {
-    const rows = await mapInTurns(found, (match) =>
+    const rows = await mapCooperatively(found, (match) =>
       this.#writeRow(wanted[match.at] as WantedRow, match),
     )
     return rows.join(',')

@@ -2,7 +2,7 @@ import { JsonText, type Schemas, Stream } from '../../contract/operation.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { nextTurn } from '../../lib/cooperative.ts'
+import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { boundMatchingRows, fewerRows } from './count-rows.ts'
 import { readExactRows } from './exact-rows.ts'
@@ -95,7 +95,7 @@ function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
   const open = async function* () {
     for (const [index, piece] of pieces.entries()) {
       yield (index === 0 ? '[' : ',') + piece
-      await nextTurn()
+      await yieldToEventLoop()
     }
     yield ']'
   }

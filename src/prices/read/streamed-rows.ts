@@ -6,7 +6,7 @@ import { readStatementMs, tooSlow } from '../../contract/read-cost.ts'
 import { sendPieces } from '../../contract/send-pieces.ts'
 import { CopyTarget } from '../../database/copy.ts'
 import type { Trx } from '../../database/pool.ts'
-import { nextTurn } from '../../lib/cooperative.ts'
+import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { type CopiedRead, copiedFields, linesWriter } from './copied-lines.ts'
 import { countMatchingRows, fewerRows } from './count-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
@@ -184,7 +184,7 @@ async function* writePieces(
     if (end === 0) continue
     for (const piece of write(lines.slice(0, end))) {
       yield piece
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { KeyedRow } from '../../catalog/row-key.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
-import { mapInTurns, sortInTurns } from '../../lib/cooperative.ts'
+import { mapCooperatively, sortCooperatively } from '../../lib/cooperative.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
 /** A price of a payload: of a row, a dimension and, in a calendar list, a day. */
@@ -27,7 +27,7 @@ export async function groupByRow(
   const [cells, starts]: [Cell[], number[]] = [[], []]
   const comparePlaces = placesComparer(list)
   const compare = (a: Cell, b: Cell) => compareKeys(a, b) || comparePlaces(a, b)
-  await mapInTurns(await sortInTurns(inputs, compare), (cell) => {
+  await mapCooperatively(await sortCooperatively(inputs, compare), (cell) => {
     const before = cells.at(-1)
     const isOfRow = before !== undefined && compareKeys(before, cell) === 0
     if (isOfRow && comparePlaces(before, cell) === 0) rejectOtherPrice(before, cell, errors)

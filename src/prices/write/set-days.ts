@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { arrayLiteral, type InputColumn, inputRows } from '../../database/input-rows.ts'
 import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
-import { mapInTurns } from '../../lib/cooperative.ts'
+import { mapCooperatively } from '../../lib/cooperative.ts'
 import { daysInMonth, monthPlace } from '../../price-lists/calendar.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
@@ -15,7 +15,9 @@ export async function setDays(
   byRow: CellsByRow,
   rowIds: number[],
 ): Promise<void> {
-  const chunks = await mapInTurns(rowIds, (id, row) => chunksOf(list, cellsOf(byRow, row), id))
+  const chunks = await mapCooperatively(rowIds, (id, row) =>
+    chunksOf(list, cellsOf(byRow, row), id),
+  )
   await mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
 }
 

@@ -27,7 +27,7 @@ t.test('others have their turn while what was read at once is written', async (t
     params: {},
     query: {},
     mediaType: 'text/csv',
-    inTurn: (work) => work(),
+    onSeat: (work) => work(),
     export: async () => ({ columns: ['month', 'day'], query, rowsOf }),
   })
   const text = (await Array.fromAsync(stream.open(new AbortController().signal))).join('')
