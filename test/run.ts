@@ -8,17 +8,7 @@ import { startOwnPostgres } from './helpers/own-postgres.ts'
 import { freshDataDir } from './helpers/process.ts'
 
 /** Files that run alone: they start processes, break PostgreSQL or check which modules are loaded. */
-const ownProcess = [
-  'browser',
-  'chaos',
-  'cli',
-  'crash',
-  'database',
-  'fuzz',
-  'overload',
-  'package',
-  'tracing.test.ts',
-]
+const ownProcess = ['chaos', 'crash', 'fuzz', 'package', 'tracing.test.ts']
 const filesPerProcess = 8
 
 /**

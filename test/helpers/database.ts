@@ -33,7 +33,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL
   if (!server) throw new Error('run the tests with `npm test`')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await query(server, `create database ${name} template ${template}`)
+  await query(server, `create database ${name} strategy file_copy template ${template}`)
   const drop = () => query(server, `drop database ${name}`)
   return { name, url: databaseUrl(server, name), serverUrl: server, drop }
 }
