@@ -1,6 +1,7 @@
 import type { PgBoss } from 'pg-boss'
 import type { components, operations } from '../../generated/openapi.d.ts'
 import type { Limits } from '../config.ts'
+import type { AccountSelect, TextRow } from '../database/account-select.ts'
 import type { Trx } from '../database/pool.ts'
 import type { RowErrors } from './row-errors.ts'
 
@@ -28,6 +29,8 @@ export interface OperationRequest<Id extends OperationId> {
   inAccount: InAccount
   /** For an answer that is sent while it is read: a transaction of one snapshot, on a connection for such answers. */
   inAccountSending: InAccount
+  /** Runs one prepared SELECT in a round trip, which sees the account's rows only. */
+  selectInAccount: (select: AccountSelect, values: (string | number)[]) => Promise<TextRow[]>
   /** Rows that do not match the contract; the handler adds its own errors and calls `reject()` before it writes. */
   errors: RowErrors
 }

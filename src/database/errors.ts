@@ -102,6 +102,9 @@ export function isOutdatedPlan(error: unknown): boolean {
   return code === '0A000' && routine === 'RevalidateCachedQuery'
 }
 
+/** Whether a statement failed because one before it in its transaction had. */
+export const isInFailedTransaction = (error: unknown): boolean => faultOf(error).code === '25P02'
+
 /** The server ended the session, or cannot tell whether it has committed. */
 const lostStates = /^(08|57P0|40003)/
 

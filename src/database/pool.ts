@@ -1,4 +1,4 @@
-import { Kysely, type LogEvent, PostgresDialect, type PostgresPool, type Transaction } from 'kysely'
+import { Kysely, type LogEvent, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { DB } from '../../generated/database.d.ts'
 import { preparePooled, releasingReadOnly, withSessionSettings } from './connection-setup.ts'
@@ -47,7 +47,9 @@ export interface PoolUse {
 
 interface OpenPool {
   pool: pg.Pool
+  connect: () => Promise<pg.PoolClient>
   busy: Set<pg.PoolClient>
+  onStatement: PoolOptions['onStatement']
 }
 
 const pools = new WeakMap<Database, OpenPool>()
@@ -56,6 +58,14 @@ function poolOf(db: Database): OpenPool {
   const open = pools.get(db)
   if (!open) throw new Error('not a database of openDatabase')
   return open
+}
+
+/** A connection of the pool, to be released by its caller. Throws ConnectionFailed. */
+export const takeConnection = (db: Database): Promise<pg.PoolClient> => poolOf(db).connect()
+
+/** Reports a statement that did not go through Kysely, which reports the others. */
+export function reportStatement(db: Database, done: StatementDone): void {
+  poolOf(db).onStatement?.(done)
 }
 
 /** How busy the connections of a database are now. */
@@ -105,24 +115,25 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     .on('error', options.onError)
     .on('acquire', (client) => busy.add(client))
     .on('release', (_, client) => busy.delete(client))
+  const connect = connecting(pool)
+  const kyselyPool = { Client: pg.Client, options: pool.options, connect, end: () => pool.end() }
   const db = new Kysely<DB>({
-    dialect: new PostgresDialect({ pool: refusing(pool) }),
+    dialect: new PostgresDialect({ pool: kyselyPool }),
     ...(options.onStatement && { log: reporting(options.onStatement) }),
   })
-  pools.set(db, { pool, busy })
+  pools.set(db, { pool, connect, busy, onStatement: options.onStatement })
   return db
 }
 
-/** The pool, which throws ConnectionFailed when no connection can be opened: PostgreSQL has no SQLSTATE for that. */
-function refusing(pool: pg.Pool): PostgresPool {
-  const connect = async () => {
+/** Opens connections of a pool. Throws ConnectionFailed: PostgreSQL has no SQLSTATE for that. */
+function connecting(pool: pg.Pool): () => Promise<pg.PoolClient> {
+  return async () => {
     try {
       return releasingReadOnly(await pool.connect())
     } catch (error) {
       throw new ConnectionFailed(error)
     }
   }
-  return { Client: pg.Client, options: pool.options, connect, end: () => pool.end() }
 }
 
 function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent) => void {

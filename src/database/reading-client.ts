@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { isOutdatedPlan, TransactionNotStarted } from './errors.ts'
+import { isInFailedTransaction, isOutdatedPlan, TransactionNotStarted } from './errors.ts'
 
 /** How long `commit` waits for the next `begin`, to be sent with it. */
 const commitWaitMs = 1
@@ -104,11 +104,6 @@ export class ReadingClient extends pg.Client {
     super.query(text).catch(() => undefined)
     return Promise.resolve({ command: text.toUpperCase(), rows: [] })
   }
-}
-
-/** A `commit` or `rollback` that is cancelled leaves its transaction open, and nothing waits for its answer. */
-function isInFailedTransaction(error: Error | null): boolean {
-  return (error as { code?: string } | null)?.code === '25P02'
 }
 
 const names = new Map<string, string>()

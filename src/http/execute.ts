@@ -6,6 +6,7 @@ import { Answer, type InAccount, JsonText, Stream } from '../contract/operation.
 import { listedMax } from '../contract/row-errors.ts'
 import { ClientStalled } from '../contract/send-pieces.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
+import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
@@ -35,11 +36,8 @@ async function runHandler(
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
   const db = pools[operation.pool]
-  const seated = onSeats(
-    (work) => bulkheads[operation.pool].run(account, reply.raw, work),
-    db,
-    account,
-  )
+  const seated = <T>(work: () => Promise<T>) =>
+    bulkheads[operation.pool].run(account, reply.raw, work)
   const sending: InAccount = (work) =>
     bulkheads.streams.run(account, reply.raw, () => readInAccount(pools.streams, account, work))
   const handle = () =>
@@ -51,7 +49,9 @@ async function runHandler(
         query,
         errors,
         ifMatch: request.headers['if-match'],
-        inAccount: storing(seated, operation, request, bodyHash),
+        inAccount: storing(onSeats(seated, db, account), operation, request, bodyHash),
+        selectInAccount: (select, values) =>
+          seated(() => selectInAccount(db, account, select, values)),
         inAccountSending: sending,
       },
       context,

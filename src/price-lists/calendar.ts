@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { PriceList } from './queries.ts'
+import type { ListKey } from './queries.ts'
 
 /** A calendar list has prices for this many days from `valid_from`, whatever `valid_to` says. */
 export const horizonDays = 365
@@ -35,7 +35,7 @@ interface DayPlace {
 
 /** SQL of the price of a row `r` on a day. A calendar day without a price is 0. */
 export function priceOnDay(
-  { account_id, id }: PriceList,
+  { account_id, id }: ListKey,
   { dimension, month, place }: DayPlace,
 ): RawBuilder<number> {
   return sql`coalesce((

@@ -3,14 +3,14 @@ import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
 import type { HeldList } from '../jobs/work.ts'
-import { lockListOf, type PriceList } from './queries.ts'
+import { type ListKey, lockListOf, type PriceList } from './queries.ts'
 
 /** SQL that is true for a row `r` in the published version of its list `l`. */
 export const isPublished: RawBuilder<boolean> = sql`
   (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
 
 /** As `isPublished`, for rows of one list: reads its version once instead of joining it to each row. */
-export function isPublishedNow({ account_id, id }: PriceList): RawBuilder<boolean> {
+export function isPublishedNow({ account_id, id }: ListKey): RawBuilder<boolean> {
   const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
   return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
 }

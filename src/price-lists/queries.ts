@@ -1,8 +1,14 @@
-import type { Selectable } from 'kysely'
+import type { RawBuilder, Selectable } from 'kysely'
 import type { PriceLists } from '../../generated/database.d.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
+
+/** What identifies a list in SQL: values or placeholders. */
+export interface ListKey {
+  account_id: number | RawBuilder<number>
+  id: number | RawBuilder<number>
+}
 
 export type PriceList = Selectable<PriceLists>
 

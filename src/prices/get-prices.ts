@@ -1,5 +1,5 @@
 import type { Positioned } from '../contract/duplicates.ts'
-import type { Handler, JsonText, Schemas, Stream } from '../contract/operation.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { today } from '../price-lists/calendar.ts'
@@ -11,22 +11,31 @@ import {
   PricingChanged,
   pricingKey,
 } from './read/pricing.ts'
-import { type Read, readPrices } from './read/read-prices.ts'
-import { type StreamedRead, sendRows } from './read/streamed-rows.ts'
+import { readFewKeys, readPrices } from './read/read-prices.ts'
+import { sendRows } from './read/streamed-rows.ts'
 import { readWantedRows } from './read/wanted-rows.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
 export const getPrices: Handler<'getPrices'> = async (
-  { account, body, errors, inAccount, inAccountSending },
+  { account, body, errors, inAccount, inAccountSending, selectInAccount },
   context,
 ) => {
   const { readRowsMax: rowsMax, readBytesMax: bytesMax } = context.limits
   const known = knownPricings(context)
   const dated = { promotion_date: today(), ...body }
   const key = pricingKey(account, dated)
-  const read = async (trx: Trx) => {
+  const readKnown = <T>(read: (pricing: Pricing, errors: RowErrors) => Promise<T>) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    const answer = kept && (await readWithKnown(trx, kept, { body, rowsMax, bytesMax }))
+    return kept && readWithKnown(kept, body.payload, (found) => read(kept, found))
+  }
+  const few = await readKnown((pricing, errors) =>
+    readFewKeys(selectInAccount, pricing, { body, rowsMax, bytesMax, errors }),
+  )
+  if (few) return few
+  const read = async (trx: Trx) => {
+    const answer = await readKnown((pricing, errors) =>
+      readPrices(trx, pricing, { body, rowsMax, bytesMax, errors }),
+    )
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, dated)
@@ -45,19 +54,18 @@ export const getPrices: Handler<'getPrices'> = async (
 }
 
 /**
- * Answers a read with a pricing from the cache, usually by one statement. Undefined if the pricing is outdated or a row
- * is faulty by it: then the current pricing decides.
+ * Answers a read with a pricing from the cache. Undefined if the pricing is outdated or a row is faulty by it: then the
+ * current pricing decides.
  */
-async function readWithKnown(
-  trx: Trx,
+async function readWithKnown<T>(
   pricing: Pricing,
-  read: Omit<Read, 'errors'>,
-): Promise<JsonText | Stream | StreamedRead | undefined> {
-  const names = promotionNames(read.body.payload)
-  if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
+  payload: readonly Row[],
+  read: (errors: RowErrors) => Promise<T>,
+): Promise<T | undefined> {
+  if (!promotionNames(payload).every((name) => pricing.promotions.names.has(name))) return undefined
   const errors = new RowErrors('/payload')
   try {
-    const answer = await readPrices(trx, pricing, { ...read, errors })
+    const answer = await read(errors)
     return errors.count === 0 ? answer : undefined
   } catch (error) {
     if (error instanceof PricingChanged) return undefined

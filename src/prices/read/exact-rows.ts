@@ -1,8 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
+import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import { extensionKey } from '../../catalog/row-key.ts'
 import type { Positioned } from '../../contract/duplicates.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
+import { type AccountSelect, accountSelect, type TextRow } from '../../database/account-select.ts'
 import { arrayLiteral, readNumbers } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
@@ -11,24 +12,18 @@ import { isPublishedNow } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { type MatchingRow, priceOf } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
-import {
-  lookForChanges,
-  type Pricing,
-  rejectChanged,
-  type Versions,
-  versionColumns,
-} from './pricing.ts'
+import { type Pricing, rejectChanged, versionColumns } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
 /** Keys of one statement: while Postgres looks them up, the next are checked and the last are written. */
-const keysAtOnce = 1000
+export const keysAtOnce = 1000
 
 /**
- * The answer to a read whose rows are all exact. Undefined when a row has a wildcard or is faulty, or when the answer is
- * too long to be held. Throws PricingChanged.
+ * The answer to a read whose rows are all exact. Undefined when there are none, when a row has a wildcard or is faulty, or
+ * when the answer is too long to be held. Throws PricingChanged.
  */
 export async function readExactRows(
-  trx: Trx,
+  run: RunSelect,
   pricing: Pricing,
   rows: readonly Positioned<Schemas['GetPricesRow']>[],
   { errors, held }: { errors: RowErrors; held: HeldRows },
@@ -40,7 +35,7 @@ export async function readExactRows(
     const slice = rows.slice(from, from + keysAtOnce)
     const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
     if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)
-    const piece = findExactRows(trx, pricing, wanted).then((found) => {
+    const piece = findExactRows(run, pricing, wanted).then((found) => {
       count += found.length
       return held.write(wanted, found)
     })
@@ -48,9 +43,8 @@ export async function readExactRows(
     piece.catch(() => undefined)
     pieces.push(piece)
   }
-  if (pieces.length === 0) await lookForChanges(trx, pricing)
   const texts = await Promise.all(pieces)
-  return held.areTooLong ? undefined : { texts, rows: count }
+  return rows.length === 0 || held.areTooLong ? undefined : { texts, rows: count }
 }
 
 /** Awaits pieces that are no longer needed, so that their failure is not taken for that of the next statement. */
@@ -58,80 +52,118 @@ async function endOf(pieces: Promise<string>[]): Promise<undefined> {
   await Promise.all(pieces)
 }
 
-/** For each wanted row a number, null where the list has no such row; as the text of a Postgres array. */
-type FoundArrays = Versions & Record<'ids' | 'products' | 'prices', string>
+/** Runs a SELECT of the account, in a transaction or in a round trip of its own. */
+export type RunSelect = (select: AccountSelect, values: (string | number)[]) => Promise<TextRow[]>
 
-/**
- * The published rows with these keys, in their order. Throws PricingChanged. The statement answers three arrays: an
- * object for each row would cost more than finding it.
- */
+/** In a transaction, for a read of several statements. */
+export const selectIn =
+  (trx: Trx): RunSelect =>
+  async ({ text }, values) => {
+    const { rows } = await trx.executeQuery<Record<string, unknown>>(
+      CompiledQuery.raw(text, values),
+    )
+    return rows.map((row) =>
+      Object.values(row).map((value) => (value === null ? null : String(value))),
+    )
+  }
+
+/** The published rows with these keys, in their order. Throws PricingChanged. */
 async function findExactRows(
-  trx: Trx,
+  run: RunSelect,
   pricing: Pricing,
   wanted: WantedRow[],
 ): Promise<MatchingRow[]> {
   const { list } = pricing
-  const { rows } = await sql<FoundArrays>`
-    select array_agg(r.id order by at)::text as ids,
-      array_agg(r.product_id order by at)::text as products,
-      array_agg(${priceOf(list)} order by at)::text as prices, ${versionColumns(list)}
-    from ${inputOf(list, wanted)}
-    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}`.execute(
-    trx,
+  const values = columnsOf(list).map(({ value }) => wanted.map(value))
+  const areAlike = values.slice(1).every((column) => column.every((value) => value === column[0]))
+  const kind = wanted.length === 1 ? 'one' : areAlike ? 'alike' : 'any'
+  const given = values.map((column, index) =>
+    kind === 'any' || (kind === 'alike' && index === 0)
+      ? arrayLiteral(column)
+      : (column[0] as string | number),
   )
-  const found = rows[0] as FoundArrays
-  rejectChanged(pricing, found)
-  return readFound(wanted, found)
+  const [row] = await run(selects[list.is_calendar ? 'days' : 'rows'][kind], [
+    list.account_id,
+    list.id,
+    ...given,
+  ])
+  const [ids = null, products = null, prices = null, settings, version] = row ?? []
+  rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
+  const read =
+    kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNumbers
+  return foundRows(wanted, read(ids), read(products), read(prices))
 }
 
-interface InputColumn {
-  name: RawBuilder<unknown>
-  type: RawBuilder<unknown>
+interface KeyColumn {
+  name: string
+  type: string
   value: (row: WantedRow) => string | number
 }
 
-const rowColumns: InputColumn[] = [
-  {
-    name: sql`extension_key`,
-    type: sql`text`,
-    value: ({ extensions }) => extensionKey(extensions),
-  },
-  { name: sql`dimension`, type: sql`integer`, value: ({ dimension }) => dimension },
+const keyColumns: KeyColumn[] = [
+  { name: 'code', type: 'text', value: ({ code }) => code ?? '' },
+  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
+  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
 ]
 
-const dayColumns: InputColumn[] = [
-  ...rowColumns,
-  { name: sql`month`, type: sql`date`, value: ({ date = '' }) => monthPlace(date).month },
-  { name: sql`place`, type: sql`integer`, value: ({ date = '' }) => monthPlace(date).place },
+const dayColumns: KeyColumn[] = [
+  ...keyColumns,
+  { name: 'month', type: 'date', value: ({ date = '' }) => monthPlace(date).month },
+  { name: 'place', type: 'integer', value: ({ date = '' }) => monthPlace(date).place },
 ]
 
-/** Most reads ask for one market, dimension and day: then only the codes are an array. */
-function inputOf({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<unknown> {
-  const columns = is_calendar ? dayColumns : rowColumns
-  const values = columns.map(({ value }) => wanted.map(value))
-  const codes = sql`(select ${arrayLiteral(wanted.map(({ code }) => code))}::text[])`
-  if (values.every(areAlike)) {
-    const alike = columns.map(
-      ({ name, type }, index) => sql`${values[index]?.[0]}::${type} as ${name}`,
-    )
-    return sql`(
-      select code, at, ${sql.join(alike)} from unnest(${codes}) with ordinality as input (code, at)
-    ) as input`
-  }
-  const arrays = columns.map(
-    ({ type }, index) => sql`(select ${arrayLiteral(values[index] ?? [])}::${type}[])`,
+const columnsOf = ({ is_calendar }: PriceList): KeyColumn[] =>
+  is_calendar ? dayColumns : keyColumns
+
+/** The list of a select: $1 and $2. The values of the key columns follow. */
+const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('$2') }
+
+/** The selects for one key, for keys that differ only in the code (most reads ask for one market), and for any keys. */
+const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
+
+function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
+  const price = priceOf({ ...parameterList, is_calendar })
+  const values = columns.map(({ name, type }, index) =>
+    sql.raw(`$${index + 3}::${type} as ${name}`),
   )
-  const names = columns.map(({ name }) => name)
-  return sql`
-    unnest(${codes}, ${sql.join(arrays)}) with ordinality as input (code, ${sql.join(names)}, at)`
+  const arrays = columns.map(({ type }, index) => sql.raw(`$${index + 3}::${type}[]`))
+  const names = sql.raw(columns.map(({ name }) => name).join(', '))
+  const found = sql`
+    left join price_list_rows r on r.account_id = $1 and r.price_list_id = $2
+      and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(parameterList)}`
+  const select = (kind: string, fields: RawBuilder<unknown>, input: RawBuilder<unknown>) =>
+    accountSelect(
+      `prices_of_${is_calendar ? 'days' : 'rows'}_${kind}`,
+      sql`select ${fields}, ${versionColumns(parameterList)} from ${input} ${found}`,
+    )
+  // Arrays: an object for each row would cost more than finding it.
+  const arraysOf = sql`array_agg(r.id order by at)::text as ids, array_agg(r.product_id order by at)::text as products,
+    array_agg(${price} order by at)::text as prices`
+  return {
+    one: select(
+      'one',
+      sql`r.id, r.product_id, ${price} as price`,
+      sql`(select ${sql.join(values)}) as input`,
+    ),
+    alike: select(
+      'alike',
+      arraysOf,
+      sql`(
+      select code, at, ${sql.join(values.slice(1))} from unnest(${arrays[0]}) with ordinality as given (code, at)
+    ) as input`,
+    ),
+    any: select(
+      'any',
+      arraysOf,
+      sql`unnest(${sql.join(arrays)}) with ordinality as input (${names}, at)`,
+    ),
+  }
 }
 
-const areAlike = (values: unknown[]): boolean => values.every((value) => value === values[0])
+/** A number for each wanted row, null where the list has no such row. */
+type Found = readonly (number | null)[]
 
-function readFound(wanted: WantedRow[], found: FoundArrays): MatchingRow[] {
-  const ids: (number | null)[] = readNumbers(found.ids)
-  const [products, prices] = [readNumbers(found.products), readNumbers(found.prices)]
+function foundRows(wanted: WantedRow[], ids: Found, products: Found, prices: Found): MatchingRow[] {
   return wanted.flatMap(({ code, extensions }, at) => {
     const id = ids[at] ?? null
     if (id === null) return []

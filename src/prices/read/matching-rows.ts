@@ -5,7 +5,7 @@ import { arrayLiteral } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace, priceOnDay } from '../../price-lists/calendar.ts'
 import { isPublishedNow } from '../../price-lists/publication.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import type { ListKey, PriceList } from '../../price-lists/queries.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import {
   groupByNames,
@@ -110,7 +110,7 @@ function selectMatching(
 }
 
 /** SQL of the price of a row `r` for the row `input`, which has a dimension and, for a calendar list, a month and place. */
-export function priceOf(list: PriceList): RawBuilder<number> {
+export function priceOf(list: ListKey & Pick<PriceList, 'is_calendar'>): RawBuilder<number> {
   if (!list.is_calendar) return sql`r.prices[input.dimension]`
   const [dimension, month] = [sql`input.dimension`, sql`input.month`]
   return priceOnDay(list, { dimension, month, place: sql`input.place` })

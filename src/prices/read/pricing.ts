@@ -2,7 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { findPriceList, type PriceList, rejectUnpublished } from '../../price-lists/queries.ts'
+import {
+  findPriceList,
+  type ListKey,
+  type PriceList,
+  rejectUnpublished,
+} from '../../price-lists/queries.ts'
 import { compilePromotions, type PromotionRules } from '../../promotions/promoted-prices.ts'
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
@@ -119,10 +124,7 @@ export interface Versions {
 }
 
 /** SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. */
-export function versionColumns({
-  account_id,
-  id,
-}: Pick<PriceList, 'account_id' | 'id'>): RawBuilder<Versions> {
+export function versionColumns({ account_id, id }: ListKey): RawBuilder<Versions> {
   return sql`
     (select settings_version from accounts where id = ${account_id}) as settings,
     (select version from price_lists where account_id = ${account_id} and id = ${id}) as list`

@@ -5,7 +5,7 @@ import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { boundMatchingRows, fewerRows } from './count-rows.ts'
-import { readExactRows } from './exact-rows.ts'
+import { keysAtOnce, type RunSelect, readExactRows, selectIn } from './exact-rows.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
@@ -43,31 +43,57 @@ export async function readPrices(
   pricing: Pricing,
   read: Read,
 ): Promise<JsonText | Stream | StreamedRead | undefined> {
-  const { body, errors, rowsMax } = read
+  const shown = shownRows(pricing, read.body)
+  const exact = await readExact(selectIn(trx), pricing, read, shown)
+  return exact ?? readMatchingRows(trx, pricing, read, shown)
+}
+
+/** `readPrices` for few exact keys, in one round trip; undefined for any other read. */
+export async function readFewKeys(
+  run: RunSelect,
+  pricing: Pricing,
+  read: Read,
+): Promise<JsonText | Stream | undefined> {
+  if (read.body.payload.length > keysAtOnce) return undefined
+  return readExact(run, pricing, read, shownRows(pricing, read.body))
+}
+
+/** What is read beside the price, and how rows are written. */
+interface ShownRows {
+  extras: Extras
+  write: WritePriceRow
+  held: HeldRows
+}
+
+function shownRows({ list, columns, promotions }: Pricing, body: Read['body']): ShownRows {
   const include = new Set<string>(body.include)
   const extras = {
     costs: include.has('margin') || include.has('active_margin'),
     dynamicAttributes: include.has('dynamic_attributes'),
-    attributes: pricing.promotions.usesAttributes,
+    attributes: promotions.usesAttributes,
   }
-  const priceOf = promotedPrices(pricing.promotions)
-  const write = priceRowWriter({ list: pricing.list, columns: pricing.columns, include, priceOf })
-  const held = new HeldRows(write)
-  if (!Object.values(extras).includes(true)) {
-    const written = await readExactRows(trx, pricing, errors.sound(body.payload), { errors, held })
-    if (written) {
-      rejectTooLarge(written.rows, rowsMax)
-      return inPieces(written)
-    }
-  }
-  return readMatchingRows(trx, pricing, read, { extras, write, held })
+  const write = priceRowWriter({ list, columns, include, priceOf: promotedPrices(promotions) })
+  return { extras, write, held: new HeldRows(write) }
+}
+
+async function readExact(
+  run: RunSelect,
+  pricing: Pricing,
+  { body, errors, rowsMax }: Read,
+  { extras, held }: ShownRows,
+): Promise<JsonText | Stream | undefined> {
+  if (extras.costs || extras.dynamicAttributes || extras.attributes) return undefined
+  const written = await readExactRows(run, pricing, errors.sound(body.payload), { errors, held })
+  if (!written) return undefined
+  rejectTooLarge(written.rows, rowsMax)
+  return inPieces(written)
 }
 
 async function readMatchingRows(
   trx: Trx,
   pricing: Pricing,
   { body, rowsMax, bytesMax, errors }: Read,
-  { extras, write, held }: { extras: Extras; write: WritePriceRow; held: HeldRows },
+  { extras, write, held }: ShownRows,
 ): Promise<JsonText | Stream | StreamedRead | undefined> {
   const { list, columns } = pricing
   const { list: listVersion } = await lookForChanges(trx, pricing)
