@@ -1,5 +1,5 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type LoadLimits, listConnections, streamConnections } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
@@ -24,9 +24,6 @@ declare module 'fastify' {
   }
 }
 
-/** The delay of the event loop is its mean over this time, so that one pause (the start, garbage collection) sheds nothing. */
-const sampleMs = 2000
-
 /**
  * Refuses requests that could not be answered in time, before their bodies are read: `overloaded` or `too-many-requests`.
  * Once the server closes, `unavailable`.
@@ -47,19 +44,12 @@ export async function admitRequests(
   app.addHook('preClose', async () => {
     app.isClosing = true
   })
-  if (load.eventLoopDelayMaxMs > 0)
-    await app.register(underPressure, {
-      maxEventLoopDelay: load.eventLoopDelayMaxMs,
-      sampleInterval: sampleMs,
-      pressureHandler: async (request: FastifyRequest) => {
-        if (!request.routeOptions.config.isShed) return
-        await refuse(request, overloaded('More requests come in than can be answered.'))
-      },
-    })
+  const isLate = watchEventLoop(app, load.eventLoopDelayMaxMs)
   app.addHook('onRequest', async (request, reply) => {
     const { operation, isShed } = request.routeOptions.config
     if (!operation || !isShed) return
     if (app.isClosing) throw unavailable('The service is shutting down.')
+    if (isLate()) return refuse(request, overloaded('More requests come in than can be answered.'))
     const refusal = bulkheads[operation.pool].refusal(request.caller?.account ?? 0)
     if (refusal) return refuse(request, refusal)
     try {
@@ -68,6 +58,30 @@ export async function admitRequests(
       await refuse(request, refusal)
     }
   })
+}
+
+const resolutionMs = 10
+/** The delay is its mean over this time, so that one pause (the start, garbage collection) sheds nothing. */
+const sampleMs = 2000
+
+/**
+ * Whether the event loop was late in the last sample; never with a limit of 0. @fastify/under-pressure also reads the
+ * memory, which throws in a process without free file descriptors, and ends it.
+ */
+function watchEventLoop(app: FastifyInstance, delayMaxMs: number): () => boolean {
+  if (delayMaxMs === 0) return () => false
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs })
+  delay.enable()
+  let isLate = false
+  const timer = setInterval(() => {
+    isLate = delay.mean / 1e6 - resolutionMs > delayMaxMs
+    delay.reset()
+  }, sampleMs).unref()
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    delay.disable()
+  })
+  return () => isLate
 }
 
 /** Takes room for the body; that of a file is not held, as its rows go to the database while it arrives. */
