@@ -16,7 +16,7 @@ COPY generated/openapi.json ./generated/
 COPY docs/guide.md ./docs/
 COPY migrations ./migrations
 COPY src ./src
-# Of nobody but root, so that the service cannot change itself.
+# The files belong to root, so that the service cannot change itself.
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=15s --start-period=60s --start-interval=1s --retries=3 \

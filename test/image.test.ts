@@ -76,9 +76,10 @@ t.test('the files of the image serve as a user without rights, and end at SIGTER
   await database.drop()
 })
 
-/** Packages inside packages have entries of their own; the rest is for people and compilers. */
+/** Packages inside packages have entries of their own; the rest of a package is for people and compilers. */
 function isRun(source: string): boolean {
-  return !/\/node_modules$|\.(md|map|d\.[cm]?ts)$/.test(source)
+  const isPackaged = source.includes('/node_modules/')
+  return !/\/node_modules$/.test(source) && !(isPackaged && /\.(md|map|d\.[cm]?ts)$/.test(source))
 }
 
 /** The exit code of the HEALTHCHECK. */
