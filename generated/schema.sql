@@ -121,7 +121,7 @@ CREATE TABLE accounts (
 ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE accounts FORCE ROW LEVEL SECURITY;
 CREATE POLICY accounts_of_account ON accounts
-  USING ((id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 CREATE POLICY accounts_of_owner ON accounts TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON accounts TO pricewell_app;
@@ -139,7 +139,7 @@ CREATE TABLE users (
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 ALTER TABLE users FORCE ROW LEVEL SECURITY;
 CREATE POLICY users_of_account ON users
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 CREATE POLICY users_of_login ON users FOR SELECT
   USING ((email = NULLIF(current_setting('app.login'::text, true), ''::text)));
 CREATE POLICY users_of_owner ON users TO CURRENT_USER
@@ -167,7 +167,7 @@ CREATE TRIGGER catalog_columns_update_changes_settings AFTER UPDATE ON public.ca
 ALTER TABLE catalog_columns ENABLE ROW LEVEL SECURITY;
 ALTER TABLE catalog_columns FORCE ROW LEVEL SECURITY;
 CREATE POLICY catalog_columns_of_account ON catalog_columns
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON catalog_columns TO pricewell_app;
 
 CREATE TABLE products (
@@ -181,12 +181,12 @@ CREATE TABLE products (
   CONSTRAINT products_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT products_key UNIQUE (account_id, code, extension_key),
   CONSTRAINT products_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
-) WITH (fillfactor=90);
+) WITH (fillfactor=50);
 CREATE TRIGGER products_account_fkey BEFORE INSERT ON public.products FOR EACH STATEMENT EXECUTE FUNCTION require_account();
 ALTER TABLE products ENABLE ROW LEVEL SECURITY;
 ALTER TABLE products FORCE ROW LEVEL SECURITY;
 CREATE POLICY products_of_account ON products
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON products TO pricewell_app;
 
 CREATE TABLE product_attributes (
@@ -194,11 +194,11 @@ CREATE TABLE product_attributes (
   code text COLLATE "C" NOT NULL,
   attributes text[] COLLATE "C" NOT NULL,
   CONSTRAINT product_attributes_pkey PRIMARY KEY (account_id, code)
-) WITH (fillfactor=90);
+) WITH (fillfactor=50);
 ALTER TABLE product_attributes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE product_attributes FORCE ROW LEVEL SECURITY;
 CREATE POLICY product_attributes_of_account ON product_attributes
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON product_attributes TO pricewell_app;
 
 CREATE TABLE price_lists (
@@ -223,7 +223,7 @@ CREATE TRIGGER price_lists_insert_changes_settings AFTER INSERT ON public.price_
 ALTER TABLE price_lists ENABLE ROW LEVEL SECURITY;
 ALTER TABLE price_lists FORCE ROW LEVEL SECURITY;
 CREATE POLICY price_lists_of_account ON price_lists
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON price_lists TO pricewell_app;
 
 CREATE TABLE price_list_rows (
@@ -249,7 +249,7 @@ CREATE INDEX price_list_rows_removed ON public.price_list_rows USING btree (acco
 ALTER TABLE price_list_rows ENABLE ROW LEVEL SECURITY;
 ALTER TABLE price_list_rows FORCE ROW LEVEL SECURITY;
 CREATE POLICY price_list_rows_of_account ON price_list_rows
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON price_list_rows TO pricewell_app;
 
 CREATE TABLE calendar_months (
@@ -265,7 +265,7 @@ CREATE TABLE calendar_months (
 ALTER TABLE calendar_months ENABLE ROW LEVEL SECURITY;
 ALTER TABLE calendar_months FORCE ROW LEVEL SECURITY;
 CREATE POLICY calendar_months_of_account ON calendar_months
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON calendar_months TO pricewell_app;
 
 CREATE TABLE sales (
@@ -286,14 +286,14 @@ CREATE TABLE sales (
   currency text COLLATE "C",
   CONSTRAINT sales_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT sales_transaction_key UNIQUE (account_id, transaction_id)
-);
+) WITH (fillfactor=50);
 CREATE INDEX sales_code ON public.sales USING btree (account_id, code, id);
 CREATE INDEX sales_transaction_date ON public.sales USING btree (account_id, transaction_date);
 CREATE TRIGGER sales_account_fkey BEFORE INSERT ON public.sales FOR EACH STATEMENT EXECUTE FUNCTION require_account();
 ALTER TABLE sales ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sales FORCE ROW LEVEL SECURITY;
 CREATE POLICY sales_of_account ON sales
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON sales TO pricewell_app;
 
 CREATE TABLE competitor_schemas (
@@ -307,7 +307,7 @@ CREATE TABLE competitor_schemas (
 ALTER TABLE competitor_schemas ENABLE ROW LEVEL SECURITY;
 ALTER TABLE competitor_schemas FORCE ROW LEVEL SECURITY;
 CREATE POLICY competitor_schemas_of_account ON competitor_schemas
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON competitor_schemas TO pricewell_app;
 
 CREATE TABLE competitor_prices (
@@ -322,13 +322,13 @@ CREATE TABLE competitor_prices (
   latest_update timestamp with time zone NOT NULL,
   CONSTRAINT competitor_prices_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT competitor_prices_hash_key UNIQUE (account_id, hash)
-) WITH (fillfactor=90);
+) WITH (fillfactor=50);
 CREATE INDEX competitor_prices_code ON public.competitor_prices USING btree (account_id, code, id) WHERE (code IS NOT NULL);
 CREATE INDEX competitor_prices_name ON public.competitor_prices USING btree (account_id, competitor_name, id);
 ALTER TABLE competitor_prices ENABLE ROW LEVEL SECURITY;
 ALTER TABLE competitor_prices FORCE ROW LEVEL SECURITY;
 CREATE POLICY competitor_prices_of_account ON competitor_prices
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON competitor_prices TO pricewell_app;
 
 CREATE TABLE agreements (
@@ -343,7 +343,7 @@ CREATE TABLE agreements (
   version integer DEFAULT 1 NOT NULL,
   CONSTRAINT agreements_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT agreements_key UNIQUE (account_id, key_hash)
-) WITH (fillfactor=90);
+) WITH (fillfactor=50);
 CREATE INDEX agreements_client ON public.agreements USING btree (account_id, client_code, id);
 CREATE INDEX agreements_name ON public.agreements USING btree (account_id, name, id);
 CREATE INDEX agreements_price_list ON public.agreements USING btree (account_id, price_list_code, id);
@@ -351,7 +351,7 @@ CREATE TRIGGER agreements_account_fkey BEFORE INSERT ON public.agreements FOR EA
 ALTER TABLE agreements ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agreements FORCE ROW LEVEL SECURITY;
 CREATE POLICY agreements_of_account ON agreements
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON agreements TO pricewell_app;
 
 CREATE TABLE promotions (
@@ -377,7 +377,7 @@ CREATE TRIGGER promotions_update_changes_settings AFTER UPDATE ON public.promoti
 ALTER TABLE promotions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE promotions FORCE ROW LEVEL SECURITY;
 CREATE POLICY promotions_of_account ON promotions
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON promotions TO pricewell_app;
 
 CREATE TABLE jobs (
@@ -416,7 +416,7 @@ CREATE INDEX jobs_unfinished ON public.jobs USING btree (account_id, price_list_
 ALTER TABLE jobs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE jobs FORCE ROW LEVEL SECURITY;
 CREATE POLICY jobs_of_account ON jobs
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 CREATE POLICY jobs_of_owner ON jobs TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON jobs TO pricewell_app;
@@ -433,7 +433,7 @@ ALTER TABLE file_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE file_pieces ENABLE ROW LEVEL SECURITY;
 ALTER TABLE file_pieces FORCE ROW LEVEL SECURITY;
 CREATE POLICY file_pieces_of_account ON file_pieces
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON file_pieces TO pricewell_app;
 
 CREATE TABLE idempotency_keys (
@@ -451,7 +451,7 @@ CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree 
 ALTER TABLE idempotency_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE idempotency_keys FORCE ROW LEVEL SECURITY;
 CREATE POLICY idempotency_keys_of_account ON idempotency_keys
-  USING ((account_id = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint));
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 CREATE POLICY idempotency_keys_of_owner ON idempotency_keys TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO pricewell_app;

@@ -18,8 +18,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       created_at timestamptz not null default now()
     );
     alter table accounts enable row level security, force row level security;
+    -- A subquery is run once for a statement; without it each row would read the setting again.
     create policy accounts_of_account on accounts
-      using (id = nullif(current_setting('app.account', true), '')::bigint);
+      using (id = (select nullif(current_setting('app.account', true), '')::bigint));
     -- The owner creates accounts; row-level security is forced on owners too.
     create policy accounts_of_owner on accounts to current_user using (true);
 
@@ -33,7 +34,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     );
     alter table users enable row level security, force row level security;
     create policy users_of_account on users
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
     -- A login has an e-mail and no account yet: it sees the user with that e-mail only.
     create policy users_of_login on users for select
       using (email = nullif(current_setting('app.login', true), ''));

@@ -28,7 +28,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       for each statement execute function count_settings_change();
     alter table catalog_columns enable row level security, force row level security;
     create policy catalog_columns_of_account on catalog_columns
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     create table products (
       account_id bigint not null,
@@ -44,12 +44,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       active boolean,
       constraint products_pkey primary key (account_id, id),
       constraint products_key unique (account_id, code, extension_key)
-    ) with (fillfactor = 90);
+    ) with (fillfactor = 50);
     create trigger products_account_fkey before insert on products
       for each statement execute function require_account();
     alter table products enable row level security, force row level security;
     create policy products_of_account on products
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     -- An attribute has one value per code: kept by code, it cannot differ between the rows of a code.
     create table product_attributes (
@@ -57,9 +57,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       code text collate "C" not null,
       attributes text[] collate "C" not null,
       constraint product_attributes_pkey primary key (account_id, code)
-    ) with (fillfactor = 90);
+    ) with (fillfactor = 50);
     alter table product_attributes enable row level security, force row level security;
     create policy product_attributes_of_account on product_attributes
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
   `.execute(db)
 }

@@ -30,7 +30,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       for each statement execute function count_settings_change();
     alter table price_lists enable row level security, force row level security;
     create policy price_lists_of_account on price_lists
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     create table price_list_rows (
       account_id bigint not null,
@@ -60,7 +60,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       where removed_version is not null;
     alter table price_list_rows enable row level security, force row level security;
     create policy price_list_rows_of_account on price_list_rows
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     -- A calendar list has a price for each dimension and day: 31 a month. Absent months and days are 0.
     create table calendar_months (
@@ -76,7 +76,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ) with (fillfactor = 85);
     alter table calendar_months enable row level security, force row level security;
     create policy calendar_months_of_account on calendar_months
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
   `.execute(db)
 
   // The planner does not know rows that have just been loaded: it takes a list of 100,000 rows for one of a few, and joins

@@ -14,7 +14,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     );
     alter table competitor_schemas enable row level security, force row level security;
     create policy competitor_schemas_of_account on competitor_schemas
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     create table competitor_prices (
       account_id bigint not null,
@@ -31,12 +31,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       latest_update timestamptz not null,
       constraint competitor_prices_pkey primary key (account_id, id),
       constraint competitor_prices_hash_key unique (account_id, hash)
-    ) with (fillfactor = 90);
+    ) with (fillfactor = 50);
     -- For the filters of the list, in the order of its pages.
     create index competitor_prices_code on competitor_prices (account_id, code, id) where code is not null;
     create index competitor_prices_name on competitor_prices (account_id, competitor_name, id);
     alter table competitor_prices enable row level security, force row level security;
     create policy competitor_prices_of_account on competitor_prices
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
   `.execute(db)
 }

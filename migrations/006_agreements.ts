@@ -15,7 +15,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version integer not null default 1,
       constraint agreements_pkey primary key (account_id, id),
       constraint agreements_key unique (account_id, key_hash)
-    ) with (fillfactor = 90);
+    ) with (fillfactor = 50);
     -- For the filters of the list, in the order of its pages.
     create index agreements_client on agreements (account_id, client_code, id);
     create index agreements_price_list on agreements (account_id, price_list_code, id);
@@ -24,6 +24,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       for each statement execute function require_account();
     alter table agreements enable row level security, force row level security;
     create policy agreements_of_account on agreements
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
   `.execute(db)
 }

@@ -32,6 +32,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       for each statement execute function count_settings_change();
     alter table promotions enable row level security, force row level security;
     create policy promotions_of_account on promotions
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
   `.execute(db)
 }

@@ -44,7 +44,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create index jobs_unfinished on jobs (account_id, price_list_id, id) where status = 'progress';
     alter table jobs enable row level security, force row level security;
     create policy jobs_of_account on jobs
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
     create policy jobs_of_owner on jobs to current_user using (true);
 
     -- The bytes of a file until its job ends, in compressed pieces. They are written before the job, which gets its id, and
@@ -62,7 +62,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table file_pieces alter column bytes set storage external;
     alter table file_pieces enable row level security, force row level security;
     create policy file_pieces_of_account on file_pieces
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     -- The answers to requests with an Idempotency-Key, kept for 24 hours.
     create table idempotency_keys (
@@ -79,7 +79,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create index idempotency_keys_created_at on idempotency_keys (account_id, created_at);
     alter table idempotency_keys enable row level security, force row level security;
     create policy idempotency_keys_of_account on idempotency_keys
-      using (account_id = nullif(current_setting('app.account', true), '')::bigint);
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
     create policy idempotency_keys_of_owner on idempotency_keys to current_user using (true);
   `.execute(db)
 
