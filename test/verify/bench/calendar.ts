@@ -1,6 +1,6 @@
-import { type BenchList, codeOf, fillCatalog, fillList, someIndexes } from './fill.ts'
-import { type Measure, timed } from './measure.ts'
-import type { BenchService } from './service.ts'
+import { codeOf, fillList, someIndexes } from './fill.ts'
+import { timed, type Workload } from './measure.ts'
+import type { Bench, Service } from './servers.ts'
 
 const dimensions = ['retail', 'web']
 const cellsOfCall = 100_000
@@ -14,51 +14,57 @@ interface Cell {
   price: number
 }
 
-/** Two equal calendar lists with their row ids: one for the service, one for bare SQL. */
-interface Calendars {
-  ours: BenchList
-  bare: BenchList
-  bareIds: number[]
-}
-let calendars: Calendars | undefined
+const name = 'Calendar'
 
-/** Calendar lists of two dimensions and 365 days: loaded by month, then updated and read at random. */
-export const calendarMeasures = (rows: number): Measure[] => [
-  loadMeasure(rows),
-  updateMeasure(rows),
-  readMeasure(rows),
+/** A list like that of the service, for bare SQL, with its row ids. */
+interface BareList {
+  list: number
+  ids: number[]
+}
+let calendars: Promise<BareList> | undefined
+
+/**
+ * Calendar lists of two dimensions and 365 days: loaded by month, then updated and read at random. The naive build has
+ * none; the floor works on a second list of the service.
+ */
+export const calendarWorkloads = (rows: number): Workload[] => [
+  loadWorkload(rows),
+  updateWorkload(rows),
+  readWorkload(rows),
 ]
 
-async function prepare(service: BenchService, rows: number): Promise<Calendars> {
-  if (calendars) return calendars
-  await fillCatalog(service, rows)
-  const settings = { rows, price_dimensions: dimensions, is_calendar: true }
-  const ours = await fillList(service, 'Calendar', settings)
-  const bare = await fillList(service, 'Calendar bare', settings)
-  const { rows: ids } = await service.sql.query(
-    'select id::integer from price_list_rows where price_list_id = $1 order by code',
-    [bare.id],
-  )
-  calendars = { ours, bare, bareIds: ids.map(({ id }) => id) }
+function prepare({ ours }: Bench, rows: number): Promise<BareList> {
+  calendars ??= fillCalendars(ours, rows)
   return calendars
 }
 
+async function fillCalendars(service: Service, rows: number): Promise<BareList> {
+  const settings = { rows, price_dimensions: dimensions, is_calendar: true }
+  await fillList(service, name, settings)
+  const list = await fillList(service, 'Calendar bare', settings)
+  const { rows: found } = await service.sql.query(
+    'select id::integer from price_list_rows where price_list_id = $1 order by code',
+    [list],
+  )
+  return { list, ids: found.map(({ id }) => id) }
+}
+
 /** A round loads a month of all rows; twelve rounds are the whole load. */
-function loadMeasure(rows: number): Measure {
+function loadWorkload(rows: number): Workload {
   return {
-    name: `load a month of ${rows} calendar rows x 2 dimensions`,
-    unit: 'times',
-    prepare: async (service) => void (await prepare(service, rows)),
-    ours: async (service, round) => {
-      const { ours } = await prepare(service, rows)
-      const bodies = bodiesOf(ours, monthCells(rows, round))
-      return timed(async () => {
-        for (const body of bodies) await service.post('/api/v1/prices/bulk_update_prices/', body)
-      })
+    rows: [{ name: `load a month of ${rows} calendar rows x 2 dimensions`, unit: 'ms' }],
+    prepare: (bench) => prepare(bench, rows),
+    ours: async ({ ours }, round) => {
+      const bodies = bodiesOf(monthCells(rows, round))
+      const load = async () => {
+        for (const body of bodies) await ours.post('/api/v1/prices/bulk_update_prices/', body)
+      }
+      return [await timed(load)]
     },
-    bare: async (service, round) => {
-      const { bare, bareIds } = await prepare(service, rows)
-      const keys = bareIds.flatMap((id) => dimensions.map((_, index) => [id, index + 1]))
+    floor: async (bench, round) => {
+      const { account, sql } = bench.ours
+      const { list, ids: rowIds } = await prepare(bench, rows)
+      const keys = rowIds.flatMap((id) => dimensions.map((_, index) => [id, index + 1]))
       const days = daysOfMonth(round).length
       const months = keys.map(
         () =>
@@ -70,23 +76,22 @@ function loadMeasure(rows: number): Measure {
         from unnest($4::bigint[], $5::integer[], $6::text[]) as input (row_id, dimension, prices)`
       const [ids, places] = [keys.map(([id]) => id), keys.map(([, place]) => place)]
       const month = dayText(daysOfMonth(round)[0] ?? 0)
-      const values = [service.account, bare.id, month, ids, places, months]
-      return timed(() => service.sql.query(text, values))
+      const values = [account, list, month, ids, places, months]
+      return [await timed(() => sql.query(text, values))]
     },
   }
 }
 
-function updateMeasure(rows: number): Measure {
+function updateWorkload(rows: number): Workload {
   return {
-    name: `update ${cellsOfRound} random cells of ${rows} x 2 x 365`,
-    unit: 'times',
-    prepare: (service) => fillYear(service, rows),
-    ours: async (service) => {
-      const { ours } = await prepare(service, rows)
-      const [body = ''] = bodiesOf(ours, randomCells(rows))
-      return timed(() => service.post('/api/v1/prices/bulk_update_prices/', body))
+    rows: [{ name: `update ${cellsOfRound} random cells of ${rows} x 2 x 365`, unit: 'ms' }],
+    prepare: (bench) => fillYear(bench, rows),
+    ours: async ({ ours }) => {
+      const [body = ''] = bodiesOf(randomCells(rows))
+      return [await timed(() => ours.post('/api/v1/prices/bulk_update_prices/', body))]
     },
-    bare: async (service) => {
+    floor: async (bench) => {
+      const { account, sql } = bench.ours
       const text = `
         update calendar_months m set prices = array(
           select coalesce(given, kept)
@@ -94,53 +99,52 @@ function updateMeasure(rows: number): Measure {
         from unnest($3::bigint[], $4::integer[], $5::date[], $6::text[]) as i (row_id, dimension, month, prices)
         where m.account_id = $1 and m.price_list_id = $2 and m.row_id = i.row_id and m.dimension = i.dimension
           and m.month = i.month`
-      const { list, cells } = await bareCells(service, rows)
+      const { list, cells } = await bareCells(bench, rows)
       const months = cells.map(({ place, price }) => {
         const prices = Array.from({ length: 31 }, (_, day) => (day + 1 === place ? price : 'NULL'))
         return `{${prices}}`
       })
-      const values = [service.account, list, ...keysOf(cells), months]
-      return timed(() => service.sql.query(text, values))
+      const values = [account, list, ...keysOf(cells), months]
+      return [await timed(() => sql.query(text, values))]
     },
   }
 }
 
-function readMeasure(rows: number): Measure {
+function readWorkload(rows: number): Workload {
   return {
-    name: `read ${cellsOfRound} random cells of ${rows} x 2 x 365`,
-    unit: 'times',
-    prepare: (service) => fillYear(service, rows),
-    ours: async (service) => {
-      const { ours } = await prepare(service, rows)
-      const [body = ''] = bodiesOf(ours, randomCells(rows), false)
-      return timed(() => service.post('/api/v1/prices/get_prices/', body))
+    rows: [{ name: `read ${cellsOfRound} random cells of ${rows} x 2 x 365`, unit: 'ms' }],
+    prepare: (bench) => fillYear(bench, rows),
+    ours: async ({ ours }) => {
+      const [body = ''] = bodiesOf(randomCells(rows), false)
+      return [await timed(() => ours.post('/api/v1/prices/get_prices/', body))]
     },
-    bare: async (service) => {
+    floor: async (bench) => {
+      const { account, sql } = bench.ours
       const text = `
         select r.id, r.product_id, m.prices[i.place] as price
         from unnest($3::bigint[], $4::integer[], $5::date[], $6::integer[]) as i (row_id, dimension, month, place)
         join price_list_rows r on r.account_id = $1 and r.price_list_id = $2 and r.id = i.row_id
         join calendar_months m on m.account_id = $1 and m.price_list_id = $2 and m.row_id = i.row_id
           and m.dimension = i.dimension and m.month = i.month`
-      const { list, cells } = await bareCells(service, rows)
-      const values = [service.account, list, ...keysOf(cells), cells.map(({ place }) => place)]
-      return timed(() => service.sql.query(text, values))
+      const { list, cells } = await bareCells(bench, rows)
+      const values = [account, list, ...keysOf(cells), cells.map(({ place }) => place)]
+      return [await timed(() => sql.query(text, values))]
     },
   }
 }
 
-async function fillYear(service: BenchService, rows: number): Promise<void> {
-  const { ours, bare } = await prepare(service, rows)
-  await service.sql.query(
+async function fillYear(bench: Bench, rows: number): Promise<void> {
+  await prepare(bench, rows)
+  const { account, sql } = bench.ours
+  await sql.query(
     `insert into calendar_months (account_id, price_list_id, row_id, dimension, month, prices)
      select $1, r.price_list_id, r.id, d, m::date, array_fill(9.99::numeric, array[31])
      from price_list_rows r, generate_series(1, 2) d,
        generate_series('2026-01-01'::timestamp, '2026-12-01', '1 month') m
-     where r.price_list_id = any($2) order by r.id, d, m
-     on conflict do nothing`,
-    [service.account, [ours.id, bare.id]],
+     where r.account_id = $1 and r.price_list_id in (select id from price_lists where is_calendar)
+     order by r.id, d, m on conflict do nothing`,
+    [account],
   )
-  await service.sql.query('vacuum analyze calendar_months')
 }
 
 interface BareCell {
@@ -152,16 +156,16 @@ interface BareCell {
 }
 
 /** Random cells for bare SQL, sorted. */
-async function bareCells(service: BenchService, rows: number) {
-  const { bare, bareIds } = await prepare(service, rows)
+async function bareCells(bench: Bench, rows: number) {
+  const { list, ids } = await prepare(bench, rows)
   const cells = randomCells(rows)
     .sort((a, b) => a.index - b.index)
     .map(({ index, dimension, day, price }): BareCell => {
       const date = dayText(day)
       const [month, place] = [`${date.slice(0, 7)}-01`, Number(date.slice(8))]
-      return { row: bareIds[index] ?? 0, dimension, month, place, price }
+      return { row: ids[index] ?? 0, dimension, month, place, price }
     })
-  return { list: bare.id, cells }
+  return { list, cells }
 }
 
 const keysOf = (cells: BareCell[]) => [
@@ -189,7 +193,7 @@ function randomCells(rows: number): Cell[] {
   }))
 }
 
-function bodiesOf(list: BenchList, cells: Cell[], withPrice = true): string[] {
+function bodiesOf(cells: Cell[], withPrice = true): string[] {
   const bodies: string[] = []
   for (let from = 0; from < cells.length; from += cellsOfCall) {
     const payload = cells
@@ -201,7 +205,7 @@ function bodiesOf(list: BenchList, cells: Cell[], withPrice = true): string[] {
         date: dayText(day),
         ...(withPrice && { price }),
       }))
-    bodies.push(JSON.stringify({ price_list_name: list.name, payload }))
+    bodies.push(JSON.stringify({ price_list_name: name, payload }))
   }
   return bodies
 }

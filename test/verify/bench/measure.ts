@@ -1,79 +1,111 @@
-import type { BenchService } from './service.ts'
+import type { Bench } from './servers.ts'
 
 /** A row of the table. */
-export interface Measure {
+export interface Row {
   name: string
-  /** Prepares the data. */
-  prepare(service: BenchService): Promise<void>
-  /** The figure of a round through the service: mostly a duration in ms. */
-  ours(service: BenchService, round: number): Promise<number>
-  /** The same in bare SQL, alternating with `ours`; without it the figure is `ours` alone. */
-  bare?(service: BenchService, round: number): Promise<number>
   unit: Unit
-  /** Multiplies the number of rounds, for short ones. */
-  shortRounds?: number
-  /** Required and desired figure; without them the row is informative. */
-  floor?: number
-  aim?: number
+  goal?: Goal
 }
 
-/**
- * `share`: bare / ours, larger is better. `times`: ours / bare, or ours alone, smaller is better. `ms`: ours,
- * smaller is better.
- */
-export type Unit = 'share' | 'times' | 'ms'
+/** Of rates more is better, of times and memory less. */
+export type Unit = 'rows/s' | 'reads/s' | 'ms' | 'MiB'
 
-export interface Result {
-  name: string
-  ours: number | undefined
-  bare: number | undefined
-  figure: number
-  unit: Unit
+export interface Goal {
+  ratio: number
+  /** What our figure is compared with: another side, or our figure in the row of this name. */
+  of: 'naive' | 'floor' | (string & {})
+}
+
+/** Returns the figures of one round, in the order of the rows. */
+export type Side = (bench: Bench, round: number) => Promise<number[]>
+
+/** Work that gives the figures of one or more rows, for each side that does it. */
+export interface Workload {
+  rows: Row[]
+  /** Makes its data. */
+  prepare?(bench: Bench): Promise<unknown>
+  ours: Side
+  naive?: Side
+  floor?: Side
+}
+
+export interface Result extends Row {
+  /** Medians of all rounds. */
+  ours: number
+  naive: number | undefined
   floor: number | undefined
-  aim: number | undefined
-  verdict: 'aim' | 'floor' | 'below' | ''
+  /** Medians of the rounds' ratios: the speed of a machine varies, but the sides of a round share it. */
+  oursToNaive: number | undefined
+  oursToFloor: number | undefined
+  oursToGoal: number | undefined
+  isReached: boolean | undefined
 }
 
-/** Rounds that are not counted, to warm up both sides. */
-const warmingRounds = 3
+export interface Rounds {
+  warming: number
+  counted: number
+}
 
-/**
- * Runs both sides of a measure alternately and returns medians. The figure is the median of the rounds' figures:
- * the speed of a virtual machine varies by half, but both sides of a round share it.
- */
-export async function run(
-  measure: Measure,
-  service: BenchService,
-  rounds: number,
-): Promise<Result> {
-  await measure.prepare(service)
-  const [ours, bare, figures]: [number[], number[], number[]] = [[], [], []]
-  const { shortRounds = 1 } = measure
-  const warming = warmingRounds * shortRounds
-  for (let round = 0; round < warming + rounds * shortRounds; round++) {
-    const a = await measure.ours(service, round)
-    const b = await measure.bare?.(service, round)
-    if (round < warming) continue
-    ours.push(a)
-    if (b !== undefined) bare.push(b)
-    figures.push(figureOf(measure.unit, a, b))
+const sideNames = ['ours', 'naive', 'floor'] as const
+type SideName = (typeof sideNames)[number]
+
+/** Runs the sides of a workload alternately; in the next round the next side is first. */
+export async function run(workload: Workload, bench: Bench, rounds: Rounds): Promise<Result[]> {
+  await workload.prepare?.(bench)
+  await settle(bench)
+  const figures: Record<SideName, number[][]> = { ours: [], naive: [], floor: [] }
+  for (let round = 0; round < rounds.warming + rounds.counted; round++) {
+    for (let place = 0; place < sideNames.length; place++) {
+      const side = sideNames[(place + round) % sideNames.length] as SideName
+      const measured = await workload[side]?.(bench, round)
+      if (measured && round >= rounds.warming) figures[side].push(measured)
+    }
   }
-  const { name, unit, floor, aim } = measure
-  const medians = measure.bare && { ours: median(ours), bare: median(bare) }
-  const figure = median(figures)
-  const verdict = verdictOf(measure, figure)
-  return { name, ours: medians?.ours, bare: medians?.bare, figure, unit, floor, aim, verdict }
+  return workload.rows.map((row, index) => resultOf(row, index, workload.rows, figures))
 }
 
-function figureOf(unit: Unit, ours: number, bare: number | undefined): number {
-  if (bare === undefined) return ours
-  return unit === 'share' ? bare / ours : ours / bare
+/** Neither VACUUM nor the whole pages that are logged after a checkpoint shall hit one side alone. */
+async function settle({ ours, naive, floor }: Bench): Promise<void> {
+  for (const sql of [ours.sql, naive.sql, floor]) await sql.query('vacuum analyze')
+  await floor.query('checkpoint')
 }
 
-function verdictOf({ unit, floor, aim }: Measure, figure: number): Result['verdict'] {
-  if (floor === undefined || aim === undefined) return ''
-  const reaches = (limit: number) => (unit === 'share' ? figure >= limit : figure <= limit)
-  return reaches(aim) ? 'aim' : reaches(floor) ? 'floor' : 'below'
+function resultOf(
+  row: Row,
+  index: number,
+  rows: Row[],
+  figures: Record<SideName, number[][]>,
+): Result {
+  const column = (side: SideName, at = index) => figures[side].map((round) => round[at] as number)
+  const ratio = (of: number[]) =>
+    of.length > 0
+      ? median(column('ours').map((ours, round) => ours / (of[round] as number)))
+      : undefined
+  const { goal } = row
+  const base = rows.findIndex(({ name }) => name === goal?.of)
+  const oursToNaive = ratio(column('naive'))
+  const oursToFloor = ratio(column('floor'))
+  const oursToGoal = !goal
+    ? undefined
+    : goal.of === 'naive'
+      ? oursToNaive
+      : goal.of === 'floor'
+        ? oursToFloor
+        : ratio(column('ours', base))
+  return {
+    ...row,
+    ours: median(column('ours')),
+    naive: figures.naive.length > 0 ? median(column('naive')) : undefined,
+    floor: figures.floor.length > 0 ? median(column('floor')) : undefined,
+    oursToNaive,
+    oursToFloor,
+    oursToGoal,
+    isReached: goal && oursToGoal !== undefined ? reaches(row.unit, oursToGoal, goal) : undefined,
+  }
+}
+
+function reaches(unit: Unit, ratio: number, goal: Goal): boolean {
+  return unit.endsWith('/s') ? ratio >= goal.ratio : ratio <= goal.ratio
 }
 
 export function median(values: number[]): number {
@@ -86,11 +118,4 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start
-}
-
-/** Median duration of short work that is repeated in a round. */
-export async function medianOf(repeats: number, work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = []
-  for (let repeat = 0; repeat < repeats; repeat++) times.push(await timed(work))
-  return median(times)
 }

@@ -1,37 +1,44 @@
-import { codeOf, fillCatalog, fillList, someIndexes } from './fill.ts'
-import { type Measure, medianOf } from './measure.ts'
-import type { BenchService } from './service.ts'
+import { codeOf, fillList, someIndexes, storedRows } from './fill.ts'
+import { median, timed, type Workload } from './measure.ts'
+import type { Server, Service } from './servers.ts'
 
 const count = 1000
+const name = 'read 1,000 of a list'
+const promotedName = `${name} with ${count} promotions`
+/** Reads of a round. */
+const reads = 10
 
 /** The same read with 1,000 promotions and with none. */
-export const promotionMeasures = (products: number): Measure[] => {
-  const read = (service: BenchService, name: string) => {
-    const codes = someIndexes(1000, products).map(codeOf)
-    const payload = codes.map((code) => ({ code, country: 'UK' }))
-    const body = JSON.stringify({ price_list_name: name, promotion_date: '2026-06-01', payload })
-    return medianOf(10, () => service.post('/api/v1/prices/get_prices/', body))
-  }
-  return [
-    {
-      name: `${count} promotions x 1000 rows`,
-      unit: 'times',
-      floor: 5,
-      aim: 2,
-      prepare: async (service) => {
-        await fillCatalog(service, products)
-        await fillList(service, 'Promoted', { rows: products })
-        await fillList(service, 'Not promoted', { rows: products })
-        await createPromotions(service)
-      },
-      ours: (service) => read(service, 'Promoted'),
-      bare: (service) => read(service, 'Not promoted'),
-    },
-  ]
+export const promotionWorkload: Workload = {
+  rows: [
+    { name, unit: 'ms' },
+    { name: promotedName, unit: 'ms', goal: { ratio: 2, of: name } },
+  ],
+  prepare: async ({ ours }) => {
+    for (const list of ['Not promoted', 'Promoted'])
+      await fillList(ours, list, { rows: storedRows })
+    await createPromotions(ours)
+  },
+  ours: async ({ ours }) => [
+    await readTime(ours, 'Not promoted'),
+    await readTime(ours, 'Promoted'),
+  ],
+}
+
+async function readTime(server: Server, list: string): Promise<number> {
+  const payload = someIndexes(1000, storedRows).map((index) => ({
+    code: codeOf(index),
+    country: 'UK',
+  }))
+  const body = JSON.stringify({ price_list_name: list, promotion_date: '2026-06-01', payload })
+  const times: number[] = []
+  for (let read = 0; read < reads; read++)
+    times.push(await timed(() => server.post('/api/v1/prices/get_prices/', body)))
+  return median(times)
 }
 
 /** Each covers a family and a country: 10 apply to a row, 990 do not. */
-async function createPromotions(service: BenchService): Promise<void> {
+async function createPromotions(service: Service): Promise<void> {
   const promotions = Array.from({ length: count }, (_, index) => ({
     name: `Promotion ${index}`,
     kind: 'percentage',
@@ -41,5 +48,5 @@ async function createPromotions(service: BenchService): Promise<void> {
     price_lists: ['Promoted'],
     product_filters: { family: [`F${index % 100}`], country: ['UK'] },
   }))
-  await service.call('POST', '/api/v1/promotions/bulk_create_or_update/', promotions)
+  await service.post('/api/v1/promotions/bulk_create_or_update/', JSON.stringify(promotions))
 }

@@ -1,22 +1,20 @@
 import { parseArgs } from 'node:util'
-import { databaseUrl } from '../../../src/database/server.ts'
 import { namedLike } from '../../helpers/choice.ts'
-import { query } from '../../helpers/database.ts'
 import { leaveNothing } from '../../helpers/leave-nothing.ts'
 import { startOwnPostgres } from '../../helpers/own-postgres.ts'
-import { calendarMeasures } from './calendar.ts'
-import { competitorMeasures } from './competitor-prices.ts'
-import { listMeasures } from './lists.ts'
-import { loadMeasures } from './load.ts'
-import { type Result, run, type Unit } from './measure.ts'
-import { priceMeasures } from './prices.ts'
-import { promotionMeasures } from './promotions.ts'
-import { growthMeasures, salesMeasures } from './sales.ts'
-import { startBenchService } from './service.ts'
+import { calendarWorkloads } from './calendar.ts'
+import { fill } from './fill.ts'
+import { listWorkloads } from './lists.ts'
+import { type Result, run, type Workload } from './measure.ts'
+import { promotionWorkload } from './promotions.ts'
+import { readWorkloads } from './reads.ts'
+import { startBench } from './servers.ts'
+import { upsertWorkloads } from './upserts.ts'
 
 /**
- * Compares the service with bare SQL on the same database, alternating. `--only TEXT` runs the measures with this
- * text in their names, `--quick` uses less data and fewer rounds, `--json` prints JSON.
+ * Compares the service with a naive build and with one bare statement, alternating, on one PostgreSQL: an embedded one,
+ * or that of TEST_DATABASE_URL (a superuser, database `postgres`). `--only TEXT` runs the rows with this text in their
+ * names, `--quick` fewer and shorter rounds, `--json` prints JSON.
  */
 const { values: options } = parseArgs({
   options: {
@@ -25,56 +23,55 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const rounds = options.quick ? 3 : 5
-const present = options.quick ? 100_000 : 1_000_000
-
-const measures = [
-  ...salesMeasures(present),
-  ...competitorMeasures(present),
-  ...priceMeasures(present),
-  ...promotionMeasures(options.quick ? 10_000 : 100_000),
-  ...listMeasures(present),
-  ...calendarMeasures(options.quick ? 1000 : 10_000),
-  ...loadMeasures,
-  ...growthMeasures(options.quick ? 1_000_000 : 10_000_000),
+const rounds = options.quick ? { warming: 1, counted: 3 } : { warming: 3, counted: 7 }
+const workloads: Workload[] = [
+  ...readWorkloads(options.quick ? 700 : 2000),
+  ...upsertWorkloads,
+  ...listWorkloads,
+  promotionWorkload,
+  ...calendarWorkloads(options.quick ? 1000 : 10_000),
 ]
-const chosen = namedLike('measure', measures, options.only)
+
+const isChosen = ({ name }: { name: string }) => name.includes(options.only)
+namedLike(
+  'row',
+  workloads.flatMap(({ rows }) => rows),
+  options.only,
+)
 const command = leaveNothing()
-const { url } = await startOwnPostgres(command, 'bench')
-await query(url, 'create database bench')
+const url = process.env.TEST_DATABASE_URL ?? (await startOwnPostgres(command, 'bench')).url
+const bench = await startBench(command, url)
+await fill(bench)
 const results: Result[] = []
-const starting = startBenchService(databaseUrl(url, 'bench'))
-command.teardown(async () => (await starting).stop())
-const service = await starting
-for (const measure of chosen) {
-  process.stderr.write(`${measure.name} ...`)
-  const result = await run(measure, service, rounds)
-  results.push(result)
-  process.stderr.write(` ${shown(result.figure, result.unit)} ${result.verdict}\n`)
+for (const workload of workloads.filter(({ rows }) => rows.some(isChosen))) {
+  const measured = (await run(workload, bench, rounds)).filter(isChosen)
+  results.push(...measured)
+  for (const result of measured) process.stderr.write(`${lineOf(result)}\n`)
 }
 
 if (options.json) console.log(JSON.stringify(results))
-else {
-  const rows = results.map(({ name, ours, bare, figure, unit, floor, aim, verdict }) => [
-    name,
-    {
-      'ours ms': round(ours),
-      'bare ms': round(bare),
-      figure: shown(figure, unit),
-      floor: shown(floor, unit),
-      aim: shown(aim, unit),
-      verdict,
-    },
-  ])
-  console.table(Object.fromEntries(rows))
-}
+else console.table(Object.fromEntries(results.map((result) => [result.name, cellsOf(result)])))
 await command.end(true)
 
-function shown(value: number | undefined, unit: Unit): string {
-  if (value === undefined) return ''
-  return `${round(value)}${{ share: '', times: ' x', ms: ' ms' }[unit]}`
+function lineOf(result: Result): string {
+  const cells = Object.entries(cellsOf(result)).filter(([, cell]) => cell !== '')
+  return `${result.name}: ${cells.map(([name, cell]) => `${name} ${cell}`).join(', ')}`
 }
 
-function round(value: number | undefined): number | string {
+function cellsOf({ unit, goal, ...result }: Result): Record<string, string | number> {
+  const isHigh = unit.endsWith('/s')
+  return {
+    unit,
+    ours: rounded(result.ours),
+    naive: rounded(result.naive),
+    floor: rounded(result.floor),
+    'ours/naive': rounded(result.oursToNaive),
+    'ours/floor': rounded(result.oursToFloor),
+    goal: goal ? `${isHigh ? '>=' : '<='} ${goal.ratio} x ${goal.of}` : '',
+    '': result.isReached === undefined ? '' : result.isReached ? 'reached' : 'missed',
+  }
+}
+
+function rounded(value: number | undefined): number | string {
   return value === undefined ? '' : Number(value.toPrecision(3))
 }
