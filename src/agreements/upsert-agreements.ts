@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, FeedId } from '../contract/feed.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import type { Positioned } from '../contract/duplicates.ts'
+import type { FeedId, Upsert } from '../contract/feed.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { InputColumn } from '../database/input-rows.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { agreementKey } from './queries.ts'
@@ -11,33 +11,19 @@ import { agreementKey } from './queries.ts'
 type KeyedAgreement = Schemas['AgreementInput'] & { key: string }
 
 /** Creates agreements or replaces the prices of existing ones. */
-export const upsertAgreements: Handler<'upsertAgreements'> = async ({
-  account,
-  body,
-  errors,
-  inAccount,
-}) => {
-  const keyed = await mapCooperatively(errors.sound(body), withKey)
-  const unique = await uniqueRows(keyed, errors, ({ key }) => key)
-  const agreements = unique.map(({ row }) => row)
-  errors.reject()
-  return inAccount(async (trx) => {
-    const input = await inputRows(trx, agreementColumns, agreements)
-    await sql`with upserted as (${upsertFrom(account, input)}) select`.execute(trx)
-    return {}
-  })
-}
-
-/** Agreements from a file. */
-export const feedAgreements: Feed<'upsertAgreements'> = async (_trx, { account }) => ({
+export const upsertAgreements: Upsert<'upsertAgreements'> = async (trx, { account }) => ({
   columns: [],
   ignored: [],
   ids: [agreementId(account)],
+  table: 'agreements',
   input: agreementColumns,
   key: ['key'],
-  read: async (rows: readonly Schemas['AgreementInput'][], errors) =>
-    errors.sound(rows).map(withKey),
+  keyOf: ({ key }: KeyedAgreement) => key,
+  read: (rows: readonly Schemas['AgreementInput'][], errors) =>
+    mapCooperatively(errors.sound(rows), withKey),
   write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
+  upsert: (input) => sql`with upserted as (${upsertFrom(account, input)}) select`.execute(trx),
+  answer: () => ({}),
 })
 
 function agreementId(account: number): FeedId {

@@ -27,22 +27,8 @@ export interface ProductRow {
   active: boolean | null
 }
 
-/**
- * Reads the valid rows of a payload; faults go to `errors`. Rows whose attributes differ from those of an earlier row
- * with the same code are included, since others may contradict them.
- */
+/** Reads the valid rows of a payload; faults go to `errors`. */
 export async function readProductRows(
-  body: readonly Schemas['ProductInput'][],
-  columns: Columns,
-  errors: RowErrors,
-): Promise<Positioned<ProductRow>[]> {
-  const read = await readEachProduct(body, columns, errors)
-  await rejectDifferingAttributes(read, columns, errors)
-  return read
-}
-
-/** Reads the valid rows without comparing them. */
-export async function readEachProduct(
   body: readonly Schemas['ProductInput'][],
   columns: Columns,
   errors: RowErrors,
@@ -89,24 +75,28 @@ function takeCosts(
   })
 }
 
-/** Reports rows that give a code different attributes: an attribute has one value per code. */
-async function rejectDifferingAttributes(
-  rows: Positioned<ProductRow>[],
-  columns: Columns,
-  errors: RowErrors,
-): Promise<void> {
+/** Equal for two products exactly if their code and extensions are: the extensions are a JSON array on one line. */
+export function productKey({ code, extensions }: ProductRow): string {
+  return `${code}\n${extensionKey(extensions)}`
+}
+
+/** Reports rows that give a code another value of an attribute than an earlier row: it has one value per code. */
+export function comparingAttributes({ attributes }: Columns) {
   const seen = new Map<string, { text: string; position: number }>()
-  await mapCooperatively(rows, ({ row, position }) => {
-    for (const [index, text] of row.attributes.entries()) {
-      if (text === null) continue
-      const key = `${index} ${row.code}`
-      const earlier = seen.get(key)
-      if (!earlier) seen.set(key, { text, position })
-      else if (earlier.text !== text) {
-        const name = columns.attributes[index]?.name ?? ''
-        const message = `rows ${earlier.position} and ${position} give code "${row.code}" different values of "${name}"`
-        errors.add(position, pointerSegment(name), 'duplicate_row', message)
+  return async (rows: readonly Positioned<ProductRow>[], errors: RowErrors): Promise<void> => {
+    if (attributes.length === 0) return
+    await mapCooperatively(rows, ({ row, position }) => {
+      for (const [index, text] of row.attributes.entries()) {
+        if (text === null) continue
+        const key = `${index} ${row.code}`
+        const earlier = seen.get(key)
+        if (!earlier) seen.set(key, { text, position })
+        else if (earlier.text !== text) {
+          const name = attributes[index]?.name ?? ''
+          const message = `rows ${earlier.position} and ${position} give code "${row.code}" different values of "${name}"`
+          errors.add(position, pointerSegment(name), 'duplicate_row', message)
+        }
       }
-    }
-  })
+    })
+  }
 }

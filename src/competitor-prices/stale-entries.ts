@@ -47,11 +47,11 @@ function shown(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 }
 
-/** Throws `stale-rows` if there are stale entries, which must be in payload order. */
+/** Throws `stale-rows` if there are stale entries: the first, in payload order, and the number of all. */
 export function rejectStale(
   stale: readonly (Moments & { position: number; line?: number })[],
+  errorCount: number,
 ): void {
-  const errorCount = stale[0]?.total ?? 0
   if (errorCount === 0) return
   const errors = stale.slice(0, listedMax).map(({ position: row, line, sent, stored }) => ({
     pointer: `/${row}`,

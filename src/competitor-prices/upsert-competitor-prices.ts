@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
-import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, FeedColumn, FeedCounts, FeedId } from '../contract/feed.ts'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
-import { Problem, unavailable } from '../contract/problem.ts'
+import type { FeedColumn, FeedCounts, FeedId, Upsert } from '../contract/feed.ts'
+import { Answer, type Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { type StagedRows, upsertStaged } from '../database/staging-table.ts'
-import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
+import { type StagedRows, upsertKeys, upsertStaged } from '../database/staging-table.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { type EntryRow, readEntryRows } from './entry-rows.ts'
 import { type CompetitorSchema, findCompetitorSchema, lockCompetitorSchema } from './queries.ts'
 import { findStale, type Moments, rejectStale, type Upserted } from './stale-entries.ts'
@@ -19,71 +18,70 @@ type OnStale = NonNullable<
   NonNullable<operations['upsertCompetitorPrices']['parameters']['query']>['on_stale']
 >
 
-interface Upsert extends Upserted {
+interface EntryUpsert extends Upserted {
   schema: CompetitorSchema
   onStale: OnStale
 }
 
-/** Creates or replaces competitor prices under the schema. Answers the hashes of both, in payload order. */
-export const upsertCompetitorPrices: Handler<'upsertCompetitorPrices'> = ({
-  account,
-  body,
-  query: { on_stale: onStale = 'write' },
-  errors,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
-    const schema = await lockCompetitorSchema(trx, account, 'for key share')
-    if (!schema) throw noSchema()
-    const read = await readEntryRows(body, schema, errors)
-    const entries = await uniqueRows(read, errors, ({ hash }) => hash)
-    errors.reject()
-    const rows = entries.map(({ row }) => row)
-    const input = await inputRows(trx, inputColumns(schema), rows)
-    return upsertEntries(trx, { account, schema, onStale, input, calledAt: now }, entries)
-  })
-
-/** The hashes of the entries in payload order. */
-async function answerOf(
-  entries: Positioned<EntryRow>[],
-  createdHashes: ReadonlySet<string>,
-): Promise<Record<'created' | 'updated', string[]>> {
-  const [created, updated]: [string[], string[]] = [[], []]
-  const inPayloadOrder = await sortCooperatively(entries, (a, b) => a.position - b.position)
-  await mapCooperatively(inPayloadOrder, ({ row: { hash } }) =>
-    (createdHashes.has(hash) ? created : updated).push(hash),
-  )
-  return { created, updated }
+interface Written {
+  created: string[]
+  stale: (Moments & { hash: string })[]
 }
 
-/** Competitor prices from a file. The schema is locked last, when all rows are staged. */
-export const feedCompetitorPrices: Feed<'upsertCompetitorPrices'> = async (
+/** Creates or replaces competitor prices under the schema. Answers the hashes of both, in payload order. */
+export const upsertCompetitorPrices: Upsert<'upsertCompetitorPrices'> = async (
   trx,
   { account, query: { on_stale: onStale = 'write' }, job },
 ) => {
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) throw noSchema()
-  const columns = schema.columns.map(({ name, type }): FeedColumn => {
-    return { name, type: type === 'boolean' ? 'boolean text' : 'string', isRequired: true }
-  })
+  const calledAt =
+    job === undefined
+      ? sql`now()`
+      : sql`(select created_at from jobs where account_id = ${account} and id = ${job})`
+  const entries = { account, schema, onStale, calledAt }
   return {
-    columns,
+    columns: schema.columns.map(({ name, type }): FeedColumn => {
+      return { name, type: type === 'boolean' ? 'boolean text' : 'string', isRequired: true }
+    }),
     ignored: [],
     ids: entryIds(account, schema),
+    table: 'competitor_prices',
     input: inputColumns(schema),
     key: ['hash'],
+    keyOf: ({ hash }: EntryRow) => hash,
     read: (rows: readonly Schemas['CompetitorPriceInput'][], errors) =>
       readEntryRows(rows, schema, errors),
-    write: async (staged) => {
-      await rejectOtherSchema(trx, account, schema)
-      const calledAt =
-        job === undefined
-          ? now
-          : sql`(select created_at from jobs where account_id = ${account} and id = ${job})`
-      const { input } = staged
-      return upsertFile(staged, { account, schema, onStale, input, calledAt })
-    },
+    hold: async () =>
+      isDeepStrictEqual(await lockCompetitorSchema(trx, account, 'for key share'), schema),
+    write: (staged) => upsertFile(staged, { ...entries, input: staged.input }),
+    upsert: (input, rows) => upsertEntries(trx, { ...entries, input }, rows.length),
+    answer: (written: Written[], payload) => answerOf(written, onStale, payload.keys()),
   }
+}
+
+/** The hashes in payload order: those created, and all others that are not stale. Throws `stale-rows`. */
+async function answerOf(
+  written: Written[],
+  onStale: OnStale,
+  hashes: string[],
+): Promise<Answer<Schemas['CompetitorHashes']>> {
+  const stale = new Map(
+    written.flatMap((one) => one.stale.map((moments) => [moments.hash, moments])),
+  )
+  const createdHashes = new Set(written.flatMap((one) => one.created))
+  if (onStale === 'reject') {
+    const inPayloadOrder = hashes.flatMap((hash, position) => {
+      const moments = stale.get(hash)
+      return moments ? { ...moments, position } : []
+    })
+    rejectStale(inPayloadOrder, stale.size)
+  }
+  const answer: Record<'created' | 'updated', string[]> = { created: [], updated: [] }
+  await mapCooperatively(hashes, (hash) => {
+    if (!stale.has(hash)) answer[createdHashes.has(hash) ? 'created' : 'updated'].push(hash)
+  })
+  return new Answer(answer, onStale === 'skip' ? { 'skipped-rows': String(stale.size) } : {})
 }
 
 /** The exported ids and hashes. A hash is checked even if the account has no such entry. */
@@ -111,65 +109,40 @@ function noSchema(): Problem {
   )
 }
 
-/** Throws `unavailable` if the schema is no longer the one by which the rows were read. */
-async function rejectOtherSchema(trx: Trx, account: number, schema: CompetitorSchema) {
-  const present = await lockCompetitorSchema(trx, account, 'for key share')
-  if (!isDeepStrictEqual(present, schema))
-    throw unavailable('The schema changed while the file was read; send it again.')
-}
-
-/** Upserts entries sorted by hash in one statement. Answers the hashes created and updated. */
-async function upsertEntries(
-  trx: Trx,
-  upsert: Upsert,
-  entries: Positioned<EntryRow>[],
-): Promise<Answer<Schemas['CompetitorHashes']>> {
-  const { rows } = await sql<{
-    hash: string
-    created: boolean
-  }>`${upsertFrom(upsert)}`.execute(trx)
-  const created = new Set(rows.filter(({ created }) => created).map(({ hash }) => hash))
-  if (upsert.onStale === 'write') return new Answer(await answerOf(entries, created), {})
-  const found = await findStale<{ hash: string }>(trx, upsert, ['hash'], entries.length)
-  const stale = new Map(found.map((moments) => [moments.hash, moments]))
-  if (upsert.onStale === 'reject') rejectStale(inPayloadOrder(entries, stale))
-  const others = entries.filter(({ row: { hash } }) => !stale.has(hash))
-  const skipped = upsert.onStale === 'skip' && { 'skipped-rows': String(stale.size) }
-  return new Answer(await answerOf(others, created), { ...skipped })
-}
-
-function inPayloadOrder(
-  entries: Positioned<EntryRow>[],
-  stale: ReadonlyMap<string, Moments>,
-): (Moments & { position: number })[] {
-  return entries
-    .flatMap(({ row: { hash }, position }) => {
-      const moments = stale.get(hash)
-      return moments ? { ...moments, position } : []
-    })
-    .sort((a, b) => a.position - b.position)
+/** Upserts `count` entries. Returns the hashes of those created, and the entries that were stale. */
+async function upsertEntries(trx: Trx, upsert: EntryUpsert, count: number): Promise<Written> {
+  const { created } = await upsertKeys(trx, upsertFrom(upsert), sql`created`)
+  const stale =
+    upsert.onStale === 'write'
+      ? []
+      : await findStale<{ hash: string }>(trx, upsert, ['hash'], count)
+  return { created: created.keys, stale }
 }
 
 /** As `upsertEntries`, for a file: returns counts. */
-async function upsertFile(staged: StagedRows, upsert: Upsert): Promise<FeedCounts> {
+async function upsertFile(staged: StagedRows, upsert: EntryUpsert): Promise<FeedCounts> {
   const counts = await upsertStaged(staged, upsertFrom(upsert))
   if (upsert.onStale === 'write') return counts
   type Place = { position: number; line: number }
   const stale = await findStale<Place>(staged.trx, upsert, ['position', 'line'], listedMax)
+  const skipped = stale[0]?.total ?? 0
   if (upsert.onStale === 'reject') {
-    rejectStale(stale)
+    rejectStale(stale, skipped)
     return counts
   }
-  const skipped = stale[0]?.total ?? 0
   return { ...counts, updated: counts.updated - skipped, skipped }
 }
-
-const now = sql`now()`
 
 /**
  * Unchanged rows are not written, stale ones only with `write`. The default of `latest_update` is the time of the call.
  */
-function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawBuilder<unknown> {
+function upsertFrom({
+  account,
+  schema,
+  onStale,
+  input,
+  calledAt,
+}: EntryUpsert): RawBuilder<unknown> {
   const { columns } = schema
   const dimensions = columns.map((_, index) => sql.ref(`dimension_${index}`))
   const code = dimensions[columns.findIndex(({ name }) => name === 'code')] ?? sql`null::text`
@@ -185,7 +158,7 @@ function upsertFrom({ account, schema, onStale, input, calledAt }: Upsert): RawB
       competitor_price = excluded.competitor_price, latest_update = excluded.latest_update
     where (present.competitor_price, present.latest_update)
       is distinct from (excluded.competitor_price, excluded.latest_update) ${unlessStale}
-    returning encode(present.hash, 'hex') as hash, xmax = 0 as created`
+    returning encode(present.hash, 'hex') as key, id, xmax = 0 as created`
 }
 
 /** A column for each column of the schema: a fifth faster than array literals. */

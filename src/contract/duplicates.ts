@@ -8,26 +8,75 @@ export interface Positioned<T> {
   position: number
 }
 
-/**
- * The rows with each key once, sorted by key, so that concurrent batches cannot deadlock. Equal rows count once. Rows that
- * share a key and differ are errors with both indexes, unless they have errors already. `key` must distinguish what the
- * key of the table distinguishes.
- */
+/** The rows of a payload by key. `keyOf` must distinguish what the key of the table distinguishes. */
+export class RowsByKey<T> {
+  readonly #keyOf: (row: T) => string
+  readonly #first = new Map<string, Positioned<T>>()
+
+  constructor(keyOf: (row: T) => string) {
+    this.#keyOf = keyOf
+  }
+
+  /**
+   * Adds rows and returns those with a new key. Equal rows count once. Rows that share a key and differ are errors with both
+   * indexes, unless they have errors already.
+   */
+  async addNew(rows: readonly Positioned<T>[], errors: RowErrors): Promise<Positioned<T>[]> {
+    const added: Positioned<T>[] = []
+    await mapCooperatively(rows, (candidate) => {
+      const key = this.#keyOf(candidate.row)
+      const earlier = this.#first.get(key)
+      if (!earlier) {
+        this.#first.set(key, candidate)
+        added.push(candidate)
+      } else if (
+        !errors.has(candidate.position) &&
+        !isDeepStrictEqual(earlier.row, candidate.row)
+      ) {
+        const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
+        errors.add(candidate.position, undefined, 'duplicate_row', message)
+      }
+    })
+    return added
+  }
+
+  /** The keys in payload order. */
+  keys(): string[] {
+    return [...this.#first.keys()]
+  }
+
+  /** The position of the first row with a key. */
+  positionOf(key: string): number {
+    return this.#first.get(key)?.position ?? -1
+  }
+
+  /** The rows sorted by key, so that concurrent batches cannot deadlock. */
+  async sorted(): Promise<Positioned<T>[]> {
+    const keys = await sortCooperatively([...this.#first.keys()])
+    return mapCooperatively(keys, (key) => this.#first.get(key) as Positioned<T>)
+  }
+}
+
+/** The rows with each key once, sorted by key. */
 export async function uniqueRows<T>(
   rows: readonly Positioned<T>[],
   errors: RowErrors,
-  key: (row: T) => string,
+  keyOf: (row: T) => string,
 ): Promise<Positioned<T>[]> {
-  const first = new Map<string, Positioned<T>>()
-  await mapCooperatively(rows, (candidate) => {
-    const rowKey = key(candidate.row)
-    const earlier = first.get(rowKey)
-    if (!earlier) first.set(rowKey, candidate)
-    else if (!errors.has(candidate.position) && !isDeepStrictEqual(earlier.row, candidate.row)) {
-      const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
-      errors.add(candidate.position, undefined, 'duplicate_row', message)
-    }
-  })
-  const keys = await sortCooperatively([...first.keys()])
-  return mapCooperatively(keys, (rowKey) => first.get(rowKey) as Positioned<T>)
+  const byKey = new RowsByKey(keyOf)
+  await byKey.addNew(rows, errors)
+  return byKey.sorted()
+}
+
+/** The ids of rows by the position of their keys in the payload. */
+export function idsInPayloadOrder(
+  parts: readonly { keys: readonly string[]; ids: readonly number[] }[],
+  payload: { positionOf: (key: string) => number },
+): number[] {
+  return parts
+    .flatMap(({ keys, ids }) =>
+      keys.map((key, index) => ({ id: ids[index] as number, position: payload.positionOf(key) })),
+    )
+    .sort((a, b) => a.position - b.position)
+    .map(({ id }) => id)
 }

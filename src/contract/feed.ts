@@ -3,8 +3,15 @@ import type { operations } from '../../generated/openapi.d.ts'
 import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/staging-table.ts'
-import type { Positioned } from './duplicates.ts'
-import type { Answer, Context, OperationId, OperationRequest, Schemas } from './operation.ts'
+import type { Positioned, RowsByKey } from './duplicates.ts'
+import type {
+  Answer,
+  Context,
+  OperationId,
+  OperationRequest,
+  Schemas,
+  Success,
+} from './operation.ts'
 import type { RowErrors } from './row-errors.ts'
 import type { StagedFaults } from './staged-faults.ts'
 
@@ -50,6 +57,10 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   input: InputColumn<Stored>[]
   /** Columns of `input` that identify a row; rows are written in their order. */
   key: readonly string[]
+  /** The table, if other writers of its rows may lock them in another order. */
+  table?: string
+  /** Locks the columns by which rows are read, before rows are written. Returns whether they are as they were. */
+  hold?: () => Promise<boolean>
   /**
    * The rows that contradict each other or what is stored, except those that share a key and differ. Called when all rows
    * are staged, also repeated ones; may lock what it compares them with. `once` is a FROM item without an alias that has
@@ -59,6 +70,31 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   /** Writes all rows in a few statements, or answers a job that will. May run again after a deadlock. */
   write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
 }
+
+/** A feed that upserts rows by their keys, so that those of a JSON body can be written while the next are read. */
+export interface OpenUpsert<Row = unknown, Stored = unknown, Written = unknown, Answered = unknown>
+  extends OpenFeed<Row, Stored> {
+  table: string
+  /** The key of a row, as a text. */
+  keyOf: (row: Stored) => string
+  /** Adds errors of rows that contradict earlier ones, except those that share a key and differ. */
+  compare?: (rows: readonly Positioned<Stored>[], errors: RowErrors) => Promise<void>
+  /** Upserts rows, each key once. `from` is a FROM item of them called `input`. */
+  upsert: (from: RawBuilder<unknown>, rows: readonly Stored[]) => Promise<Written>
+  /** The answer to a JSON body that took these upserts. */
+  answer: (
+    written: Written[],
+    payload: Pick<RowsByKey<Stored>, 'keys' | 'positionOf'>,
+  ) => Answered | Promise<Answered>
+}
+
+/** How an operation upserts rows, of a body or a file. */
+export type Upsert<Id extends OperationId> = (
+  trx: Trx,
+  request: FeedRequest<Id>,
+  context: Context,
+  // biome-ignore lint/suspicious/noExplicitAny: each operation has its own rows.
+) => Promise<OpenUpsert<any, any, any, Success<Id> | Answer<Success<Id>>>>
 
 /** Operations that take files. */
 export type FeedOperation = {

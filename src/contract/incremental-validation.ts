@@ -102,12 +102,6 @@ export function rowsOf(body: unknown): unknown[] | undefined {
   return Array.isArray(rows) ? rows : undefined
 }
 
-/** The number of rows of a body or an answer: a list, or one in `payload` or `results`. */
-export function countRows(body: unknown): number | undefined {
-  const { results } = (body ?? {}) as { results?: unknown }
-  return rowsOf(body)?.length ?? rowsOf(results)?.length
-}
-
 /** The row at `base` that a JSON Pointer points into, and the rest of the pointer; undefined if it points elsewhere. */
 export function rowOf(pointer: string, base: string): { row: number; rest: string } | undefined {
   const start = base.length + 1

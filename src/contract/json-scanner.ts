@@ -12,10 +12,11 @@ const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
 
-/** A part of the sliced array, up to the comma or bracket at `end`, and the number of members in it. */
+/** A part of the sliced array, up to the comma or bracket at `end`, and the number of its items and of members in them. */
 export interface Slice {
   start: number
   end: number
+  rows: number
   members: number
 }
 
@@ -45,6 +46,8 @@ export class JsonScanner {
   /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
   #start = -1
   #startMembers = 0
+  /** Commas between items since the last cut. */
+  #rows = 0
   #arrayDepth = 0
   #isSliced = false
   /** Commas outside the slices: all, and those before the row and before the array. */
@@ -109,6 +112,7 @@ export class JsonScanner {
     if (!isArray || this.#depth > 2 || this.#start >= 0 || this.#isSliced) return
     this.#start = index + 1
     this.#startMembers = this.members
+    this.#rows = 0
     this.#startValues = this.#values
     this.#rowValues = this.#values
     this.#arrayDepth = this.#depth
@@ -133,6 +137,7 @@ export class JsonScanner {
   #closeArray(index: number): void {
     this.#isSliced = this.slices.length > 0
     if (this.#isSliced) {
+      this.#rows++
       this.#slice(index)
       this.#values = this.#startValues
     }
@@ -146,6 +151,7 @@ export class JsonScanner {
     if (this.#start < 0 || this.#depth !== this.#arrayDepth) this.#rejectValues()
     else {
       this.#rowValues = this.#values
+      this.#rows++
       if (index - this.#start >= this.#sliceBytes) this.#slice(index)
     }
   }
@@ -158,8 +164,9 @@ export class JsonScanner {
 
   #slice(end: number): void {
     const members = this.members - this.#startMembers
-    this.slices.push({ start: this.#start, end, members })
+    this.slices.push({ start: this.#start, end, rows: this.#rows, members })
     this.members = this.#startMembers
+    this.#rows = 0
     this.#start = end + 1
   }
 }

@@ -10,7 +10,8 @@ export type OperationId = keyof operations
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Responses<Id extends OperationId> = operations[Id]['responses']
-type Success<Id extends OperationId> = {
+/** The answer of an operation that succeeds. */
+export type Success<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Status extends 200 | 201 | 204
     ? Json<Responses<Id>[Status]>
     : never
@@ -33,6 +34,24 @@ export interface OperationRequest<Id extends OperationId> {
   selectInAccount: (select: AccountSelect, values: (string | number)[]) => Promise<TextRow[]>
   /** Rows that do not match the contract; the handler adds its own errors and calls `reject()` before it writes. */
   errors: RowErrors
+  /** The rows of the body, for an operation that upserts them slice by slice; it has neither `body` nor `errors`. */
+  slices: RowSlices
+}
+
+/** Some rows of a payload and the errors of those that do not match the contract. */
+export interface RowSlice {
+  rows: readonly unknown[]
+  errors: RowErrors
+}
+
+/** The rows of a body, validated slice by slice. */
+export interface RowSlices {
+  /** The size of a body of several slices; 0 for a body of one. */
+  readonly bytes: number
+  /** The errors of a body of one slice. */
+  readonly errors: RowErrors
+  /** May be called again. In each slice the first `left` errors are kept. */
+  read(left: () => number): AsyncIterable<RowSlice>
 }
 
 /** The contract: "Work on more than 100 products runs in the background". */

@@ -22,6 +22,7 @@ const unlisted = new Map<string, RowFault>()
 export class RowErrors {
   readonly #rowsPointer: string
   readonly #listed: number
+  readonly #first: number
   /** Faults by row, then by code and field, as a row may have thousands of unknown keys. */
   readonly #byRow = new Map<number, Map<string, RowFault>>()
   /** Errors of rows behind this one are only counted. */
@@ -30,10 +31,14 @@ export class RowErrors {
   #counting = { row: -1, keys: new Set<string>() }
   #count = 0
 
-  /** `rowsPointer` is where the body has its rows: '' or '/payload'. The first `listed` errors are kept. */
-  constructor(rowsPointer: string, listed = listedMax) {
+  /**
+   * `rowsPointer` is where the body has its rows: '' or '/payload'. The first `listed` errors are kept. `first` is the
+   * index in the payload of the first of the rows that are looked at.
+   */
+  constructor(rowsPointer: string, listed = listedMax, first = 0) {
     this.#rowsPointer = rowsPointer
     this.#listed = listed
+    this.#first = first
   }
 
   /**
@@ -95,13 +100,13 @@ export class RowErrors {
 
   /** The rows without errors, with their index in the payload. */
   sound<T>(rows: readonly T[]): { row: T; position: number }[] {
-    const indexed = rows.map((row, position) => ({ row, position }))
+    const indexed = rows.map((row, index) => ({ row, position: this.#first + index }))
     return this.#count === 0 ? indexed : indexed.filter(({ position }) => !this.has(position))
   }
 
   /** The kept errors in the order of the payload. */
   all(): RequestError[] {
-    return this.#first(this.#count)
+    return this.#listedOf(this.#count)
   }
 
   /** Throws `invalid-request` if there are errors. */
@@ -111,10 +116,10 @@ export class RowErrors {
 
   /** The answer to a request with these errors. */
   problem(): Problem {
-    return invalidRequest(this.#first(listedMax), this.#count)
+    return invalidRequest(this.#listedOf(listedMax), this.#count)
   }
 
-  #first(max: number): RequestError[] {
+  #listedOf(max: number): RequestError[] {
     const errors: RequestError[] = []
     for (const [row, faults] of [...this.#byRow].sort(([a], [b]) => a - b)) {
       for (const fault of faults.values()) {

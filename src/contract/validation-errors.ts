@@ -11,15 +11,17 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 
 /**
  * Validates a body. Errors inside rows are returned for the handler, which adds its own, so that one answer names every bad
- * row. If there are errors outside the rows, all are thrown at once. The first `listed` are kept, all are counted.
+ * row. If there are errors outside the rows, all are thrown at once. The first `listed` are kept, all are counted. `first` is
+ * the index in the payload of the first row of `body`.
  */
 export async function collectRowErrors(
   body: unknown,
   findFaults: FindFaults,
   listed: number,
+  first = 0,
 ): Promise<RowErrors> {
   const base = rowsPointer(body)
-  const rowErrors = new RowErrors(base ?? '', listed)
+  const rowErrors = new RowErrors(base ?? '', listed, first)
   const outside: RequestError[] = []
   let outsideCount = 0
   await findFaults(body, (faults) => {
@@ -32,7 +34,7 @@ export async function collectRowErrors(
       if (!place && outsideCount++ < listed) outside.push(error)
       if (!place) continue
       const { row, rest } = place
-      rowErrors.add(row, rest === '' ? undefined : rest.slice(1), code, message)
+      rowErrors.add(first + row, rest === '' ? undefined : rest.slice(1), code, message)
     }
   })
   if (outside.length === 0) return rowErrors

@@ -42,7 +42,7 @@ export async function inputRows<T>(
   columns: InputColumn<T>[],
   rows: readonly T[],
 ): Promise<RawBuilder<unknown>> {
-  if (!isCopied(rows.length)) return unnested(columns, rows)
+  if (!isCopied(rows.length)) return unnestedRows(columns, rows)
   const definitions = columns.map(({ name, type }) => sql`${sql.ref(name)} ${sql.raw(type)}`)
   await sql`drop table if exists pg_temp.input`.execute(trx)
   await sql`create temporary table input (${sql.join(definitions)}) on commit drop`.execute(trx)
@@ -52,10 +52,11 @@ export async function inputRows<T>(
 }
 
 /**
- * A value that is the same in all rows (a currency, a country) is sent once. The first column is always unnested: it makes
+ * Rows as a FROM item called `input`, by array parameters. A value that is the same in all rows (a currency, a country) is
+ * sent once. The first column is always unnested: it makes
  * the rows.
  */
-async function unnested<T>(
+export async function unnestedRows<T>(
   columns: InputColumn<T>[],
   rows: readonly T[],
 ): Promise<RawBuilder<unknown>> {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { CopySource } from './copy.ts'
-import type { InputColumn } from './input-rows.ts'
+import { type InputColumn, readNumbers } from './input-rows.ts'
 import type { Trx } from './pool.ts'
 
 /** The rows of a file in a temporary table, with their `position` (from 0) and `line` (from 1) in the file. */
@@ -103,6 +103,31 @@ export async function upsertStaged(
     select count(*) filter (where created) as created from upserted`.execute(trx)
   const created = rows[0]?.created ?? 0
   return { created, updated: (await count()) - created }
+}
+
+/** Rows that an upsert has written; `keys` and `ids` go together. */
+export interface WrittenRows {
+  keys: string[]
+  ids: number[]
+}
+
+export type UpsertedRows = Record<'created' | 'updated', WrittenRows>
+
+/** Runs an upsert that returns `key`, `id` and `created` of rows, and returns those for which `reported` is true. */
+export async function upsertKeys(
+  trx: Trx,
+  upsert: RawBuilder<unknown>,
+  reported: RawBuilder<boolean>,
+): Promise<UpsertedRows> {
+  const { rows } = await sql<{ created: boolean; keys: string[]; ids: string }>`
+    with upserted as (${upsert})
+    select created, json_agg(key) as keys, array_agg(id)::text as ids
+    from upserted where ${reported} group by created`.execute(trx)
+  const written = (created: boolean): WrittenRows => {
+    const { keys = [], ids = null } = rows.find((row) => row.created === created) ?? {}
+    return { keys, ids: readNumbers(ids) }
+  }
+  return { created: written(true), updated: written(false) }
 }
 
 function keysOf(key: readonly string[]): RawBuilder<unknown> {

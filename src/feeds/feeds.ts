@@ -1,9 +1,9 @@
 import { exportAgreements } from '../agreements/list-agreements.ts'
-import { feedAgreements } from '../agreements/upsert-agreements.ts'
+import { upsertAgreements } from '../agreements/upsert-agreements.ts'
 import { exportProducts } from '../catalog/list-products.ts'
-import { feedProducts } from '../catalog/upsert-products.ts'
+import { upsertProducts } from '../catalog/upsert-products.ts'
 import { exportCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
-import { feedCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
+import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import { hasPayload, type Operation, readRowSchema } from '../contract/document.ts'
 import type { Export, ExportOperation } from '../contract/export.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
@@ -15,7 +15,7 @@ import { feedPrices } from '../prices/feeds/update-prices.ts'
 import { exportPromotions } from '../promotions/list-promotions.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
 import { exportSales } from '../sales-history/list-sales.ts'
-import { feedSales } from '../sales-history/upsert-sales.ts'
+import { upsertSales } from '../sales-history/upsert-sales.ts'
 import type { FeedRun } from './run-feed.ts'
 
 /** Operations whose rows belong to the price list that the query names. */
@@ -25,18 +25,18 @@ export const feedsOfLists: readonly OperationId[] = [
   'updateDynamicAttributes',
 ]
 
+/** Operations that upsert the rows of a JSON body slice by slice. */
+export const upserts = { upsertProducts, upsertSales, upsertCompetitorPrices, upsertAgreements }
+
 type Feeds = { [Id in FeedOperation]: Feed<Id> }
 
 /** How each operation that takes files reads them; a missing one is a type error. */
 const feeds = {
-  upsertProducts: feedProducts,
+  ...upserts,
   addProducts: feedAddedProducts,
   updatePrices: feedPrices,
   updateDynamicAttributes: feedDynamicAttributes,
   upsertPromotions: feedPromotions,
-  upsertSales: feedSales,
-  upsertCompetitorPrices: feedCompetitorPrices,
-  upsertAgreements: feedAgreements,
 } satisfies Feeds
 
 /** How an operation takes rows from a file. */

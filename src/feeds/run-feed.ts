@@ -3,10 +3,11 @@ import type { Feed, OpenFeed } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import { ValueFault } from '../contract/json.ts'
 import { Answer, type Context, type OperationId, type Schemas } from '../contract/operation.ts'
-import { Problem, type RequestError } from '../contract/problem.ts'
+import { Problem, type RequestError, unavailable } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import {
   bothFaults,
+  SliceErrors,
   type StagedFaults,
   stagedFaults,
   stagedFaultsMax,
@@ -23,6 +24,7 @@ import {
   stagedRows,
   stageRows,
 } from '../database/staging-table.ts'
+import { shareTable } from '../database/table-lock.ts'
 import { retryingFromHere } from '../database/tenant-transaction.ts'
 import { yieldToEventLoop } from '../lib/cooperative.ts'
 import { readCsv } from './csv.ts'
@@ -35,7 +37,7 @@ import {
   withIdsOf,
 } from './feed-ids.ts'
 import { readNdjson } from './ndjson.ts'
-import { FeedErrors, type RejectedRows, sourceColumn } from './rejected-rows.ts'
+import { type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
 import { textBlocks } from './text-blocks.ts'
 
@@ -72,7 +74,7 @@ export async function runFeed(
   run: FeedRun,
 ): Promise<Schemas['FeedResult'] | Answer<Schemas['JobInfo']>> {
   const opened = await run.feed(trx, run, run.context)
-  const errors = new FeedErrors()
+  const errors = new SliceErrors()
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
   const source = run.rejected ? [sourceColumn] : []
@@ -85,6 +87,9 @@ export async function runFeed(
   await run.rejected?.addStaged(trx, late.first)
   errors.reject()
   if (repeated) await deleteRepeated(trx, feed.key)
+  if ((await feed.hold?.()) === false)
+    throw unavailable('The columns changed while the file was read; send it again.')
+  if (feed.table) await shareTable(trx, feed.table, run.account)
   const staged = stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
   return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
@@ -118,7 +123,7 @@ async function* copyLines(
   run: FeedRun,
   feed: OpenFeed,
   { batches }: FileRows,
-  errors: FeedErrors,
+  errors: SliceErrors,
 ): AsyncGenerator<string> {
   const { progress } = run
   for await (const batch of batches) {

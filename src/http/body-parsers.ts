@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import type { Limits } from '../config.ts'
 import { fileTypes, isFile, operations, wrongMediaType } from '../contract/document.ts'
-import { parseJson } from '../contract/json.ts'
+import { parseJson, parseRows } from '../contract/json.ts'
 import { Problem } from '../contract/problem.ts'
 import { atMost, FeedBytes, gunzip, isGzipFault } from '../feeds/feed-bytes.ts'
+import { upserts } from '../feeds/feeds.ts'
 import { hashBody } from './idempotency.ts'
 import { isGzip } from './preconditions.ts'
 import { bodyTooLarge } from './problem-reply.ts'
@@ -41,9 +42,14 @@ function addJsonParser(app: FastifyInstance, mediaType: string, { rowsMax }: Lim
       rejectMediaType(request, mediaType)
       if (request.headers['idempotency-key']) request.bodyHash = hashBody(body)
       const reserve = (bytes: number) => request.heldBody?.grow(bytes)
-      return parseJson(body, { containersMax, reserve })
+      return (isUpsert(request) ? parseRows : parseJson)(body, { containersMax, reserve })
     },
   )
+}
+
+/** Whether the operation parses the rows itself, while it writes them. */
+function isUpsert({ routeOptions }: FastifyRequest): boolean {
+  return (routeOptions.config.operation?.id ?? '') in upserts
 }
 
 /** The operation reads a file while it writes the rows. */

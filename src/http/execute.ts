@@ -1,11 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
-import { countRows } from '../contract/incremental-validation.ts'
 import { Answer, type InAccount, JsonText, Stream } from '../contract/operation.ts'
-import { listedMax } from '../contract/row-errors.ts'
+import { countRows, sliceRows } from '../contract/row-slices.ts'
 import { ClientStalled } from '../contract/send-pieces.ts'
-import { collectRowErrors } from '../contract/validation-errors.ts'
 import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
@@ -31,7 +29,7 @@ async function runHandler(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const errors = await collectRowErrors(request.body, findFaults, listedMax)
+  const slices = await sliceRows(request.body, findFaults)
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
@@ -47,7 +45,8 @@ async function runHandler(
         body,
         params,
         query,
-        errors,
+        errors: slices.errors,
+        slices,
         ifMatch: request.headers['if-match'],
         inAccount: storing(onSeats(seated, db, account), operation, request, bodyHash),
         selectInAccount: (select, values) =>

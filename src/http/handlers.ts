@@ -15,6 +15,7 @@ import type { Config } from '../config.ts'
 import type { Operation } from '../contract/document.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context, Handler, OperationId } from '../contract/operation.ts'
+import { upsertRows } from '../feeds/upsert-rows.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
 import { readJobEvents } from '../jobs/read-job-events.ts'
@@ -63,7 +64,7 @@ export const handlers = {
   login,
   createCatalogSchema,
   readCatalogSchema,
-  upsertProducts,
+  upsertProducts: upsertRows(upsertProducts),
   listProducts,
   createPriceLists,
   listPriceLists,
@@ -78,13 +79,13 @@ export const handlers = {
   upsertPromotions,
   listPromotions,
   deletePromotion,
-  upsertSales,
+  upsertSales: upsertRows(upsertSales),
   listSales,
   createCompetitorSchema,
   readCompetitorSchema,
-  upsertCompetitorPrices,
+  upsertCompetitorPrices: upsertRows(upsertCompetitorPrices),
   listCompetitorPrices,
-  upsertAgreements,
+  upsertAgreements: upsertRows(upsertAgreements),
   listAgreements,
   readAgreement,
   updateAgreement,

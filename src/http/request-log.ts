@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { countRows } from '../contract/incremental-validation.ts'
 import type { ProblemType } from '../contract/problem.ts'
+import { countRows } from '../contract/row-slices.ts'
 import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
 
 declare module 'fastify' {

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { type Operation, operations, readContract } from '../contract/document.ts'
-import { type FindFaults, rowsOf } from '../contract/incremental-validation.ts'
+import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
+import { countRows } from '../contract/row-slices.ts'
 import { compileBody, compileParameters, type ParameterSchema } from '../contract/validation.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { runOperation } from './execute.ts'
@@ -113,7 +114,7 @@ function answer(
 function rejectBody({ body }: FastifyRequest, operation: Operation, rowsMax: number): void {
   if (!operation.hasBody) return
   if (body === undefined) throw new Problem('malformed-body', 'Send a JSON body.')
-  const rows = rowsOf(body)?.length ?? 0
+  const rows = countRows(body) ?? 0
   if (rows > rowsMax) {
     const detail = `A call takes at most ${rowsMax} rows, this one has ${rows}. Send them in several calls.`
     throw new Problem('payload-too-large', detail)

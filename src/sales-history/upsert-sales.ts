@@ -1,31 +1,30 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Feed, FeedId } from '../contract/feed.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import { type InputColumn, inputRows, readNumbers } from '../database/input-rows.ts'
-import type { Trx } from '../database/pool.ts'
-import { upsertStaged } from '../database/staging-table.ts'
+import { idsInPayloadOrder } from '../contract/duplicates.ts'
+import type { FeedId, Upsert } from '../contract/feed.ts'
+import type { Schemas } from '../contract/operation.ts'
+import type { InputColumn } from '../database/input-rows.ts'
+import { type UpsertedRows, upsertKeys, upsertStaged } from '../database/staging-table.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 
-type Sale = Positioned<Schemas['SaleInput']>
+type Sale = Schemas['SaleInput']
 
 /** Upserts sales by transaction id. Answers the ids of created sales in payload order. */
-export const upsertSales: Handler<'upsertSales'> = async ({ account, body, errors, inAccount }) => {
-  const sales = await uniqueRows(errors.sound(body), errors, ({ transaction_id }) => transaction_id)
-  errors.reject()
-  return inAccount((trx) => upsertSaleRows(trx, account, sales))
-}
-
-/** Sales from a file. */
-export const feedSales: Feed<'upsertSales'> = async (_trx, { account }) => ({
+export const upsertSales: Upsert<'upsertSales'> = async (trx, { account }) => ({
   columns: [],
   ignored: [],
   ids: [saleId(account)],
+  table: 'sales',
   input: saleColumns,
   key: ['transaction_id'],
-  read: async (rows: readonly Schemas['SaleInput'][], errors) =>
-    errors.sound(rows).map((sale) => ({ row: sale, position: sale.position })),
+  keyOf: ({ transaction_id }: Sale) => transaction_id,
+  read: async (rows: readonly Sale[], errors) => errors.sound(rows),
   write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
+  upsert: (input) => upsertKeys(trx, upsertFrom(account, input), sql`created`),
+  answer: (written: UpsertedRows[], payload) =>
+    idsInPayloadOrder(
+      written.map(({ created }) => created),
+      payload,
+    ),
 })
 
 function saleId(account: number): FeedId {
@@ -39,22 +38,6 @@ function saleId(account: number): FeedId {
   }
 }
 
-/** Upserts rows sorted by key in one statement. */
-async function upsertSaleRows(trx: Trx, account: number, sales: Sale[]): Promise<number[]> {
-  const input = await inputRows(
-    trx,
-    [...saleColumns, { name: 'position', type: 'integer', value: ({ position }) => position }],
-    sales,
-  )
-  const { rows } = await sql<{ ids: string | null }>`
-    with input as materialized (select * from ${input}), upserted as (
-      ${upsertFrom(account, sql`input`)}
-    )
-    select array_agg(id order by position)::text as ids
-    from upserted join input using (transaction_id) where created`.execute(trx)
-  return readNumbers(rows[0]?.ids ?? null)
-}
-
 /** Unchanged rows are not written. 15.3 after 15.30 is a change, because sales are read as they were written. */
 function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
@@ -62,28 +45,28 @@ function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unk
     select ${account}, ${columns} from ${input}
     on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
     where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
-    returning id, transaction_id, xmax = 0 as created`
+    returning id, transaction_id as key, xmax = 0 as created`
 }
 
 const saleColumns: InputColumn<Sale>[] = [
-  { name: 'transaction_id', type: 'text', value: ({ row }) => row.transaction_id },
-  { name: 'price_list_name', type: 'text', value: ({ row }) => row.price_list_name ?? null },
-  { name: 'price_dimension', type: 'text', value: ({ row }) => row.price_dimension ?? null },
-  { name: 'code', type: 'text', value: ({ row }) => row.code },
-  { name: 'extension', type: 'text', value: ({ row }) => row.extension },
-  { name: 'quantity', type: 'numeric', value: ({ row }) => row.quantity },
-  { name: 'active_price', type: 'numeric', value: ({ row }) => row.active_price ?? null },
-  { name: 'client_code', type: 'text', value: ({ row }) => row.client_code ?? null },
-  { name: 'agreement_code', type: 'text', value: ({ row }) => row.agreement_code ?? null },
-  { name: 'departure_date', type: 'text', value: ({ row }) => row.departure_date ?? null },
-  { name: 'revenue', type: 'numeric', value: ({ row }) => row.revenue },
+  { name: 'transaction_id', type: 'text', value: (sale) => sale.transaction_id },
+  { name: 'price_list_name', type: 'text', value: (sale) => sale.price_list_name ?? null },
+  { name: 'price_dimension', type: 'text', value: (sale) => sale.price_dimension ?? null },
+  { name: 'code', type: 'text', value: (sale) => sale.code },
+  { name: 'extension', type: 'text', value: (sale) => sale.extension },
+  { name: 'quantity', type: 'numeric', value: (sale) => sale.quantity },
+  { name: 'active_price', type: 'numeric', value: (sale) => sale.active_price ?? null },
+  { name: 'client_code', type: 'text', value: (sale) => sale.client_code ?? null },
+  { name: 'agreement_code', type: 'text', value: (sale) => sale.agreement_code ?? null },
+  { name: 'departure_date', type: 'text', value: (sale) => sale.departure_date ?? null },
+  { name: 'revenue', type: 'numeric', value: (sale) => sale.revenue },
   {
     name: 'transaction_date',
     type: 'timestamptz',
-    value: ({ row: { transaction_date } }) =>
+    value: ({ transaction_date }) =>
       transaction_date === undefined ? null : utcTimestamp(transaction_date),
   },
-  { name: 'currency', type: 'text', value: ({ row }) => row.currency ?? null },
+  { name: 'currency', type: 'text', value: (sale) => sale.currency ?? null },
 ]
 
 const columns = sql.join(saleColumns.map(({ name }) => sql.ref(name)))

@@ -29,7 +29,7 @@ t.test('every table has forced row-level security and a policy for the account',
       [oid],
     )
     const column = name === 'accounts' ? 'id' : 'account_id'
-    const expected = `(${column} = (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint)`
+    const expected = `(${column} = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif"))`
     t.ok(
       policies.some(({ condition, command }) => condition === expected && command === '*'),
       `${name}: a policy for the account`,

@@ -1,0 +1,24 @@
+import { sql } from 'kysely'
+import type { Trx } from './pool.ts'
+
+/*
+ * Two transactions that lock rows in different orders may deadlock. A statement that locks its rows in the order of their
+ * keys shares the table with others of its kind. A transaction that writes rows as they come, in several statements, must
+ * have the account's rows of the table for itself.
+ */
+
+/** Shares the table until the transaction ends. Waits for a transaction that has it for itself. */
+export async function shareTable(trx: Trx, table: string, account: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(${lockOf(table, account)})`.execute(trx)
+}
+
+/** Takes the account's rows of the table until the transaction ends. Returns false if others write to them. */
+export async function tryTakeTable(trx: Trx, table: string, account: number): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`
+    select pg_try_advisory_xact_lock(${lockOf(table, account)}) as taken`.execute(trx)
+  return rows[0]?.taken ?? false
+}
+
+function lockOf(table: string, account: number) {
+  return sql`hashtextextended(${`rows of ${table}`}, ${account})`
+}
