@@ -30,7 +30,11 @@ export async function fillService(service: Service, rows: number): Promise<void>
 }
 
 /** Sales with random keys; `fixed` are further columns. */
-async function fillSales(sql: pg.Client, rows: number, fixed: Record<string, number> = {}) {
+export async function fillSales(
+  sql: pg.Client,
+  rows: number,
+  fixed: Record<string, number> = {},
+): Promise<void> {
   const names = Object.keys(fixed).map((name) => `${name}, `)
   const values = Object.values(fixed).map((value) => `${value}, `)
   await sql.query(`
@@ -53,6 +57,10 @@ export async function fillCatalog(service: Service, rows: number): Promise<void>
     costs: [{ name: 'purchase' }, { name: 'freight' }],
   }
   await service.post('/api/v1/product_catalog/schema/create_schema/', JSON.stringify(columns))
+  await service.post(
+    '/api/v1/competitor_prices/schema/create_schema/',
+    JSON.stringify({ attributes_config: ['code', 'country'] }),
+  )
   const range = `generate_series((select count(*) from products), ${rows - 1}) i`
   await sql.query(`
     insert into product_attributes select ${account}, 'P' || lpad(i::text, 7, '0'), array['B' || i % 50, 'F' || i % 100]

@@ -7,18 +7,22 @@ const changedRows = 10_000
 /** Ten of the hundred families. */
 const families = Array.from({ length: 10 }, (_, index) => `F${index}`)
 
+export const updatePath = '/api/v1/prices/bulk_update_prices/'
+
+/** A body that sets `rows` random prices of the list of all products. */
+export function updateBody(rows: number): string {
+  const payload = someIndexes(rows, storedRows).map((index) => ({
+    code: codeOf(index),
+    country: 'UK',
+    price: Math.round(Math.random() * 1e6) / 100,
+  }))
+  return JSON.stringify({ price_list_name: 'Bench', payload })
+}
+
 function updateWorkload(rows: number): Workload {
-  const body = () => {
-    const payload = someIndexes(rows, storedRows).map((index) => ({
-      code: codeOf(index),
-      country: 'UK',
-      price: Math.round(Math.random() * 1e6) / 100,
-    }))
-    return JSON.stringify({ price_list_name: 'Bench', payload })
-  }
   const post = async (server: Server) => {
-    const sent = body()
-    return [await timed(() => server.post('/api/v1/prices/bulk_update_prices/', sent))]
+    const body = updateBody(rows)
+    return [await timed(() => server.post(updatePath, body))]
   }
   const bare = `
     update price_list_rows r set price = i.price
@@ -37,8 +41,8 @@ function updateWorkload(rows: number): Workload {
     ours: ({ ours }) => post(ours),
     naive: ({ naive }) => post(naive),
     floor: async ({ floor }) => {
-      const sent = body()
-      return [await timed(() => floor.query(bare, [sent]))]
+      const body = updateBody(rows)
+      return [await timed(() => floor.query(bare, [body]))]
     },
   }
 }

@@ -4,12 +4,14 @@ import { leaveNothing } from '../../helpers/leave-nothing.ts'
 import { startOwnPostgres } from '../../helpers/own-postgres.ts'
 import { calendarWorkloads } from './calendar.ts'
 import { fill } from './fill.ts'
+import { growthWorkloads } from './growth.ts'
 import { listWorkloads } from './lists.ts'
+import { loadWorkloads } from './load.ts'
 import { type Result, run, type Workload } from './measure.ts'
 import { promotionWorkload } from './promotions.ts'
 import { readWorkloads } from './reads.ts'
 import { startBench } from './servers.ts'
-import { upsertWorkloads } from './upserts.ts'
+import { salesWorkloads, upsertWorkloads } from './upserts.ts'
 
 /**
  * Compares the service with a naive build and with one bare statement, alternating, on one PostgreSQL: an embedded one,
@@ -24,10 +26,14 @@ const { values: options } = parseArgs({
   },
 })
 const rounds = options.quick ? { warming: 1, counted: 3 } : { warming: 3, counted: 7 }
+const readMs = options.quick ? 700 : 2000
 const workloads: Workload[] = [
-  ...readWorkloads(options.quick ? 700 : 2000),
-  ...upsertWorkloads,
+  ...readWorkloads(readMs),
+  ...salesWorkloads,
   ...listWorkloads,
+  ...upsertWorkloads,
+  ...loadWorkloads,
+  ...growthWorkloads(readMs),
   promotionWorkload,
   ...calendarWorkloads(options.quick ? 1000 : 10_000),
 ]

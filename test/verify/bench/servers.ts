@@ -12,7 +12,6 @@ import { query } from '../../helpers/database.ts'
 import type { Command } from '../../helpers/leave-nothing.ts'
 import { childEnvironment } from '../../helpers/process.ts'
 import { type Client, openClient, prepareWith } from './client.ts'
-import { tables } from './naive/tables.ts'
 
 /** A server in its own process, and a connection to its database. */
 export interface Server {
@@ -44,12 +43,13 @@ export interface Bench {
   floor: pg.Client
   /** Another bare connection to it. */
   connectFloor(): Promise<pg.Client>
-  /** Another service on an empty database. */
-  startBeside(): Promise<Service>
+  /** Another service on a new database of this name. */
+  startBeside(name: string): Promise<Service>
 }
 
 const root = join(import.meta.dirname, '../../..')
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const tables = readFileSync(join(import.meta.dirname, 'naive/tables.sql'), 'utf8')
 
 /** Starts the three sides on a PostgreSQL; its databases of an earlier run are dropped. */
 export async function startBench(command: Command, serverUrl: string): Promise<Bench> {
@@ -67,10 +67,10 @@ export async function startBench(command: Command, serverUrl: string): Promise<B
   const connectFloor = () => connect(command, floorUrl)
   return {
     ours: await startService(command, await createDatabase('bench_ours')),
-    naive: await startServer(command, naiveUrl, 'exec node test/verify/bench/naive/server.ts'),
+    naive: await startServer(command, naiveUrl, 'exec node test/verify/bench/naive/server.js'),
     floor: await connectFloor(),
     connectFloor,
-    startBeside: async () => startService(command, await createDatabase('bench_beside')),
+    startBeside: async (name) => startService(command, await createDatabase(`bench_${name}`)),
   }
 }
 

@@ -47,6 +47,63 @@ export const sales: Upsert<{ revenue: string }> = {
     returning id`,
 }
 
+const competitorPrices: Upsert<{ competitor_price: number; latest_update: string }> = {
+  path: '/api/v1/competitor_prices/bulk_create_or_update/',
+  row: () => ({
+    code: randomKey(),
+    country: 'UK',
+    competitor_name: 'Rival Ltd',
+    competitor_price: 2.55,
+    latest_update: '2026-01-01T08:26:00Z',
+  }),
+  changed: (row) => ({ ...row, competitor_price: 2.45, latest_update: '2026-01-02T08:26:00Z' }),
+  bare: `
+    insert into competitor_prices (code, country, competitor_name, competitor_price, latest_update)
+    select * from jsonb_to_recordset($1::jsonb) as i (code text, country text, competitor_name text,
+      competitor_price numeric, latest_update timestamptz)
+    on conflict (code, country, competitor_name) do update
+    set competitor_price = excluded.competitor_price, latest_update = excluded.latest_update
+    returning id`,
+}
+
+const agreements: Upsert<{ prices: Record<string, number> }> = {
+  path: '/api/v1/agreement/bulk_create_or_update',
+  row: () => ({
+    name: `Frame contract ${randomKey()}`,
+    client_code: randomKey(4),
+    price_list_code: 'Bench',
+    price_line: { product_code: randomKey(4), attribute_1: 'Home' },
+    prices: { retail: 2.35, wholesale: 1.9 },
+  }),
+  changed: (row) => ({ ...row, prices: { retail: 2.25, wholesale: 1.8 } }),
+  bare: `
+    insert into agreements (name, client_code, price_list_code, price_line, prices)
+    select * from jsonb_to_recordset($1::jsonb) as i (name text, client_code text, price_list_code text,
+      price_line jsonb, prices jsonb)
+    on conflict (name, client_code, price_list_code, price_line) do update set prices = excluded.prices
+    returning id`,
+}
+
+const products: Upsert<{ purchase: number }> = {
+  path: '/api/v1/product_catalog/bulk_create_or_update/',
+  row: () => ({
+    code: randomKey(),
+    country: 'UK',
+    brand: 'New',
+    family: 'New',
+    purchase: 1.5,
+    freight: 0.25,
+  }),
+  changed: (row) => ({ ...row, purchase: 1.6 }),
+  bare: `
+    insert into products (code, country, brand, family, purchase, freight)
+    select * from jsonb_to_recordset($1::jsonb) as i (code text, country text, brand text, family text,
+      purchase numeric, freight numeric)
+    on conflict (code, country) do update set brand = excluded.brand, family = excluded.family,
+      purchase = excluded.purchase, freight = excluded.freight
+    returning id`,
+}
+
 /** `rows` new rows in calls of `rowsOfCall`, and the same with another value. */
 export function bodiesOf<Row extends object>(
   { row, changed }: Upsert<Row>,
@@ -106,8 +163,7 @@ function upsertWorkload<Row extends object>(upsert: Upsert<Row>, kind: Kind): Wo
 
 const ofNaive = (ratio: number): Goal => ({ ratio, of: 'naive' })
 
-/** Bulk upserts of all resources. */
-export const upsertWorkloads: Workload[] = [
+export const salesWorkloads: Workload[] = [
   upsertWorkload(sales, {
     name: 'sales, 10,000 rows',
     fresh: ofNaive(1.5),
@@ -120,4 +176,13 @@ export const upsertWorkloads: Workload[] = [
     fresh: ofNaive(1.4),
     again: ofNaive(1.8),
   }),
+]
+
+const goals = { fresh: ofNaive(1.3), again: ofNaive(1.3) }
+
+/** Products are last: they make the catalog larger. */
+export const upsertWorkloads: Workload[] = [
+  upsertWorkload(competitorPrices, { name: 'competitor prices, 10,000 rows', ...goals }),
+  upsertWorkload(agreements, { name: 'agreements, 10,000 rows', ...goals }),
+  upsertWorkload(products, { name: 'products, 10,000 rows', ...goals }),
 ]

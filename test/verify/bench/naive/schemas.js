@@ -6,15 +6,15 @@ const timestamp = { type: 'string', format: 'date-time' }
 const code = text
 const country = text
 
-const object = (required: string[], properties: Record<string, object>) => ({
+const object = (required, properties) => ({
   type: 'object',
   additionalProperties: false,
   required,
   properties,
 })
-const body = (schema: object) => ({ schema: { body: schema } })
-const rows = (schema: object) => body({ type: 'array', items: schema })
-const ofList = (row: object) =>
+const body = (schema) => ({ schema: { body: schema } })
+const rows = (schema) => body({ type: 'array', items: schema })
+const ofList = (row) =>
   body(
     object(['price_list_name', 'payload'], {
       price_list_name: text,
