@@ -1,6 +1,6 @@
 import { fillSales, fillService, storedRows } from './fill.ts'
 import { timed, type Workload } from './measure.ts'
-import { readServer } from './reads.ts'
+import { readBodies, readServer } from './reads.ts'
 import type { Bench, Service } from './servers.ts'
 import { bodiesOf, sales } from './upserts.ts'
 
@@ -53,11 +53,13 @@ async function upsertNew(service: Service, stored: number): Promise<number> {
   return timed(() => service.post(sales.path, body))
 }
 
-/** What a call or a read costs when there are ten times as many rows; each read is one of 8 at a time, for `ms`. */
-export const growthWorkloads = (ms: number): Workload[] => [
+async function readHundred(service: Service, stored: number): Promise<number> {
+  const [readsPerSecond = 0] = await readServer(service, readBodies(100, stored))
+  return 1000 / readsPerSecond
+}
+
+/** What a call, and a read by one of 8 clients, cost when there are ten times as many rows. */
+export const growthWorkloads: Workload[] = [
   growthWorkload('growth: 10,000 new sales', upsertNew),
-  growthWorkload('growth: a read of 100', async (service, stored) => {
-    const [readsPerSecond = 0] = await readServer(service, 100, ms, stored)
-    return 1000 / readsPerSecond
-  }),
+  growthWorkload('growth: a read of 100', readHundred),
 ]

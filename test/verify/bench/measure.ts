@@ -22,6 +22,8 @@ export type Side = (bench: Bench, round: number) => Promise<number[]>
 /** Work that gives the figures of one or more rows, for each side that does it. */
 export interface Workload {
   rows: Row[]
+  /** Multiplies the number of rounds. */
+  shortRounds?: number
   /** Makes its data. */
   prepare?(bench: Bench): Promise<unknown>
   ours: Side
@@ -54,11 +56,13 @@ export async function run(workload: Workload, bench: Bench, rounds: Rounds): Pro
   await workload.prepare?.(bench)
   await settle(bench)
   const figures: Record<SideName, number[][]> = { ours: [], naive: [], floor: [] }
-  for (let round = 0; round < rounds.warming + rounds.counted; round++) {
+  const { shortRounds = 1 } = workload
+  const warming = rounds.warming * shortRounds
+  for (let round = 0; round < warming + rounds.counted * shortRounds; round++) {
     for (let place = 0; place < sideNames.length; place++) {
       const side = sideNames[(place + round) % sideNames.length] as SideName
       const measured = await workload[side]?.(bench, round)
-      if (measured && round >= rounds.warming) figures[side].push(measured)
+      if (measured && round >= warming) figures[side].push(measured)
     }
   }
   return workload.rows.map((row, index) => resultOf(row, index, workload.rows, figures))

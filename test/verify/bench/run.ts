@@ -26,14 +26,13 @@ const { values: options } = parseArgs({
   },
 })
 const rounds = options.quick ? { warming: 1, counted: 3 } : { warming: 3, counted: 7 }
-const readMs = options.quick ? 700 : 2000
 const workloads: Workload[] = [
-  ...readWorkloads(readMs),
+  ...readWorkloads,
   ...salesWorkloads,
   ...listWorkloads,
   ...upsertWorkloads,
   ...loadWorkloads,
-  ...growthWorkloads(readMs),
+  ...growthWorkloads,
   promotionWorkload,
   ...calendarWorkloads(options.quick ? 1000 : 10_000),
 ]
