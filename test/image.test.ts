@@ -1,6 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +29,8 @@ const instructions = (name: string) =>
 const copied = instructions('COPY')
   .filter((text) => !text.startsWith('--from'))
   .flatMap((text) => text.split(' ').slice(0, -1))
-const image = copied.filter((file) => !['package-lock.json', '.npmrc'].includes(file))
+/** What the last stage copies; the others are compiled in the first. */
+const kept = (instructions('COPY').at(-1) ?? '').split(' ').slice(0, -1)
 
 interface LockedPackage {
   dev?: boolean
@@ -42,7 +51,15 @@ t.test('the image holds what .dockerignore lets through', async (t) => {
 t.test('the files of the image serve as a user without rights, and end at SIGTERM', async (t) => {
   const app = mkdtempSync(join(tmpdir(), 'pricewell-image-'))
   t.teardown(() => rmSync(app, { recursive: true }))
-  for (const path of [...image, ...packages]) {
+  for (const path of copied) {
+    mkdirSync(join(app, path, '..'), { recursive: true })
+    cpSync(join(root, path), join(app, path), { recursive: true })
+  }
+  symlinkSync(join(root, 'node_modules'), join(app, 'node_modules'))
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: app })
+  for (const path of ['node_modules', ...copied.filter((path) => !kept.includes(path))])
+    rmSync(join(app, path), { recursive: true, force: true })
+  for (const path of packages) {
     mkdirSync(join(app, path, '..'), { recursive: true })
     if (existsSync(join(root, path)))
       cpSync(join(root, path), join(app, path), { recursive: true, filter: isRun })
