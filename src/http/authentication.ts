@@ -45,13 +45,24 @@ export function authenticateRequests(
 ): void {
   const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret)
   const knownTokens = new KnownTokens()
-  app.addHook('onRequest', async (request) => {
+  const admit = (request: FastifyRequest, caller: Caller) => {
+    const { scope } = request.routeOptions.config.operation ?? {}
+    request.caller = caller
+    if (scope && !caller.scopes.has(scope))
+      throw new Problem('forbidden', `The token lacks the scope "${scope}".`)
+  }
+  app.addHook('onRequest', (request, _reply, done) => {
     const { operation, isOpen } = request.routeOptions.config
-    if (isOpen || (operation && operation.scope === undefined)) return
+    if (isOpen || (operation && operation.scope === undefined)) return done()
     const token = readToken(request)
-    request.caller = knownTokens.find(token) ?? (await verifyToken(token, verify, knownTokens))
-    if (operation?.scope && !request.caller.scopes.has(operation.scope))
-      throw new Problem('forbidden', `The token lacks the scope "${operation.scope}".`)
+    const known = knownTokens.find(token)
+    if (known) {
+      admit(request, known)
+      return done()
+    }
+    verifyToken(token, verify, knownTokens)
+      .then((caller) => admit(request, caller))
+      .then(() => done(), done)
   })
 }
 

@@ -82,9 +82,10 @@ function operationRoute(operation: Operation, services: OperationServices): Part
   return {
     config: { operation, isShed: true },
     ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),
-    preValidation: async (request) => {
+    preValidation: (request, _reply, done) => {
       rejectBody(request, operation, services.config.limits.rowsMax)
       rejectOtherList(request)
+      done()
     },
     handler: (request, reply) => {
       if (reply.raw.destroyed) throw clientGone()

@@ -1,9 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type LoadLimits, listConnections, streamConnections } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
-import { overloaded, unavailable } from '../../contract/problem.ts'
+import { overloaded, type Problem, unavailable } from '../../contract/problem.ts'
 import { type PoolUse, poolUse } from '../../database/pool.ts'
 import type { Pools } from '../../pools.ts'
 import { isGzip } from '../preconditions.ts'
@@ -35,28 +34,28 @@ export async function admitRequests(
 ): Promise<void> {
   const throttle = new Throttle()
   const bodies = new BodiesInFlight(load.bodiesInFlightBytesMax)
-  const refuse = async ({ caller }: FastifyRequest, refusal: unknown) => {
+  const delay = ({ caller }: FastifyRequest, refuse: () => void) => {
     const delayMs = throttle.delayMs(caller?.account ?? 0)
-    if (delayMs > 0) await sleep(delayMs)
-    throw refusal
+    if (delayMs > 0) setTimeout(refuse, delayMs)
+    else refuse()
   }
   app.decorate('isClosing', false)
   app.addHook('preClose', async () => {
     app.isClosing = true
   })
   const isLate = watchEventLoop(app, load.eventLoopDelayMaxMs)
-  app.addHook('onRequest', async (request, reply) => {
+  const refusalOf = (operation: Operation, request: FastifyRequest, reply: FastifyReply) =>
+    isLate()
+      ? overloaded('More requests come in than can be answered.')
+      : (bulkheads[operation.pool].refusal(request.caller?.account ?? 0) ??
+        holdBody(bodies, operation, request, reply))
+  app.addHook('onRequest', (request, reply, done) => {
     const { operation, isShed } = request.routeOptions.config
-    if (!operation || !isShed) return
+    if (!operation || !isShed) return done()
     if (app.isClosing) throw unavailable('The service is shutting down.')
-    if (isLate()) return refuse(request, overloaded('More requests come in than can be answered.'))
-    const refusal = bulkheads[operation.pool].refusal(request.caller?.account ?? 0)
-    if (refusal) return refuse(request, refusal)
-    try {
-      holdBody(bodies, operation, request, reply)
-    } catch (refusal) {
-      await refuse(request, refusal)
-    }
+    const refusal = refusalOf(operation, request, reply)
+    if (refusal) delay(request, () => done(refusal))
+    else done()
   })
 }
 
@@ -84,21 +83,29 @@ function watchEventLoop(app: FastifyInstance, delayMaxMs: number): () => boolean
   return () => isLate
 }
 
-/** Takes room for the body; that of a file is not held, as its rows go to the database while it arrives. */
+/**
+ * Takes room for the body, or returns why there is none. That of a file is not held, as its rows go to the database while it
+ * arrives.
+ */
 function holdBody(
   bodies: BodiesInFlight,
   { hasBody }: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
-): void {
-  if (!hasBody || isFile(request.headers['content-type'])) return
+): Problem | undefined {
+  if (!hasBody || isFile(request.headers['content-type'])) return undefined
   const length = bodyLength(request)
   // A body over the limit is refused before it is read.
-  if (length === undefined || length > request.routeOptions.bodyLimit) return
+  if (length === undefined || length > request.routeOptions.bodyLimit) return undefined
   const body = bodies.begin(request.caller?.account ?? 0, length || undefined)
-  body.grow(length)
+  try {
+    body.grow(length)
+  } catch (refusal) {
+    return refusal as Problem
+  }
   request.heldBody = body
   reply.raw.once('close', () => body.release())
+  return undefined
 }
 
 /** Bytes of the body; 0 if they are known only when it has arrived, undefined if there is none. */
