@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
+  type Call,
   caller,
   firstUser,
   freshDataDir,
   isAlive,
-  logInFirst,
   postmasterPid,
   runFile,
+  type ServiceProcess,
   startCommand,
   startProcess,
 } from './helpers/process.ts'
@@ -25,20 +26,39 @@ const sales = Array.from({ length: 100 }, (_, index) => ({
   revenue: '1',
 }))
 
+/** Made by the first start, used by those after it. */
+const settings = { DATA_DIR: freshDataDir(t) }
+let user = { email: '', password: '' }
+
+async function logIn({ url }: ServiceProcess): Promise<Call> {
+  const { status, body } = await caller(() => url)('POST', '/login/', user)
+  t.equal(status, 200)
+  return caller(() => url, body.token)
+}
+
+t.test('what the shell says of another PostgreSQL is not taken for the embedded one', async (t) => {
+  const shell = {
+    PGPORT: '5433',
+    PGSSLMODE: 'require',
+    PGOPTIONS: '-c default_transaction_read_only=on',
+  }
+  const service = await startProcess(t, { ...settings, ...shell })
+  user = await firstUser(service)
+  t.equal((await (await logIn(service))('GET', '/api/v1/price_list/')).status, 200)
+  t.equal(await service.stop(), 0)
+})
+
 t.test(
   'a service whose PostgreSQL is killed ends plainly, and the next start has lost nothing',
   async (t) => {
-    const settings = { DATA_DIR: freshDataDir(t) }
     const service = await startProcess(t, settings)
-    const user = await firstUser(service)
-    const call = await logInFirst(service)
+    const call = await logIn(service)
     t.equal((await call('POST', salesPath, sales)).status, 201)
     process.kill(postmasterPid(settings.DATA_DIR) as number, 'SIGKILL')
     t.equal(await service.exited, 1)
     t.match(service.stderr(), /PostgreSQL has ended.*Start the service again/)
     const again = await startProcess(t, settings)
-    const logIn = await caller(() => again.url)('POST', '/login/', user)
-    const stored = await caller(() => again.url, logIn.body.token)('GET', '/api/v1/sales_history/')
+    const stored = await (await logIn(again))('GET', '/api/v1/sales_history/')
     t.equal(stored.body.count, sales.length)
     t.equal(await again.stop(), 0)
   },
@@ -47,15 +67,13 @@ t.test(
 t.test(
   'a server that a power failure has ended is started, although another process has its id now',
   async (t) => {
-    const settings = { DATA_DIR: freshDataDir(t) }
     const service = await startProcess(t, settings)
-    const user = await firstUser(service)
     await service.kill()
     process.kill(postmasterPid(settings.DATA_DIR) as number, 'SIGKILL')
     const file = join(settings.DATA_DIR, 'postgres', 'postmaster.pid')
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, '1'))
     const again = await startProcess(t, settings)
-    t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
+    await logIn(again)
     t.equal(await again.stop(), 0)
   },
 )
@@ -63,10 +81,8 @@ t.test(
 t.test(
   'a process that has run out of file descriptors goes on when there are some again',
   async (t) => {
-    const settings = { DATA_DIR: freshDataDir(t) }
     const command = ['bash', '-c', `ulimit -n 128; exec ${startCommand.join(' ')}`] as const
     const service = await startProcess(t, settings, { command })
-    await firstUser(service)
     const { hostname, port } = new URL(service.url)
     const sockets = Array.from({ length: 200 }, () =>
       connect(Number(port), hostname).on('error', () => undefined),
@@ -81,25 +97,10 @@ t.test(
   },
 )
 
-t.test('what the shell says of another PostgreSQL is not taken for the embedded one', async (t) => {
-  const shell = {
-    PGPORT: '5433',
-    PGSSLMODE: 'require',
-    PGOPTIONS: '-c default_transaction_read_only=on',
-  }
-  const service = await startProcess(t, { DATA_DIR: freshDataDir(t), ...shell })
-  t.equal((await (await logInFirst(service))('GET', '/api/v1/price_list/')).status, 200)
-  t.equal(await service.stop(), 0)
-})
-
 t.test('a token secret that was not written to its end is made anew', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t) }
-  const first = await startProcess(t, settings)
-  const user = await firstUser(first)
-  t.equal(await first.stop(), 0)
   truncateSync(join(settings.DATA_DIR, 'jwt-secret'))
   const again = await startProcess(t, settings)
-  t.equal((await caller(() => again.url)('POST', '/login/', user)).status, 200)
+  await logIn(again)
   t.equal(await again.stop(), 0)
   t.strictSame(readdirSync(settings.DATA_DIR).sort(), [
     'jwt-secret',
@@ -113,8 +114,8 @@ t.test('a port that is taken ends the start plainly, and PostgreSQL with it', as
   await once(other, 'listening')
   t.teardown(() => other.close())
   const { port } = other.address() as AddressInfo
-  const settings = { DATA_DIR: freshDataDir(t), PORT: String(port) }
-  const { code, stderr } = await runFile('src/server.ts', [], settings)
+  const taken = { ...settings, PORT: String(port) }
+  const { code, stderr } = await runFile('src/server.ts', [], taken)
   t.equal(code, 1)
   t.match(stderr, /EADDRINUSE/)
   t.equal(postmasterPid(settings.DATA_DIR), undefined, 'nothing is left running')

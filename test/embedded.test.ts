@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
@@ -28,11 +28,17 @@ const sales = Array.from({ length: 20_000 }, (_, index) => ({
   revenue: '1',
 }))
 
+/** Made by the first start, used by those after it. */
+const settings = { DATA_DIR: freshDataDir(t) }
+let user = { email: '', password: '' }
+
 t.test(
   'the first start prints its address, the docs and the first account, once; SIGTERM ends it and its PostgreSQL',
   async (t) => {
-    const settings = { DATA_DIR: freshDataDir(t) }
-    const service = await startProcess(t, settings)
+    // Root's temporary files may be closed to the user of PostgreSQL.
+    const TMPDIR = freshDataDir(t)
+    chmodSync(TMPDIR, 0o700)
+    const service = await startProcess(t, { ...settings, TMPDIR })
     const call = await logInFirst(service)
     t.match(service.stdout(), `Pricewell listens on ${service.url}\n`)
     t.match(service.stdout(), `${service.url}/docs\n`)
@@ -40,7 +46,8 @@ t.test(
     const docs = await fetch(`${service.url}/docs`)
     t.equal(docs.status, 200)
     t.match(await docs.text(), /swagger/i)
-    const { email, password } = firstAccount(service.stdout()) ?? { email: '', password: '' }
+    user = await firstUser(service)
+    const { password } = user
     const pid = postmasterPid(settings.DATA_DIR) as number
     t.ok(isAlive(pid), 'PostgreSQL runs')
     t.equal(await service.stop(), 0)
@@ -57,7 +64,7 @@ t.test(
     }
 
     const again = await startProcess(t, settings)
-    const { status, body } = await caller(() => again.url)('POST', '/login/', { email, password })
+    const { status, body } = await caller(() => again.url)('POST', '/login/', user)
     t.equal(status, 200)
     const answer = caller(() => again.url, body.token)('POST', salesPath, sales)
     await sleep(50)
@@ -73,23 +80,33 @@ t.test(
   },
 )
 
-t.test('PostgreSQL survives the service, and the next start attaches to it', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t) }
-  const service = await startProcess(t, settings)
-  const { email, password } = await firstUser(service)
-  const pid = postmasterPid(settings.DATA_DIR)
-  await service.kill()
-  t.equal(postmasterPid(settings.DATA_DIR), pid, 'it runs on')
-  const again = await startProcess(t, settings)
-  t.equal(postmasterPid(settings.DATA_DIR), pid, 'the same server')
-  t.equal((await caller(() => again.url)('POST', '/login/', { email, password })).status, 200)
-  t.equal(await again.stop(), 0)
-  t.ok(await ends(pid as number), 'the last user stops it')
-})
+t.test(
+  'PostgreSQL survives the service, later processes attach to it, and the last one stops it',
+  async (t) => {
+    const killed = await startProcess(t, settings)
+    const pid = postmasterPid(settings.DATA_DIR) as number
+    await killed.kill()
+    t.equal(postmasterPid(settings.DATA_DIR), pid, 'it runs on')
+    const first = await startProcess(t, settings)
+    const second = await startProcess(t, settings)
+    t.equal(postmasterPid(settings.DATA_DIR), pid, 'the same server')
+    const args = ['account', 'create', '--json', '--account', 'A', '--email', 'b@example.com']
+    const created = await runFile('src/cli/main.ts', args, settings)
+    t.equal(created.code, 0, created.stderr)
+    const { email, password } = JSON.parse(created.stdout)
+    t.ok(isAlive(pid), 'the command leaves it running')
+    for (const { url } of [first, second])
+      for (const login of [user, { email, password }])
+        t.equal((await caller(() => url)('POST', '/login/', login)).status, 200)
+    t.equal(await first.stop(), 0)
+    t.ok(isAlive(pid), 'one user is left')
+    t.equal((await caller(() => second.url)('GET', '/health/ready')).status, 200)
+    t.equal(await second.stop(), 0)
+    t.ok(await ends(pid))
+  },
+)
 
 t.test('a signal ends the start, and PostgreSQL with it', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t) }
-  t.equal(await (await startProcess(t, settings)).stop(), 0)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const [command, ...args] = startCommand
     const env = childEnvironment({ PORT: '0', ...settings })
@@ -102,32 +119,13 @@ t.test('a signal ends the start, and PostgreSQL with it', async (t) => {
   }
 })
 
-t.test('a second process attaches, and the last one that leaves stops PostgreSQL', async (t) => {
-  const settings = { DATA_DIR: freshDataDir(t) }
-  const first = await startProcess(t, settings)
-  await firstUser(first)
-  const pid = postmasterPid(settings.DATA_DIR) as number
-  const second = await startProcess(t, settings)
-  const args = ['account', 'create', '--json', '--account', 'A', '--email', 'b@example.com']
-  const created = await runFile('src/cli/main.ts', args, settings)
-  t.equal(created.code, 0, created.stderr)
-  const { email, password } = JSON.parse(created.stdout)
-  t.ok(isAlive(pid), 'the command leaves it running')
-  for (const { url } of [first, second])
-    t.equal((await caller(() => url)('POST', '/login/', { email, password })).status, 200)
-  t.equal(await first.stop(), 0)
-  t.ok(isAlive(pid), 'one user is left')
-  t.equal((await caller(() => second.url)('GET', '/health/ready')).status, 200)
-  t.equal(await second.stop(), 0)
-  t.ok(await ends(pid))
-})
-
 t.test(
   'services that start first on the same data stay, and one tells of the account',
   async (t) => {
     const TMPDIR = freshDataDir(t)
     chmodSync(TMPDIR, 0o777)
-    const settings = { DATA_DIR: freshDataDir(t), TMPDIR }
+    // The folder is named from where the service starts.
+    const settings = { DATA_DIR: freshDataDir(t), TMPDIR: relative('.', TMPDIR) }
     const services = await Promise.all([1, 2, 3].map(() => startProcess(t, settings)))
     const told = () => services.filter(({ stdout }) => firstAccount(stdout()) !== undefined)
     while (told().length === 0) await sleep(20)
@@ -172,23 +170,6 @@ t.test('an account is not created where DATA_DIR holds no database', async (t) =
     t.match(stderr, '--init')
     t.strictSame(existsSync(DATA_DIR) && readdirSync(DATA_DIR), before, 'nothing is made')
   }
-})
-
-const asRoot = {
-  skip: process.getuid?.() === 0 ? false : 'only root has another user for PostgreSQL',
-}
-
-t.test('root, whose temporary files are closed to others, starts', asRoot, async (t) => {
-  const TMPDIR = freshDataDir(t)
-  chmodSync(TMPDIR, 0o700)
-  const service = await startProcess(t, { DATA_DIR: freshDataDir(t), TMPDIR })
-  t.strictSame(await service.stop(), 0)
-})
-
-t.test('a folder for temporary files may be named from where the service starts', async (t) => {
-  const dataDir = freshDataDir(t)
-  const settings = { DATA_DIR: dataDir, TMPDIR: relative('.', dirname(dataDir)) }
-  t.strictSame(await (await startProcess(t, settings)).stop(), 0)
 })
 
 t.test('wrong settings end the start with all of them listed', async (t) => {
