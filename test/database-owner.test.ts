@@ -2,11 +2,15 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { readConfig } from '../src/config.ts'
 import { removeDataDir } from '../src/database/embedded/cluster.ts'
 import { startEmbeddedPostgres } from '../src/database/embedded/postgres.ts'
+import { type Service, startService } from '../src/service.ts'
+import { startFault } from '../src/startup-errors.ts'
 import { loginOf } from './helpers/database.ts'
 import { caller, runFile, startProcess } from './helpers/process.ts'
+import { select } from './helpers/sql.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-owner-'))
 const postgres = await startEmbeddedPostgres(dataDir)
@@ -46,9 +50,7 @@ t.test('a user who owns the database and is no superuser runs the service', asyn
 t.test('it starts again, and a second database of the same server serves too', async (t) => {
   await run(postgres.url, 'create database shop2 owner shop')
   for (const database of ['shop', 'shop2']) {
-    const service = await startProcess(t, { ...settings, DATABASE_URL: as('shop', database) })
-    t.equal((await caller(() => service.url)('GET', '/health/ready')).status, 200, database)
-    t.equal(await service.stop(), 0)
+    await serves(t, as('shop', database))
   }
 })
 
@@ -59,22 +61,19 @@ t.test('a user who may not act as the application role is told what to do', asyn
     'create database other owner other',
   )
   const url = as('other', 'other')
-  const refused = await runFile('src/server.ts', [], { ...settings, DATABASE_URL: url })
-  t.equal(refused.code, 1)
-  t.match(refused.stderr, /grant pricewell_app to other/)
+  t.match(await refusal(url), /grant pricewell_app to other/)
   await run(postgres.url, 'grant pricewell_app to other')
-  const service = await startProcess(t, { ...settings, DATABASE_URL: url })
-  t.equal((await caller(() => service.url)('GET', '/health/ready')).status, 200)
-  t.equal(await service.stop(), 0)
+  await serves(t, url)
 })
 
 t.test('rows are staged where the public has no rights on the database', async (t) => {
   await run(postgres.url, 'create database closed owner shop')
   await run(postgres.url, 'revoke all on database closed from public')
-  const service = await startProcess(t, { ...settings, DATABASE_URL: as('shop', 'closed') })
+  const service = await start(as('shop', 'closed'))
   const privilege = `has_database_privilege('pricewell_app', current_database(), 'temporary')`
-  await run(as('shop', 'closed'), `do $$ begin assert ${privilege}; end $$`)
-  t.equal(await service.stop(), 0)
+  const [granted] = await select(as('shop', 'closed'), `select ${privilege} as granted`)
+  t.strictSame(granted, { granted: true })
+  await service.close()
 })
 
 t.test('who may not grant that is told who may', async (t) => {
@@ -88,25 +87,35 @@ t.test('who may not grant that is told who may', async (t) => {
   const managed = new URL(postgres.url)
   managed.pathname = '/managed'
   await run(managed.href, 'grant create on schema public to tables')
-  const refused = await runFile('src/server.ts', [], {
-    ...settings,
-    DATABASE_URL: as('tables', 'managed'),
-  })
-  t.equal(refused.code, 1)
-  t.match(refused.stderr, /grant temporary on database managed to pricewell_app/)
+  const url = as('tables', 'managed')
+  t.match(await refusal(url), /grant temporary on database managed to pricewell_app/)
   await run(postgres.url, 'grant temporary on database managed to pricewell_app')
-  const service = await startProcess(t, { ...settings, DATABASE_URL: as('tables', 'managed') })
-  t.equal(await service.stop(), 0)
+  await serves(t, url)
 })
 
 t.test('the role of requests is not taken for the owner of the tables', async (t) => {
   await run(postgres.url, `alter role pricewell_app ${login}`)
-  const url = as('pricewell_app', 'shop')
-  const refused = await runFile('src/server.ts', [], { ...settings, DATABASE_URL: url })
+  const told = await refusal(as('pricewell_app', 'shop'))
   await run(postgres.url, 'alter role pricewell_app nologin')
-  t.equal(refused.code, 1)
-  t.match(refused.stderr, /let DATABASE_URL name another user, who owns the tables/)
+  t.match(told, /let DATABASE_URL name another user, who owns the tables/)
 })
+
+function start(url: string): Promise<Service> {
+  return startService(readConfig({ ...settings, DATABASE_URL: url, LOG_LEVEL: 'fatal' }))
+}
+
+async function serves(t: Test, url: string): Promise<void> {
+  const { app, close } = await start(url)
+  t.equal((await app.inject('/health/ready')).statusCode, 200, url)
+  await close()
+}
+
+/** What a start that is refused says. */
+async function refusal(url: string): Promise<string> {
+  return start(url)
+    .then(({ close }) => close(), startFault)
+    .then(String)
+}
 
 /** The server as another user, in another database. */
 function as(user: string, database: string): string {
@@ -129,16 +138,14 @@ t.test(
     const create = [`create role plain ${login}`, 'create database plain owner plain']
     await run(postgres.url, ...create, 'alter role pricewell_app rename to put_away')
     t.teardown(() => run(postgres.url, 'drop database plain', 'drop role pricewell_app'))
-    const mine = { ...settings, DATABASE_URL: as('plain', 'plain') }
-    const refused = await runFile('src/server.ts', [], mine)
-    t.equal(refused.code, 1)
+    const url = as('plain', 'plain')
+    const told = await refusal(url)
     const todo = 'create role pricewell_app nologin; grant pricewell_app to plain'
-    t.ok(refused.stderr.startsWith('Cannot start:\n- '), refused.stderr)
-    t.ok(refused.stderr.includes(todo), 'says what to do')
-    t.notMatch(refused.stderr, /\n {4}at /)
+    t.ok(told.startsWith('Cannot start:\n- '), told)
+    t.ok(told.includes(todo), 'says what to do')
+    t.notMatch(told, /\n {4}at /)
     await run(postgres.url, ...todo.split('; '))
-    const service = await startProcess(t, mine)
-    t.equal(await service.stop(), 0)
+    await serves(t, url)
   },
 )
 
