@@ -11,9 +11,9 @@ export interface User {
 }
 
 /** A user in a new account who can log in. */
-export async function aUser(service: TestService): Promise<User> {
+export async function aUser({ url }: Pick<TestService, 'url'>): Promise<User> {
   const email = `user${++users}@example.com`
   const password = 'correct horse battery staple'
-  await createAccount(service.url, { account: `account of ${email}`, email, password, cost: cheap })
+  await createAccount(url, { account: `account of ${email}`, email, password, cost: cheap })
   return { email, password }
 }
