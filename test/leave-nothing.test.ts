@@ -45,8 +45,6 @@ t.test('a command that is asked for nothing fails, and says what there is', asyn
   const asked: [string, string[], RegExp][] = [
     ['chaos', ['--runs', '0'], /a whole number from 1 on/],
     ['chaos', ['--only', 'typo'], /There are: .*kill-service/],
-    ['fuzz', ['--runs', 'x'], /a whole number from 1 on/],
-    ['fuzz', ['--only', 'typo'], /There are: .*upsertSales/],
     ['fuzz', ['--planted', '--only', 'typo'], /There are: .*upsertSales/],
     ['overload', ['typo'], /There are: .*memory/],
     ['bench', ['--only', 'typo'], /There are: .*get_prices/],
