@@ -5,6 +5,7 @@ import type { Bench, Service } from './servers.ts'
 const dimensions = ['retail', 'web']
 const cellsOfCall = 100_000
 const cellsOfRound = 10_000
+const shown = (count: number) => count.toLocaleString('en')
 const daysOfYear = 365
 
 interface Cell {
@@ -52,7 +53,7 @@ async function fillCalendars(service: Service, rows: number): Promise<BareList> 
 /** A round loads a month of all rows; twelve rounds are the whole load. */
 function loadWorkload(rows: number): Workload {
   return {
-    rows: [{ name: `load a month of ${rows} calendar rows x 2 dimensions`, unit: 'ms' }],
+    rows: [{ name: `load a month of ${shown(rows)} calendar rows x 2 dimensions`, unit: 'ms' }],
     prepare: (bench) => prepare(bench, rows),
     ours: async ({ ours }, round) => {
       const bodies = bodiesOf(monthCells(rows, round))
@@ -84,7 +85,12 @@ function loadWorkload(rows: number): Workload {
 
 function updateWorkload(rows: number): Workload {
   return {
-    rows: [{ name: `update ${cellsOfRound} random cells of ${rows} x 2 x 365`, unit: 'ms' }],
+    rows: [
+      {
+        name: `update ${shown(cellsOfRound)} random cells of ${shown(rows)} x 2 x 365`,
+        unit: 'ms',
+      },
+    ],
     prepare: (bench) => fillYear(bench, rows),
     ours: async ({ ours }) => {
       const [body = ''] = bodiesOf(randomCells(rows))
@@ -112,7 +118,9 @@ function updateWorkload(rows: number): Workload {
 
 function readWorkload(rows: number): Workload {
   return {
-    rows: [{ name: `read ${cellsOfRound} random cells of ${rows} x 2 x 365`, unit: 'ms' }],
+    rows: [
+      { name: `read ${shown(cellsOfRound)} random cells of ${shown(rows)} x 2 x 365`, unit: 'ms' },
+    ],
     prepare: (bench) => fillYear(bench, rows),
     ours: async ({ ours }) => {
       const [body = ''] = bodiesOf(randomCells(rows), false)

@@ -6,7 +6,7 @@ export const storedRows = 100_000
 /** Code of product `index`; every product has the extension country UK. */
 export const codeOf = (index: number) => `P${String(index).padStart(7, '0')}`
 
-/** A fixed part of the bench's data: 100,000 products, a list of them all, 100,000 sales. */
+/** The same data on each side: 100,000 products, a list of them all, 100,000 sales. */
 export async function fill({ ours, naive, floor }: Bench): Promise<void> {
   await fillService(ours, storedRows)
   for (const sql of [naive.sql, floor]) {
@@ -22,31 +22,26 @@ export async function fill({ ours, naive, floor }: Bench): Promise<void> {
   }
 }
 
-/** Fills the tables of a service like those of the others. */
+/** Fills the tables of a service in the same way, with this many rows each. */
 export async function fillService(service: Service, rows: number): Promise<void> {
   await fillCatalog(service, rows)
   await fillList(service, 'Bench', { rows })
-  await fillSales(service.sql, rows, { account_id: service.account })
+  await fillSales(service.sql, rows, service.account)
 }
 
-/** Sales with random keys; `fixed` are further columns. */
-export async function fillSales(
-  sql: pg.Client,
-  rows: number,
-  fixed: Record<string, number> = {},
-): Promise<void> {
-  const names = Object.keys(fixed).map((name) => `${name}, `)
-  const values = Object.values(fixed).map((value) => `${value}, `)
+/** Sales with random keys; the tables of the service also have the account. */
+export async function fillSales(sql: pg.Client, rows: number, account?: number): Promise<void> {
+  const [column, value] = account === undefined ? ['', ''] : ['account_id,', `${account},`]
   await sql.query(`
-    insert into sales (${names} transaction_id, price_list_name, price_dimension, code, extension, quantity,
+    insert into sales (${column} transaction_id, price_list_name, price_dimension, code, extension, quantity,
       active_price, client_code, agreement_code, departure_date, revenue, transaction_date, currency)
-    select ${values} substr(md5(random()::text), 1, 20), 'Bench', 'price', substr(md5(random()::text), 1, 8),
+    select ${value} substr(md5(random()::text), 1, 20), 'Bench', 'price', substr(md5(random()::text), 1, 8),
       'United Kingdom', 6, 2.55, '17850', 'A-1', '2026-01-01', 15.30, '2026-01-01T08:26:00Z', 'GBP'
     from generate_series(1, ${rows})`)
 }
 
-/** Declares the columns (two attributes, two costs) and fills the catalog up to `rows` products. */
-export async function fillCatalog(service: Service, rows: number): Promise<void> {
+/** Declares the columns (two attributes, two costs) and fills the catalog. */
+async function fillCatalog(service: Service, rows: number): Promise<void> {
   const { account, sql } = service
   const columns = {
     attributes: [
@@ -61,10 +56,10 @@ export async function fillCatalog(service: Service, rows: number): Promise<void>
     '/api/v1/competitor_prices/schema/create_schema/',
     JSON.stringify({ attributes_config: ['code', 'country'] }),
   )
-  const range = `generate_series((select count(*) from products), ${rows - 1}) i`
+  const range = `generate_series(0, ${rows - 1}) i`
   await sql.query(`
     insert into product_attributes select ${account}, 'P' || lpad(i::text, 7, '0'), array['B' || i % 50, 'F' || i % 100]
-    from ${range} on conflict do nothing`)
+    from ${range}`)
   await sql.query(`
     insert into products (account_id, code, extensions, extension_key, costs, active)
     select ${account}, 'P' || lpad(i::text, 7, '0'), '{UK}', '["UK"]', '{1.5,0.25}', true from ${range}`)

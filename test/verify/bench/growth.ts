@@ -46,7 +46,7 @@ async function upsertNew(service: Service, stored: number): Promise<number> {
   const { rows } = await service.sql.query('select count(*)::integer from sales')
   if (rows[0].count > stored * 1.15) {
     await service.sql.query('truncate sales')
-    await fillSales(service.sql, stored, { account_id: service.account })
+    await fillSales(service.sql, stored, service.account)
     await service.sql.query('analyze sales')
   }
   const [body = ''] = bodiesOf(sales, 10_000).fresh

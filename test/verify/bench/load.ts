@@ -5,7 +5,7 @@ import { median, timed, type Workload } from './measure.ts'
 import type { Server } from './servers.ts'
 import { bodiesOf, sales } from './upserts.ts'
 
-/** A new process starts and rests for so long. */
+/** Time for a new process to settle. */
 const restMs = 3000
 
 /** Memory of a new process at rest, and at most while it sets 100,000 prices and has done nothing else. */
@@ -34,7 +34,9 @@ function memory(server: Server, name: 'VmRSS' | 'VmHWM'): number {
 /** The longest `GET /health/live` on a connection of its own during a call with sales, minus its idle time. */
 function blockWorkload(rows: number): Workload {
   return {
-    rows: [{ name: `longest delay during a call of ${rows} sales`, unit: 'ms' }],
+    rows: [
+      { name: `longest delay during a call of ${rows.toLocaleString('en')} sales`, unit: 'ms' },
+    ],
     ours: async ({ ours }) => {
       const probe = ours.connect()
       const live = () => timed(() => probe.send(ours.request('GET', '/health/live')))

@@ -4,7 +4,7 @@ import type { Server, Service } from './servers.ts'
 
 const count = 1000
 const name = 'read 1,000 of a list'
-const promotedName = `${name} with ${count} promotions`
+const promotedName = `${name} with ${count.toLocaleString('en')} promotions`
 /** Reads of a round. */
 const reads = 10
 

@@ -73,6 +73,7 @@ function cellsOf({ unit, goal, ...result }: Result): Record<string, string | num
     'ours/naive': rounded(result.oursToNaive),
     'ours/floor': rounded(result.oursToFloor),
     goal: goal ? `${isHigh ? '>=' : '<='} ${goal.ratio} x ${goal.of}` : '',
+    is: rounded(result.oursToGoal),
     '': result.isReached === undefined ? '' : result.isReached ? 'reached' : 'missed',
   }
 }
