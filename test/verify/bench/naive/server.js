@@ -124,11 +124,11 @@ app.post('/api/v1/prices/bulk_update_prices/', schemas.prices, async ({ body }, 
         ({ code, country, price }) => sql`(${code}, ${country}, ${price}::numeric)`,
       )
       const { rows } = await sql`
-          update price_list_rows r set price = v.price
-          from (values ${sql.join(values)}) as v (code, country, price)
-          join products p on p.code = v.code and p.country = v.country
-          where r.price_list_id = ${list.id} and r.product_id = p.id
-          returning r.id`.execute(trx)
+        update price_list_rows r set price = v.price
+        from (values ${sql.join(values)}) as v (code, country, price)
+        join products p on p.code = v.code and p.country = v.country
+        where r.price_list_id = ${list.id} and r.product_id = p.id
+        returning r.id`.execute(trx)
       for (const { id } of rows) ids.push(Number(id))
     }
     return ids
@@ -139,17 +139,12 @@ app.post('/api/v1/prices/bulk_add_products/', schemas.keys, async ({ body }, rep
   reply.code(201)
   return db.transaction().execute(async (trx) => {
     const list = await findList(body.price_list_name, trx)
-    const ids = []
-    for (const chunk of chunksOf(body.payload)) {
-      const keys = chunk.map(({ code, country }) => sql`(${code}, ${country})`)
-      const { rows } = await sql`
-          insert into price_list_rows (price_list_id, product_id)
-          select ${list.id}, p.id from (values ${sql.join(keys)}) as v (code, country)
-          join products p on p.code = v.code and p.country = v.country and p.active
-          on conflict do nothing returning id`.execute(trx)
-      for (const { id } of rows) ids.push(Number(id))
-    }
-    return ids
+    const { rows } = await sql`
+      insert into price_list_rows (price_list_id, product_id)
+      select ${list.id}, p.id from jsonb_to_recordset(${JSON.stringify(body.payload)}) as v (code text, country text)
+      join products p on p.code = v.code and p.country = v.country and p.active
+      on conflict do nothing returning id`.execute(trx)
+    return idsOf(rows)
   })
 })
 
@@ -164,10 +159,10 @@ app.post('/api/v1/prices/sync_with_catalog/', schemas.list, async ({ body }, rep
       .where('price_list_id', '=', list.id)
       .execute()
     const { rows: added } = await sql`
-        insert into price_list_rows (price_list_id, product_id)
-        select ${list.id}, id from products
-        where active and (${list.families}::text[] is null or family = any(${list.families}))
-        on conflict do nothing returning id`.execute(trx)
+      insert into price_list_rows (price_list_id, product_id)
+      select ${list.id}, id from products
+      where active and (${list.families}::text[] is null or family = any(${list.families}))
+      on conflict do nothing returning id`.execute(trx)
     return { added: idsOf(added), removed: idsOf(removed), untouched: idsOf(untouched) }
   })
 })

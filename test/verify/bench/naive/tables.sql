@@ -1,4 +1,5 @@
--- Tables with the keys and indexes that a team would make for these calls. The floor has them, too.
+-- Tables with the keys and indexes that a team would make for these calls. The floor has them, too. As in the service,
+-- rows of a list do not refer to products by a foreign key.
 create table products (
   id bigint generated always as identity primary key,
   code text not null,
@@ -21,7 +22,7 @@ create table price_lists (
 create table price_list_rows (
   id bigint generated always as identity primary key,
   price_list_id bigint not null references price_lists on delete cascade,
-  product_id bigint not null references products,
+  product_id bigint not null,
   price numeric not null default 0,
   unique (price_list_id, product_id)
 );
