@@ -312,7 +312,7 @@ export interface paths {
          *     nothing. A removed product that is added again starts anew.
          *
          *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100, a background job works
-         *     on the catalog as it is when the job runs; its `result` is the same object. The call counts up to 10,000 products,
+         *     on the catalog as it is when the job runs; its `result` is the same object. The call counts up to 1,000 products,
          *     so the job's first `total` is at most that. Readers see the list before or after, never between.
          */
         post: operations["syncWithCatalog"];
@@ -1681,7 +1681,7 @@ export interface components {
          */
         JobKind: "add-products" | "sync-with-catalog" | "load-file";
         Progress: {
-            /** @description Products to handle; of a sync at most 10,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
+            /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
             /** @description Products handled, or rows of a file checked; never falls. The rows are written together at the end. */
             finished: number;

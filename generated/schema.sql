@@ -240,7 +240,6 @@ CREATE TABLE price_list_rows (
   removed_version integer,
   CONSTRAINT price_list_rows_pkey PRIMARY KEY (account_id, price_list_id, id),
   CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key),
-  CONSTRAINT price_list_rows_list_fkey FOREIGN KEY (account_id, price_list_id) REFERENCES price_lists(account_id, id) ON DELETE CASCADE,
   CONSTRAINT price_list_rows_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
 ) WITH (fillfactor=85);
 ALTER TABLE price_list_rows ALTER COLUMN dynamic_attributes SET STATISTICS 0;
@@ -259,8 +258,7 @@ CREATE TABLE calendar_months (
   dimension integer NOT NULL,
   month date NOT NULL,
   prices numeric[] NOT NULL,
-  CONSTRAINT calendar_months_pkey PRIMARY KEY (account_id, price_list_id, row_id, dimension, month),
-  CONSTRAINT calendar_months_row_fkey FOREIGN KEY (account_id, price_list_id, row_id) REFERENCES price_list_rows(account_id, price_list_id, id) ON DELETE CASCADE
+  CONSTRAINT calendar_months_pkey PRIMARY KEY (account_id, price_list_id, row_id, dimension, month)
 ) WITH (fillfactor=85);
 ALTER TABLE calendar_months ENABLE ROW LEVEL SECURITY;
 ALTER TABLE calendar_months FORCE ROW LEVEL SECURITY;

@@ -1,25 +1,19 @@
 import { sql } from 'kysely'
 import type { Trx } from './pool.ts'
 
-/** Rows of an account, or of one of its lists. */
-export interface Scope {
-  account_id: number
-  price_list_id?: number
-}
-
 /**
- * Whether a table has rows of the account or the list. It asks for the first in the order of the primary key: for any row
+ * Whether a table has rows of the account. It asks for the first in the order of the primary key: for any row
  * the planner chooses to read the table from its start, with all rows of other accounts that lie before.
  */
 export async function hasRows(
   trx: Trx,
-  table: 'products' | 'price_lists' | 'price_list_rows' | 'competitor_prices',
-  scope: Scope,
+  table: 'products' | 'price_lists' | 'competitor_prices',
+  { account_id }: { account_id: number },
 ): Promise<boolean> {
-  const isOfScope = Object.entries(scope).map(([column, id]) => sql`${sql.ref(column)} = ${id}`)
   const { rows } = await sql`
-    select id from ${sql.table(table)} where ${sql.join(isOfScope, sql` and `)}
-    order by id limit 1`.execute(trx)
+    select id from ${sql.table(table)} where account_id = ${account_id} order by id limit 1`.execute(
+    trx,
+  )
   return rows.length > 0
 }
 

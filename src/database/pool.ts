@@ -81,12 +81,6 @@ export async function endDatabase(db: Database): Promise<void> {
   await destroyed
 }
 
-/** Whether a caller may take `count` further connections: half of the pool is idle. */
-export function hasSpareConnections(db: Database, count: number): boolean {
-  const { inUse, max } = poolUse(db)
-  return inUse * 2 <= max && inUse + count <= max
-}
-
 /** Opens a pool whose connections run as the application role and within time limits. `url` is that of a DatabaseServer. */
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = new pg.Pool({
@@ -94,6 +88,8 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       role: applicationRole,
       // Data is cached or on flash: the planner must not read a whole table to save random reads.
       random_page_cost: 1.1,
+      // The planner takes a list that was just loaded for one row and would compare each key with each kept row.
+      enable_material: 'off',
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
       // A process that is paused in a transaction loses its locks before its jobs are taken up elsewhere.

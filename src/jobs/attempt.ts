@@ -62,34 +62,21 @@ export function inAttempt<T>(
   )
 }
 
-/**
- * `inAttempt` for one of several parts of a chunk that run at the same time. They lock the job for share and must not
- * change it: a part that was committed and not noted is done again. Throws AttemptLost.
- */
-export function inPartOfAttempt<T>(
-  attempt: Attempt,
-  work: (trx: Trx, job: CurrentJob) => Promise<T>,
-): Promise<T> {
-  attempt.signal.throwIfAborted()
-  return inAccount(attempt.db, attempt.account, async (trx) => {
-    const row = await selectCurrent(trx, attempt).forShare().executeTakeFirst()
-    return work(trx, row ?? lost())
-  })
-}
-
 /** Locks the job until the transaction ends, if this attempt is the current one. Throws AttemptLost. */
-export async function lockCurrent(trx: Trx, attempt: Attempt): Promise<CurrentJob> {
-  return (await selectCurrent(trx, attempt).forUpdate().executeTakeFirst()) ?? lost()
-}
-
-function selectCurrent(trx: Trx, { account, job, number }: Attempt) {
-  return trx
+export async function lockCurrent(
+  trx: Trx,
+  { account, job, number }: Attempt,
+): Promise<CurrentJob> {
+  const row = await trx
     .selectFrom('jobs')
     .select(['account_id', 'id', 'price_list_id'])
     .where('account_id', '=', account)
     .where('id', '=', job)
     .where('status', '=', 'progress')
     .where('attempt', '=', number)
+    .forUpdate()
+    .executeTakeFirst()
+  return row ?? lost()
 }
 
 function lost(): never {

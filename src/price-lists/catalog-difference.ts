@@ -3,82 +3,85 @@ import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
-import { addDraftRows, analyzeRows } from './draft-rows.ts'
-import { chunkRows, removeDraftRows } from './publication.ts'
+import { insertNew, restoreRows } from './draft-rows.ts'
+import { type IdsText, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
-/** Products to add or rows to remove, at most one chunk. */
-export interface Change {
-  kind: 'add' | 'remove'
-  /** The items of a Postgres array as text, which Node passes on unread. */
-  ids: string
-  count: number
-}
-
-/** Joins a large list and its catalog in memory; one such statement runs at a time. */
-const joinMemory = '64MB'
-
 /** Counting stops here: a large list or catalog is read once, by the job. */
-const countedMax = 10_000
+const countedMax = 1000
 
-/** Counts the products that a sync handles: those in the list and those that it would add. Stops at 10,000. */
-export async function countHandled(trx: Trx, list: PriceList, columns: Columns): Promise<number> {
-  const { rows } = await sql<{ handled: number }>`
-    with present as (select count(*) from (select from ${draftRows(list)} limit ${countedMax}) as r)
-    select present.count + (
-      select count(*) from (
-        select from ${matchingProducts(list, columns)}
-        where not exists (select from ${draftRows(list)} where r.product_id = p.id)
-        limit (select ${countedMax} - count from present)
-      ) as p
-    ) as handled
-    from present`.execute(trx)
-  return rows[0]?.handled ?? 0
+/** What a sync of a small list changes. */
+export interface SmallDifference {
+  /** The products in the list and those that the sync would add; the ids are whole below 1,000. */
+  handled: number
+  added: IdsText | null
+  removed: IdsText | null
 }
 
-/** The changes of a sync, found by one statement, and the number of products that it handles. */
-export async function findDifference(
+/** Counts the products that a sync handles up to 1,000, and finds what it changes if they are fewer. */
+export async function findSmallDifference(
   trx: Trx,
   list: PriceList,
   columns: Columns,
-): Promise<{ changes: Change[]; handled: number }> {
-  await sql.raw(`set local work_mem = '${joinMemory}'`).execute(trx)
-  // Postgres joins in parallel because the result is one row; its ids are cut into chunks afterwards.
-  const { rows } = await sql<Change | { kind: null; count: number }>`
-    with difference as materialized (
-      select count(*) as handled, array_agg(p.id) filter (where r.id is null) as added,
-        array_agg(r.id) filter (where p.id is null) as removed
-      from ${matchingProducts(list, columns)} full join ${draftRows(list)} on r.product_id = p.id
-    ), changed as (
-      select 'add' as kind, unnest(added) as id from difference
-      union all select 'remove', unnest(removed) from difference
-    ), chunks as (
-      select kind, count(*) as count, string_agg(id::text, ',') as ids from changed
-      group by kind, id / ${chunkRows}::bigint
-      order by kind, min(id)
+): Promise<SmallDifference> {
+  const { rows } = await sql<SmallDifference>`
+    with present as materialized (
+      select r.id, r.product_id from ${rowsOf(list)} where r.removed_version is null limit ${countedMax}
+    ), wanted as materialized (
+      select p.id from ${matchingProducts(list, columns)}
+      where (select count(*) from present) < ${countedMax} limit ${countedMax}
     )
-    select null as kind, handled as count, null as ids from difference
-    union all select * from chunks`.execute(trx)
-  const changes: Change[] = []
-  let handled = 0
-  for (const row of rows) {
-    if (row.kind === null) handled = row.count
-    else append(changes, row)
-  }
-  return { changes, handled }
+    select count(*) as handled,
+      array_agg(p.id) filter (where r.id is null)::text as added,
+      array_agg(r.id) filter (where p.id is null)::text as removed
+    from wanted p full join present r on r.product_id = p.id`.execute(trx)
+  return rows[0] as SmallDifference
 }
 
-/** The number of products in the changes. */
-export function sumCounts(changes: Change[]): number {
-  return changes.reduce((sum, { count }) => sum + count, 0)
+/** What a chunk of a sync has done. */
+export interface SyncedChunk {
+  /** The products that the sync handles, as far as the chunk saw them. */
+  handled: number
+  /** Those that it leaves to the next chunk. */
+  left: number
+  /** Id of the product that the next chunk begins after. */
+  last: number
 }
 
-/** Applies a change to the draft. */
-export async function applyChange(trx: Trx, list: PriceList, change: Change): Promise<void> {
-  const ids = `{${change.ids}}`
-  if (change.kind === 'remove') return removeDraftRows(trx, list, ids)
-  await addDraftRows(trx, list, ids)
-  await analyzeRows(trx, list, change.count)
+/** Memory to join a large list and its catalog; one such statement runs at a time. */
+const joinMemory = '64MB'
+
+/**
+ * Changes the draft of a locked list to what the catalog and the filters say: for the first `rows` products that differ,
+ * from the product `after` on. One statement finds them and adds the new ones.
+ */
+export async function syncChunk(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  { after, rows: most }: { after: number; rows: number },
+): Promise<SyncedChunk> {
+  await sql.raw(`set local work_mem = '${joinMemory}'`).execute(trx)
+  const { rows } = await sql<SyncedChunk & Record<'removed' | 'restored', IdsText | null>>`
+    with source as materialized (
+      select coalesce(p.id, r.product_id) as product_id, p.code, p.extensions, p.extension_key, r.id as row_id,
+        p.id is null as is_removed, count(*) over () as changes, count(p.id) over () as additions
+      from (select * from ${matchingProducts(list, columns)} where p.id > ${after}) as p
+      full join (select * from ${rowsOf(list)} where r.product_id > ${after}) as r on r.product_id = p.id
+      where (p.id is null) = (r.id is not null and r.removed_version is null)
+      order by 1 limit ${most}
+    ), added as (${insertNew(list)})
+    select coalesce(max(additions), 0) + (
+        select count(*) from ${rowsOf(list)} where r.removed_version is null
+      ) as handled,
+      coalesce(max(changes), 0) - count(*) as left, coalesce(max(product_id), 0) as last,
+      array_agg(row_id) filter (where is_removed)::text as removed,
+      array_agg(row_id) filter (where row_id is not null and not is_removed)::text as restored
+    from source`.execute(trx)
+  const { removed, restored, ...chunk } = rows[0] as (typeof rows)[0]
+  if (removed) await removeDraftRows(trx, list, removed)
+  if (restored) await restoreRows(trx, list, restored)
+  return chunk
 }
 
 /** SQL of the answer of a sync before its draft is published: ids of rows by code and extensions. */
@@ -92,11 +95,7 @@ export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
       'removed', ${ids(sql`removed_version > ${list.version} and not ${isAdded}`)},
       'untouched', ${ids(sql`removed_version is null and not ${isAdded}`)}
     )
-    from (
-      select id, added_version, removed_version from price_list_rows
-      where account_id = ${list.account_id} and price_list_id = ${list.id}
-      order by code, extensions
-    ) as r
+    from (select r.* from ${rowsOf(list)} order by code, extensions) as r
   )`
 }
 
@@ -104,26 +103,16 @@ export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
 function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const filters = compileFilters(list.product_filters as ProductFilters, columns)
   return sql`(
-    select p.id from products p
+    select p.id, p.code, p.extensions, p.extension_key from products p
     left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
     where p.account_id = ${list.account_id} and p.active is not false and ${filterSql(filters)}
   ) as p`
 }
 
-/** Rows `r` of the draft. */
-function draftRows(list: PriceList): RawBuilder<unknown> {
+/** Rows `r` of the list, also those that are removed and not deleted yet. */
+function rowsOf(list: PriceList): RawBuilder<unknown> {
   return sql`(
-    select id, product_id from price_list_rows
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and removed_version is null
+    select id, product_id, code, extensions, added_version, removed_version from price_list_rows
+    where account_id = ${list.account_id} and price_list_id = ${list.id}
   ) as r`
-}
-
-/** Groups of ids may be small; groups are joined to chunks. */
-function append(changes: Change[], { kind, ids, count }: Change): void {
-  const last = changes.at(-1)
-  if (last?.kind !== kind || last.count + count > chunkRows) changes.push({ kind, ids, count })
-  else {
-    last.ids += `,${ids}`
-    last.count += count
-  }
 }

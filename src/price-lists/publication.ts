@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
@@ -35,38 +36,53 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /**
- * Deletes at most one chunk of the rows that were removed up to `version`. Returns their number; undefined if there
- * were none.
+ * Deletes at most one chunk of the rows that were removed up to `version`. Returns whether there were any. The list must
+ * be locked.
  */
 export async function deleteRemovedRows(
   trx: Trx,
   list: PriceList,
   version: number,
-): Promise<number | undefined> {
+): Promise<boolean> {
   const removed = sql`${ofList(list)} and removed_version <= ${version}`
   const chunk = await findChunk(trx, removed, rowsDeletedAtOnce(list))
-  if (!chunk) return undefined
-  const { numAffectedRows } = await deleteChunk(removed, chunk).execute(trx)
-  return Number(numAffectedRows)
+  if (chunk) await deleteChunk(trx, list, chunk)
+  return chunk !== undefined
 }
 
-/** Deletes the rows that were removed up to the published version, chunk by chunk. */
+/**
+ * Deletes the rows that were removed up to the published version, chunk by chunk, then tells the planner about the list.
+ * Until then a statement may walk through the whole list once.
+ */
 export async function tidyList({ db, account, priceListId, signal }: HeldList): Promise<void> {
-  let isTidy = false
-  while (!isTidy && !signal.aborted) {
-    isTidy = await inAccount(db, account, async (trx) => {
-      const list = await trx
-        .selectFrom('price_lists')
-        .selectAll()
-        .where('account_id', '=', account)
-        .where('id', '=', priceListId)
-        .executeTakeFirst()
-      return !list || (await deleteRemovedRows(trx, list, list.version)) === undefined
-    })
+  const deleteSome = async (trx: Trx) => {
+    const list = await trx
+      .selectFrom('price_lists')
+      .selectAll()
+      .where('account_id', '=', account)
+      .where('id', '=', priceListId)
+      .forNoKeyUpdate()
+      .executeTakeFirst()
+    return list !== undefined && deleteRemovedRows(trx, list, list.version)
   }
+  let hasMore = true
+  while (hasMore && !signal.aborted) hasMore = await inAccount(db, account, deleteSome)
+  if (!signal.aborted) await inAccount(db, account, (trx) => analyzeList(trx, account, priceListId))
 }
 
-/** Deletes all rows of a list. */
+/** More rows make no difference to `analyzeLoaded`. */
+const countedMax = 2000
+
+async function analyzeList(trx: Trx, account: number, id: number): Promise<void> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from price_list_rows where account_id = ${account} and price_list_id = ${id} limit ${countedMax}
+    ) as r`.execute(trx)
+  const load = { column: 'price_list_id', value: id, rows: rows[0]?.count ?? 0 } as const
+  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+}
+
+/** Deletes all rows of a list. The list must be locked. */
 export function deleteRows(trx: Trx, list: PriceList): Promise<void> {
   return deleteAll(trx, list, ofList(list))
 }
@@ -75,7 +91,7 @@ const ofList = ({ account_id, id }: PriceList) =>
   sql`account_id = ${account_id} and price_list_id = ${id}`
 
 function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): Promise<void> {
-  const change = (chunk: Chunk) => deleteChunk(condition, chunk)
+  const change = (chunk: Chunk) => deleteChunk(trx, list, chunk)
   return inChunks(trx, condition, change, rowsDeletedAtOnce(list))
 }
 
@@ -86,21 +102,33 @@ function rowsDeletedAtOnce(list: PriceList): number {
   return Math.min(rows, chunkRows)
 }
 
-/** Repeats the condition: a row that was added again meanwhile is kept. */
-function deleteChunk(condition: RawBuilder<unknown>, { ids }: Chunk): RawBuilder<unknown> {
-  return sql`delete from price_list_rows where ${condition} and id = any(${ids}::bigint[])`
+/** Deletes rows and their months. No foreign key does: it would be looked up for each row that is added. */
+async function deleteChunk(trx: Trx, list: PriceList, { ids }: Chunk): Promise<void> {
+  await deleteMonths(trx, list, ids)
+  await sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
+    trx,
+  )
+}
+
+/** Deletes the stored months of rows, which only calendar lists have. */
+export async function deleteMonths(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
+  if (!list.is_calendar || rowIds === '{}') return
+  await sql`
+    delete from calendar_months where ${ofList(list)} and row_id = any(${rowIds}::bigint[])`.execute(
+    trx,
+  )
 }
 
 /** Changes the rows that meet a condition chunk by chunk: one statement for a million rows would exceed its timeout. */
 async function inChunks(
   trx: Trx,
   condition: RawBuilder<unknown>,
-  change: (chunk: Chunk) => RawBuilder<unknown>,
+  change: (chunk: Chunk) => Promise<unknown>,
   rows: number,
 ): Promise<void> {
   let chunk = await findChunk(trx, condition, rows)
   while (chunk) {
-    await change(chunk).execute(trx)
+    await change(chunk)
     chunk = await findChunk(trx, condition, rows, chunk.last)
   }
 }
@@ -133,7 +161,7 @@ async function findChunk(
 export async function publish(trx: Trx, list: PriceList): Promise<void> {
   await trx
     .updateTable('price_lists')
-    .set({ version: list.version + 1, published_at: sql`clock_timestamp()` })
+    .set({ version: list.version + 1, published_at: sql`statement_timestamp()` })
     .where('account_id', '=', list.account_id)
     .where('id', '=', list.id)
     .execute()
@@ -147,8 +175,10 @@ export async function undoDraft(trx: Trx, job: CurrentJob): Promise<void> {
   await inChunks(
     trx,
     sql`${ofList(list)} and removed_version > ${list.version}`,
-    ({ ids }) => sql`
-      update price_list_rows set removed_version = null where ${ofList(list)} and id = any(${ids}::bigint[])`,
+    ({ ids }) =>
+      sql`
+        update price_list_rows set removed_version = null
+        where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(trx),
     chunkRows,
   )
 }

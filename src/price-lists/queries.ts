@@ -43,20 +43,9 @@ export async function keepPriceList(trx: Trx, account: number, by: ListName): Pr
 }
 
 /** The list of a job, locked. */
-export function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
-  return lockPriceList(trx, job.account_id, { id: listIdOf(job) })
-}
-
-/** The list of a job, locked against all but the other parts of its chunk. */
-export async function shareListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
-  const query = selectPriceList(trx, job.account_id, { id: listIdOf(job) })
-  return (await query.forShare().executeTakeFirst()) ?? rejectMissing()
-}
-
-/** The id of a job's list. */
-export function listIdOf({ price_list_id: id }: Pick<CurrentJob, 'price_list_id'>): number {
-  if (id === null) throw new Error('the job is for no list')
-  return id
+export async function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
+  if (job.price_list_id === null) throw new Error('the job is for no list')
+  return await lockPriceList(trx, job.account_id, { id: job.price_list_id })
 }
 
 /** Throws `price-list-not-managed` for a list that another system manages. */

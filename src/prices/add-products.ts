@@ -8,8 +8,8 @@ import { inputRows, readNumbers } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
-import { addDraftRowsWithIds, analyzeRows } from '../price-lists/draft-rows.ts'
-import { type IdsText, publish } from '../price-lists/publication.ts'
+import { addDraftRows } from '../price-lists/draft-rows.ts'
+import { publish } from '../price-lists/publication.ts'
 import {
   type ListName,
   lockPriceList,
@@ -40,7 +40,9 @@ export const addProducts: Handler<'addProducts'> = (
       }
       await rejectBusy(trx, account, list.id)
       if (ids.size === 0) return []
-      return addAtOnce(trx, list, productIds)
+      const rowIds = await addDraftRows(trx, list, productIds)
+      await publish(trx, list)
+      return readNumbers(rowIds)
     }),
   )
 
@@ -61,13 +63,6 @@ function readListName(body: { price_list_name?: string; name?: string }): ListNa
     throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
   }
   return { name: price_list_name }
-}
-
-async function addAtOnce(trx: Trx, list: PriceList, productIds: IdsText): Promise<number[]> {
-  const rowIds = await addDraftRowsWithIds(trx, list, productIds)
-  await analyzeRows(trx, list, backgroundThreshold)
-  await publish(trx, list)
-  return rowIds.slice(1, -1).split(',').map(Number)
 }
 
 /** Why a product cannot be added. */

@@ -5,13 +5,12 @@ import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import {
-  applyChange,
-  type Change,
-  countHandled,
-  findDifference,
+  findSmallDifference,
+  type SmallDifference,
   syncResult,
 } from '../price-lists/catalog-difference.ts'
-import { deleteRemovedRows, publish } from '../price-lists/publication.ts'
+import { addDraftRows } from '../price-lists/draft-rows.ts'
+import { deleteRemovedRows, publish, removeDraftRows } from '../price-lists/publication.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 
 /**
@@ -27,23 +26,24 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
-      const inBackground = (total: number) =>
-        enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'sync-with-catalog', total })
-      const counted = await countHandled(trx, list, columns)
-      if (counted > backgroundThreshold) return inBackground(counted)
+      const difference = await findSmallDifference(trx, list, columns)
+      const { handled: total } = difference
+      if (total > backgroundThreshold) {
+        const job = { account, priceListId: list.id, kind: 'sync-with-catalog', total } as const
+        return enqueueJob(trx, boss, job)
+      }
       await rejectBusy(trx, account, list.id)
-      const { changes, handled } = await findDifference(trx, list, columns)
-      // Products may have been loaded since they were counted.
-      return handled > backgroundThreshold ? inBackground(handled) : syncAtOnce(trx, list, changes)
+      return syncAtOnce(trx, list, difference)
     }),
   )
 
 async function syncAtOnce(
   trx: Trx,
   list: PriceList,
-  changes: Change[],
+  { added, removed }: SmallDifference,
 ): Promise<Schemas['SyncResult']> {
-  for (const change of changes) await applyChange(trx, list, change)
+  if (added) await addDraftRows(trx, list, added)
+  if (removed) await removeDraftRows(trx, list, removed)
   const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
     select ${syncResult(list)} as result`.execute(trx)
   await publish(trx, list)

@@ -64,7 +64,12 @@ export interface PlanNode {
 
 /** A connection with the planner settings of the service. */
 export async function openPlanner(url: string): Promise<pg.Client> {
-  const settings = { role: applicationRole, timezone: 'UTC', random_page_cost: 1.1 }
+  const settings = {
+    role: applicationRole,
+    timezone: 'UTC',
+    random_page_cost: 1.1,
+    enable_material: 'off',
+  }
   const client = new pg.Client({ connectionString: withSessionSettings(url, settings) })
   await client.connect()
   return client

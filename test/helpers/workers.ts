@@ -77,10 +77,7 @@ export function anAttempt(
   return { db, account: account.id, job: job.id, number, signal }
 }
 
-/**
- * Aborts after the first `count` transactions, like a process that is killed between two of them. One transaction
- * adds up to 12,500 products, the next records them.
- */
+/** Aborts after the first `count` transactions of a job, like a process that is killed between two of them. */
 export function stopAfter(count: number): AbortSignal {
   let begun = 0
   const throwIfAborted = () => {

@@ -5,12 +5,20 @@ import type { Trx } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
-import { endDone, endUndone, setFinished, setRowIds } from '../../src/jobs/job-row.ts'
+import {
+  endDone,
+  endUndone,
+  findProductIds,
+  setFinished,
+  setRowIds,
+} from '../../src/jobs/job-row.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
 import type { RunJob } from '../../src/jobs/run-job.ts'
 import { holdsLease } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
+import { addDraftRows } from '../../src/price-lists/draft-rows.ts'
 import { undoDraft } from '../../src/price-lists/publication.ts'
+import { lockListOf } from '../../src/price-lists/queries.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -69,6 +77,27 @@ t.test('a newer attempt begins after the chunk that is under way', async (t) => 
   t.match(await newer, { finished: 7 }, 'and finds what it did')
 })
 
+t.test(
+  'a job is cancelled after the chunk that is under way, and nothing of it stays',
+  async (t) => {
+    const { shop, list, job } = await aBigJob(t, service)
+    const attempt = anAttempt(db, shop, job, 0)
+    await startAttempt(attempt)
+    let cancelled: Promise<{ status: number }> | undefined
+    await inAttempt(attempt, async (trx, current) => {
+      cancelled = shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+      const ids = await findProductIds(trx, current, { from: 0, until: 101 })
+      await addDraftRows(trx, await lockListOf(trx, current), ids)
+    })
+    t.equal((await cancelled)?.status, 200)
+    t.equal((await shop.get(`/api/v1/price_list/${list.id}/rows?version=draft`)).body.count, 0)
+    await t.rejects(
+      inAttempt(attempt, async () => t.fail('it went on')),
+      isLost,
+    )
+  },
+)
+
 t.test('a job that was not committed leaves no slot', async (t) => {
   const { shop, list } = await aBigJob(t, service)
   const boss = createBoss(service.url, { supervise: false, onError: () => undefined })
@@ -110,8 +139,9 @@ t.test('a job has ended when its last chunk was done, not when that began', asyn
 
 t.test('an attempt that takes over goes on where the last one stopped, once', async (t) => {
   const { shop, list, job } = await aBigJob(t, service)
-  const first = anAttempt(db, shop, job, 0, stopAfter(2))
-  await t.rejects(runAddProducts(first, await startAttempt(first)), { message: 'stopped' })
+  const first = anAttempt(db, shop, job, 0, stopAfter(1))
+  await t.rejects(runAddProducts(first, await startAttempt(first), 60), { message: 'stopped' })
+  t.match((await shop.get(`/api/v1/jobs/${job.id}/`)).body.progress, { total: 101, finished: 60 })
   const second = anAttempt(db, shop, job, 1)
   await runAddProducts(second, await startAttempt(second))
   const done = (await shop.get(`/api/v1/jobs/${job.id}/`)).body
@@ -127,8 +157,8 @@ t.test(
     const attempts: number[] = []
     const breakDown: RunJob = async (attempt, job) => {
       attempts.push(attempt.number)
-      const partly = { ...attempt, signal: stopAfter(2) }
-      await runAddProducts(partly, { ...job, finished: 0 })
+      const partly = { ...attempt, signal: stopAfter(1) }
+      await runAddProducts(partly, { ...job, finished: 0 }, 60)
     }
     const { shop, list, job } = await aBigJob(t, own)
     const next = await addSync(shop)
@@ -205,8 +235,8 @@ t.test('a job that fails once is tried again and done', async (t) => {
   const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0
   const failOnce: RunJob = (attempt, job) => {
-    const signal = ++attempts === 1 ? stopAfter(2) : attempt.signal
-    return runAddProducts({ ...attempt, signal }, job)
+    const signal = ++attempts === 1 ? stopAfter(1) : attempt.signal
+    return runAddProducts({ ...attempt, signal }, job, 60)
   }
   const { shop, job } = await aBigJob(t, own)
   await startTestWorkers(t, own, { 'add-products': failOnce })

@@ -1,12 +1,20 @@
 import pg from 'pg'
 import t from 'tap'
+import { startAttempt } from '../../src/jobs/attempt.ts'
+import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
-import type { TestAccount } from '../helpers/service.ts'
+import { addAll, someCodes } from '../helpers/jobs.ts'
+import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { select } from '../helpers/sql.ts'
 import { statementsOf } from '../helpers/statements.ts'
+import { anAttempt, openJobsDatabase, stopAfter } from '../helpers/workers.ts'
 
 const service = await sharedService()
+/** Accepts jobs and runs none. */
+const idle = await startTestService(t, { ROLE: 'api' })
+const db = openJobsDatabase(t, idle)
 const key = { code: 'A', country: 'UK' }
 
 /** A list of one row that has a price and, as a calendar list, a price of a day. */
@@ -95,6 +103,53 @@ t.test('a calendar with many months is deleted in smaller ones', async (t) => {
   const deletions = statements.filter(({ text }) => text.startsWith('delete from price_list_rows'))
   t.equal(deletions.length, 3, '192 rows of 13 months of 100 prices each')
   t.strictSame(await countRows(list), [0, 0])
+})
+
+t.test('nothing is left of a list that is deleted while rows are added', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  for (const first of ['add', 'delete']) {
+    const list = await aPricedList(shop, first, true)
+    const payload = [{ code: 'B', country: 'UK' }]
+    const add = () =>
+      shop.post('/api/v1/prices/bulk_add_products/', { price_list_name: first, payload })
+    const calls = [add, () => shop.send('DELETE', `/api/v1/price_list/${list.id}`)]
+    if (first === 'delete') calls.reverse()
+    const holder = new pg.Client({ connectionString: service.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from price_lists where id = $1 for no key update', [list.id])
+    const answers: Promise<{ status: number }>[] = []
+    for (const call of calls) {
+      answers.push(call())
+      await lockWaiters(answers.length)
+    }
+    await holder.query('rollback')
+    await holder.end()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    t.strictSame(statuses, first === 'add' ? [201, 204] : [204, 404])
+    t.strictSame(await countRows(list), [0, 0])
+  }
+})
+
+/** Waits until so many statements wait for a lock. */
+async function lockWaiters(count: number): Promise<void> {
+  const waiting = `select from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock' and query like '%price_lists%'`
+  while ((await query(waiting, [])).length < count)
+    await new Promise((done) => setTimeout(done, 10))
+}
+
+t.test('rows whose job was cancelled while the list is deleted are gone', async (t) => {
+  const shop = await aShop(t, idle, { codes: someCodes(101), countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const job = await addAll(shop, 'L')
+  const attempt = anAttempt(db, shop, job, 0, stopAfter(1))
+  await t.rejects(runAddProducts(attempt, await startAttempt(attempt), 60))
+  const deletion = shop.send('DELETE', `/api/v1/price_list/${list.id}`)
+  await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
+  t.equal((await deletion).status, 204)
+  const left = `select from price_list_rows where price_list_id = ${list.id}`
+  t.strictSame(await select(idle.url, left), [])
 })
 
 t.test('a second deletion finds nothing', async (t) => {

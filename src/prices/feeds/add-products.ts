@@ -8,7 +8,7 @@ import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
-import { addDraftRows, analyzeRows } from '../../price-lists/draft-rows.ts'
+import { addDraftRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { faultMessages, faultOf, fixedKeys, type ProductFault } from '../add-products.ts'
@@ -110,7 +110,6 @@ async function addStaged(
   await rejectEarlierJobs(trx, account, id, job)
   if (total > 0) {
     await addDraftRows(trx, list, productIds)
-    await analyzeRows(trx, list, Math.max(total, backgroundThreshold))
     await publish(trx, list)
   }
   return { created, updated: total - created }
