@@ -239,8 +239,7 @@ CREATE TABLE price_list_rows (
   added_version integer NOT NULL,
   removed_version integer,
   CONSTRAINT price_list_rows_pkey PRIMARY KEY (account_id, price_list_id, id),
-  CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key),
-  CONSTRAINT price_list_rows_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
+  CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key)
 ) WITH (fillfactor=85);
 ALTER TABLE price_list_rows ALTER COLUMN dynamic_attributes SET STATISTICS 0;
 ALTER TABLE price_list_rows ALTER COLUMN prices SET STATISTICS 0;

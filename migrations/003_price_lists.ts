@@ -42,8 +42,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       -- A copy of the product's key, so that reads need no join. See products for extension_key.
       code text collate "C" not null,
       extensions text[] collate "C" not null,
-      extension_key text collate "C" not null
-        constraint price_list_rows_extension_key_check check (extension_key = array_to_json(extensions)::text),
+      extension_key text collate "C" not null,
       -- By dimension, and in no index, so that a price update is a heap-only update.
       prices numeric[] not null,
       dynamic_attributes jsonb,

@@ -6,13 +6,12 @@ import { arrayLiteral, type InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { Column, Columns } from './columns.ts'
 import type { ProductRow } from './product-rows.ts'
-import { extensionKey } from './row-key.ts'
 
 /** The columns of staged products. */
 export const productColumns: InputColumn<ProductRow>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
   { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
-  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
+  { name: 'extension_key', type: 'text', value: ({ extensionKey }) => extensionKey },
   { name: 'attributes', type: 'text[]', value: ({ attributes }) => arrayLiteral(attributes) },
   { name: 'costs', type: 'numeric[]', value: ({ costs }) => arrayLiteral(costs) },
   { name: 'active', type: 'boolean', value: ({ active }) => active },

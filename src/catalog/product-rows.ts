@@ -5,9 +5,11 @@ import { mapCooperatively } from '../lib/cooperative.ts'
 import { findTypeFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
 import {
+  countOtherKeys,
   extensionKey,
   type GivenValues,
   readGivenValues,
+  readPlainTexts,
   rejectMissing,
   rejectUnknownKeys,
   takeValues,
@@ -22,6 +24,8 @@ const keyBytesMax = 2600
 export interface ProductRow {
   code: string
   extensions: string[]
+  /** Of `extensions`, computed once. */
+  extensionKey: string
   attributes: (string | null)[]
   costs: (number | null)[]
   active: boolean | null
@@ -34,19 +38,49 @@ export async function readProductRows(
   errors: RowErrors,
 ): Promise<Positioned<ProductRow>[]> {
   const rows = await mapCooperatively(errors.sound(body), ({ row, position }) => {
+    const plain = readPlainProduct(row, columns)
+    if (plain) return { row: plain, position }
     const given = readGivenValues({ row, position }, fixedKeys, {}, errors)
     rejectMissing(given, columns.extensions, position, errors)
     const extensions = takeValues(given, columns.extensions, position, errors) as string[]
     const attributes = takeValues(given, columns.attributes, position, errors)
     const costs = takeCosts(given, columns, position, errors)
     rejectUnknownKeys(given, position, errors)
-    if (!errors.has(position)) rejectLongKey(row.code + extensionKey(extensions), position, errors)
-    return {
-      position,
-      row: { code: row.code, extensions, attributes, costs, active: row.active ?? null },
+    const { code, active = null } = row
+    const product = {
+      code,
+      extensions,
+      extensionKey: extensionKey(extensions),
+      attributes,
+      costs,
+      active,
     }
+    if (!errors.has(position)) rejectLongKey(code + product.extensionKey, position, errors)
+    return { position, row: product }
   })
   return rows.filter(({ position }) => !errors.has(position))
+}
+
+/** A fast path for most rows: one that gives each column at most once and valid; undefined for any other. */
+function readPlainProduct(row: Schemas['ProductInput'], columns: Columns): ProductRow | undefined {
+  const extensions = readPlainTexts(row, columns.extensions)
+  const attributes = readPlainTexts(row, columns.attributes)
+  const costs = readPlainTexts(row, columns.costs)
+  if (!extensions || !attributes || !costs || extensions.includes(null)) return undefined
+  const texts = [...extensions, ...attributes, ...costs].filter((text) => text !== null)
+  const isNegative = costs.some((cost) => cost?.startsWith('-'))
+  // Longer keys are measured in bytes.
+  const isLong = row.code.length + extensions.join().length > 250
+  if (texts.length !== countOtherKeys(row, fixedKeys) || isNegative || isLong) return undefined
+  const { code, active = null } = row
+  return {
+    code,
+    extensions: extensions as string[],
+    extensionKey: extensionKey(extensions),
+    attributes,
+    costs: costs.map((cost) => (cost === null ? null : Number(cost))),
+    active,
+  }
 }
 
 function rejectLongKey(key: string, position: number, errors: RowErrors): void {
@@ -76,8 +110,8 @@ function takeCosts(
 }
 
 /** Equal for two products exactly if their code and extensions are: the extensions are a JSON array on one line. */
-export function productKey({ code, extensions }: ProductRow): string {
-  return `${code}\n${extensionKey(extensions)}`
+export function productKey(row: ProductRow): string {
+  return `${row.code}\n${row.extensionKey}`
 }
 
 /** Reports rows that give a code another value of an attribute than an earlier row: it has one value per code. */

@@ -45,8 +45,8 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
     hold: async () => isDeepStrictEqual(await keepColumns(trx, account), columns),
     write: (staged) => writeProducts(account, columns, staged),
     upsert: async (input, rows: readonly ProductRow[]) => {
-      if (columns.attributes.length > 0) await upsertAttributes(trx, account, rows)
-      return upsertKeys(trx, upsertFrom(account, input), sql`true`)
+      if (columns.attributes.length > 0) await upsertAttributes(trx, account, columns, rows)
+      return upsertKeys(trx, upsertFrom(account, columns, input), sql`true`)
     },
     answer: async (written: UpsertedRows[], payload) => {
       await analyzeProducts(trx, account, payload.keys().length)
@@ -66,12 +66,12 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
 
 async function writeProducts(
   account: number,
-  { attributes }: Columns,
+  columns: Columns,
   staged: StagedRows,
 ): Promise<FeedCounts> {
   const { trx, input } = staged
-  if (attributes.length > 0) await mergeAttributes(trx, account, attributesByCode)
-  const counts = await upsertStaged(staged, upsertFrom(account, input))
+  if (columns.attributes.length > 0) await mergeAttributes(trx, account, columns, attributesByCode)
+  const counts = await upsertStaged(staged, upsertFrom(account, columns, input))
   await analyzeProducts(trx, account, counts.created + counts.updated)
   return counts
 }
@@ -80,6 +80,7 @@ async function writeProducts(
 async function upsertAttributes(
   trx: Trx,
   account: number,
+  columns: Columns,
   products: readonly ProductRow[],
 ): Promise<void> {
   const byCode = new Map<string, (string | null)[]>()
@@ -92,21 +93,32 @@ async function upsertAttributes(
     )
   })
   if (byCode.size === 0) return
-  await mergeAttributes(trx, account, await unnestedRows(attributeColumns, [...byCode]))
+  await mergeAttributes(trx, account, columns, await unnestedRows(attributeColumns, [...byCode]))
 }
 
 /** `input` has each code once. */
-async function mergeAttributes(trx: Trx, account: number, input: RawBuilder<unknown>) {
+async function mergeAttributes(
+  trx: Trx,
+  account: number,
+  { attributes }: Columns,
+  input: RawBuilder<unknown>,
+) {
+  const merged = mergedArray('attributes', 'text', attributes.length)
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
     select ${account}, code, attributes from ${input} order by code collate "C"
-    on conflict (account_id, code) do update set attributes = (${merged})
-    where present.attributes is distinct from (${merged})`.execute(trx)
+    on conflict (account_id, code) do update set attributes = ${merged}
+    where present.attributes <> ${merged}`.execute(trx)
 }
 
-const merged = sql`
-  select array_agg(coalesce(given, kept) order by ordinal)
-  from unnest(excluded.attributes, present.attributes) with ordinality as merged (given, kept, ordinal)`
+/** SQL of an array of given and else stored values, by ordinal. An unnest of both would take four times as long. */
+function mergedArray(name: string, type: 'text' | 'numeric', length: number): RawBuilder<unknown> {
+  const values = Array.from({ length }, (_, index) => {
+    const place = sql.raw(`${name}[${index + 1}]`)
+    return sql`coalesce(excluded.${place}, present.${place})`
+  })
+  return sql`array[${sql.join(values)}]::${sql.raw(type)}[]`
+}
 
 const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] = [
   { name: 'code', type: 'text', value: ([code]) => code },
@@ -114,16 +126,17 @@ const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] 
 ]
 
 /** What a row leaves out stays as it was. */
-function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+function upsertFrom(
+  account: number,
+  { costs }: Columns,
+  input: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   return sql`
     insert into products as present (account_id, code, extensions, extension_key, costs, active)
     select ${account}, code, extensions, extension_key, costs, active from ${input}
     on conflict (account_id, code, extension_key) do update set
       active = coalesce(excluded.active, present.active),
-      costs = coalesce((
-        select array_agg(coalesce(given, kept) order by ordinal)
-        from unnest(excluded.costs, present.costs) with ordinality as merged (given, kept, ordinal)
-      ), '{}')
+      costs = ${mergedArray('costs', 'numeric', costs.length)}
     returning code || E'\\n' || extension_key as key, id, xmax = 0 as created`
 }
 
