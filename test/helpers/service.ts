@@ -65,10 +65,14 @@ export async function startServiceOn(
   }
   const config: Config = readConfig(environment)
   const service = await startService(config)
+  const owner = new pg.Pool({ connectionString: database.url, max: 1 })
+  // Some tests end all connections.
+  owner.on('error', () => undefined)
   let closed: Promise<void> | undefined
   const close = () => (closed ??= service.close())
   t.teardown(async () => {
     await close()
+    await owner.end()
     await database.drop()
   })
   return {
@@ -76,13 +80,13 @@ export async function startServiceOn(
     close,
     url: database.url,
     jwtSecret: secretBytes,
-    feedsUnderWay: () => feedsUnderWay(database.url),
-    newAccount: (test) => newAccount(test, service, service.server.url),
+    feedsUnderWay: () => feedsUnderWay(owner),
+    newAccount: (test) => newAccount(test, service, owner),
   }
 }
 
-async function newAccount(t: Test, { app }: Service, url: string): Promise<TestAccount> {
-  const id = await insertAccount(url)
+async function newAccount(t: Test, { app }: Service, owner: pg.Pool): Promise<TestAccount> {
+  const id = await insertAccount(owner)
   const token = await signToken(secretBytes, { id: 1, account: id })
   const send = async (
     method: string,
@@ -110,22 +114,16 @@ async function newAccount(t: Test, { app }: Service, url: string): Promise<TestA
   return { id, token, get, send, post: (path, body) => send('POST', path, body), finished }
 }
 
-async function insertAccount(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const { rows } = await client.query('insert into accounts (name) values ($1) returning id', [
-    randomBytes(8).toString('hex'),
-  ])
-  await client.end()
+async function insertAccount(owner: pg.Pool): Promise<number> {
+  const name = randomBytes(8).toString('hex')
+  const insert = 'insert into accounts (name) values ($1) returning id'
+  const { rows } = await owner.query(insert, [name])
   return Number(rows[0].id)
 }
 
-async function feedsUnderWay(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const { rows } = await client.query(
+async function feedsUnderWay(owner: pg.Pool): Promise<number> {
+  const { rows } = await owner.query(
     'select count(*)::integer as count from pg_stat_progress_copy where datname = current_database()',
   )
-  await client.end()
   return rows[0].count
 }
