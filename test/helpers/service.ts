@@ -65,7 +65,7 @@ export async function startServiceOn(
   }
   const config: Config = readConfig(environment)
   const service = await startService(config)
-  const owner = new pg.Pool({ connectionString: database.url, max: 1 })
+  const owner = new pg.Pool({ connectionString: service.server.url, max: 1 })
   // Some tests end all connections.
   owner.on('error', () => undefined)
   let closed: Promise<void> | undefined
