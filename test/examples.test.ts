@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { childEnvironment } from './helpers/process.ts'
-import { startTestService } from './helpers/service.ts'
+import { sharedService } from './helpers/shared-service.ts'
 import { aUser } from './helpers/user.ts'
 
 const examples = join(import.meta.dirname, '../examples')
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const url = service.app.listeningOrigin
 
 t.test('curl.sh loads a file of each kind, and runs again', async (t) => {
   const run = await runner('bash', 'curl.sh')

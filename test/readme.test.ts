@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startTestService } from './helpers/service.ts'
+import { sharedService } from './helpers/shared-service.ts'
 import { aUser } from './helpers/user.ts'
 
 const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
@@ -13,8 +13,8 @@ t.test('the first priced read is had by the commands shown, in as many requests'
   const [, count, block = ''] =
     /\n## The first priced read, in (\w+) requests\n((?: {4}.*\n|\n)+)/.exec(readme) ?? []
   t.equal(count, numbers[block.match(/^ {4}(?:curl|post) /gm)?.length ?? 0])
-  const service = await startTestService(t)
-  const { host } = new URL(await service.app.listen({ port: 0 }))
+  const service = await sharedService()
+  const { host } = new URL(service.app.listeningOrigin)
   const { email, password } = await aUser(service)
   const commands = block
     .replaceAll('localhost:3000', host)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const url = service.app.listeningOrigin
 
 t.test('tells who the login is', async (t) => {
   const { email, password } = await aUser(service)

@@ -16,12 +16,12 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { nothingThere, standIn } from '../helpers/stand-in.ts'
 
-const service = await startTestService(t)
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
 
 const uk = { code: 'A', country: 'UK' }
 const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'France'] })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
-const service = await startTestService(t)
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
 
 t.test('a job is waited for, then listed', async (t) => {
   const { shop, job } = await aBigJob(t, service)

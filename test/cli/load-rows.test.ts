@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
 const codes = someCodes(150)
 
 async function aUserWith(t: Test, files: Record<string, string>) {

@@ -14,12 +14,13 @@ import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
-const service = await startTestService(t)
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
 const header = 'transaction_id,code,extension,quantity,revenue\n'
 const sale = (id: string) => ({
   transaction_id: id,

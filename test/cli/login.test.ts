@@ -2,12 +2,12 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { nothingThere, standIn } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const url = service.app.listeningOrigin
 const fileIn = (home: string) => join(home, '.config', 'pricewell', 'login.json')
 
 t.test('e-mail and password come from options, the environment, or standard input', async (t) => {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
 
 const france = { code: 'A', country: 'France', size: 4 }
 const spain = { code: 'A', country: 'Spain', size: 5 }

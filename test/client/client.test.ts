@@ -7,7 +7,7 @@ import { nothingThere } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 
 const service = await sharedService()
-const baseUrl = await service.app.listen({ port: 0 })
+const baseUrl = service.app.listeningOrigin
 const salesPath = '/api/v1/sales_history/bulk_create_or_update'
 const sale = { transaction_id: 'T', code: 'C', extension: '', quantity: '1', revenue: '1' }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readContract } from '../../src/contract/document.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 import { statementsOf } from '../helpers/statements.ts'
 
@@ -11,7 +11,7 @@ const pages = Object.keys(paths).filter((path) => {
 })
 
 t.test('count and results of a page are of one moment: one statement reads both', async (t) => {
-  const service = await startTestService(t)
+  const service = await sharedService()
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L' })
   t.equal(pages.length, 8)

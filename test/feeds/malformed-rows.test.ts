@@ -72,7 +72,6 @@ for (const [name, [type, row]] of Object.entries(kinds)) {
 }
 
 t.test('a file whose client goes while it is read is read no further', async (t) => {
-  await service.app.listen({ port: 0, host: '127.0.0.1' })
   const account = await service.newAccount(t)
   const rows = Array.from({ length: 400_000 }, (_, index) => `T${index},A,UK,1,2`)
   // It has arrived whole, and takes its time.

@@ -66,7 +66,6 @@ t.test('a token in any other place is not looked at', async (t) => {
 })
 
 t.test('the Authorization header twice is refused', async (t) => {
-  await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as { port: number }
   const answer = await new Promise<number | undefined>((resolve, reject) => {
     const headers = ['host', 'a', 'authorization', `jwt ${valid}`, 'authorization', `jwt ${valid}`]

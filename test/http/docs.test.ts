@@ -6,7 +6,6 @@ import { expectProblem, send } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
 const service = await sharedService()
-await service.app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = service.app.server.address() as AddressInfo
 const path = '/docs/static/swagger-ui-bundle.js'
 

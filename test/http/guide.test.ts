@@ -1,9 +1,9 @@
 import t from 'tap'
 import { documentationPolicy } from '../../src/http/headers.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const path = '/docs/guide'
 
 t.test('the guide is a page without script, under the policy of the documentation', async (t) => {

@@ -2,10 +2,10 @@ import net from 'node:net'
 import t from 'tap'
 import { operations } from '../../src/contract/document.ts'
 import { concretePath, send } from '../helpers/operations.ts'
-import { startTestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aToken } from '../helpers/tokens.ts'
 
-const service = await startTestService(t)
+const service = await sharedService()
 const authorization = `jwt ${await aToken()}`
 const protective = {
   'x-content-type-options': 'nosniff',
@@ -52,7 +52,6 @@ t.test('the documentation runs its own scripts only and is framed by nobody', as
 })
 
 t.test('a request line or headers over 16 KB are answered 414 or 431', async (t) => {
-  await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as net.AddressInfo
   const long = 'x'.repeat(20_000)
   const cases: [string, string, number, string][] = [

@@ -4,12 +4,13 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { jwtSecret, startTestService } from '../helpers/service.ts'
+import { jwtSecret } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { aUser } from '../helpers/user.ts'
 
 const root = join(import.meta.dirname, '../..')
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
+const service = await sharedService()
+const url = service.app.listeningOrigin
 const project = join(t.testdir({}), 'project')
 const packed = join(project, 'node_modules', 'pricewell')
 const bin = join(packed, 'bin', 'pricewell.js')

@@ -8,7 +8,6 @@ import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await sharedService()
-await service.app.listen({ port: 0 })
 const { port } = service.app.server.address() as AddressInfo
 const day = '2026-11-27'
 const rows = 2500
