@@ -42,7 +42,7 @@ export class JsonScanner {
   #inString = false
   #depth = 0
   /** Keys of the open object at each depth. */
-  readonly #keys = new Uint32Array(depthMax + 1)
+  readonly #keys: number[] = []
   /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
   #start = -1
   #startMembers = 0

@@ -9,6 +9,7 @@ import {
 } from 'kysely'
 import type { Connection, PoolClient } from 'pg'
 import pg from 'pg'
+import { serialize } from 'pg-protocol'
 import { isInFailedTransaction, isOutdatedPlan } from './errors.ts'
 import { type Database, reportStatement, takeConnection } from './pool.ts'
 
@@ -95,6 +96,11 @@ type Settle = (error: Error | null, rows: TextRow[]) => void
 const begin = { name: 'begin_read', text: 'begin read only' }
 const commit = { name: 'commit', text: 'commit' }
 
+const execute = serialize.execute()
+const runOf = (statement: string) => Buffer.concat([serialize.bind({ statement }), execute])
+/** The messages that run the statements that are always the same. */
+const run = { begin: runOf(begin.name), unnamed: runOf(''), commit: runOf(commit.name) }
+
 /** The names that a connection has prepared. */
 const prepared = new WeakMap<Connection, Set<string>>()
 
@@ -104,34 +110,34 @@ const prepared = new WeakMap<Connection, Set<string>>()
  * but a distributed database passes only `set local` on.
  */
 class SelectQuery extends pg.Query {
-  readonly #statements: { statement: AccountSelect; values: readonly Value[] }[]
+  readonly #account: number
+  readonly #select: AccountSelect
+  readonly #values: readonly Value[]
   readonly #rows: TextRow[] = []
   declare callback: Settle
 
   constructor(account: number, select: AccountSelect, values: readonly Value[], settle: Settle) {
     super(select.text, [...values])
     this.callback = settle
-    this.#statements = [
-      { statement: begin, values: [] },
-      { statement: { name: '', text: `set local app.account = '${account}'` }, values: [] },
-      { statement: select, values },
-      { statement: commit, values: [] },
-    ]
+    this.#account = account
+    this.#select = select
+    this.#values = values
   }
 
+  /** One buffer: pg would write each message for itself. */
   override submit = (connection: Connection) => {
     const names = prepared.get(connection) ?? new Set()
     prepared.set(connection, names)
-    connection.stream.cork()
-    for (const { statement, values } of this.#statements) {
-      const { name, text } = statement
-      if (!names.has(name)) connection.parse({ name, text, types: [] }, true)
-      if (name !== '') names.add(name)
-      connection.bind({ statement: name, values: values.map(String) }, true)
-      connection.execute({ portal: '' } as never, true)
-    }
-    connection.sync()
-    connection.stream.uncork()
+    const { name } = this.#select
+    const values = this.#values.map(String)
+    const messages = [
+      ...[begin, commit, this.#select].filter((statement) => !names.has(statement.name)),
+      { name: '', text: `set local app.account = '${this.#account}'` },
+    ].map((statement) => serialize.parse(statement))
+    messages.push(run.begin, run.unnamed, serialize.bind({ statement: name, values }), execute)
+    messages.push(run.commit, serialize.sync())
+    for (const statement of [begin, commit, this.#select]) names.add(statement.name)
+    connection.stream.write(Buffer.concat(messages))
     return null
   }
 

@@ -15,8 +15,10 @@ export function checkPreconditions(
   rejectUnacceptable(request)
   rejectUntakenBody(request)
   rejectEncoding(request)
-  rejectUnreadableQuery(request)
-  rejectUnknownParameters(request)
+  if (/[?#]/.test(request.url)) {
+    rejectUnreadableQuery(request)
+    rejectUnknownParameters(request)
+  }
   done()
 }
 
@@ -114,6 +116,7 @@ function rejectUnknownParameters({ query, routeOptions }: FastifyRequest): void 
 /** Refuses a query that names another list than the JSON body, or names it by another key: it is for files. */
 export function rejectOtherList({ query, body }: FastifyRequest): void {
   if (typeof body !== 'object' || body === null || body instanceof FeedBytes) return
+  if (Object.keys(query as object).length === 0) return
   const { name, price_list_name = name, price_list_id } = body as Record<string, unknown>
   const faults = Object.entries({ price_list_name, price_list_id }).flatMap(
     ([key, named]): RequestError[] => {
@@ -143,9 +146,10 @@ const charset = '; charset=utf-8'
  * undefined: it accepts none. Without the header it is the usual one.
  */
 export function chooseMediaType(
-  request: Pick<FastifyRequest, 'accepts'>,
+  request: Pick<FastifyRequest, 'accepts' | 'headers'>,
   answers: readonly string[],
 ): string | undefined {
+  if (request.headers.accept === undefined) return answers[0]
   const chosen = request.accepts().type(answers.map((type) => type + charset))
   return typeof chosen === 'string' ? chosen.slice(0, -charset.length) : undefined
 }
