@@ -51,11 +51,11 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
     answer: async (written: UpsertedRows[], payload) => {
       await analyzeProducts(trx, account, payload.keys().length)
       return {
-        created: idsInPayloadOrder(
+        created: await idsInPayloadOrder(
           written.map(({ created }) => created),
           payload,
         ),
-        updated: idsInPayloadOrder(
+        updated: await idsInPayloadOrder(
           written.map(({ updated }) => updated),
           payload,
         ),

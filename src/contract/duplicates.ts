@@ -69,14 +69,16 @@ export async function uniqueRows<T>(
 }
 
 /** The ids of rows by the position of their keys in the payload. */
-export function idsInPayloadOrder(
+export async function idsInPayloadOrder(
   parts: readonly { keys: readonly string[]; ids: readonly number[] }[],
   payload: { positionOf: (key: string) => number },
-): number[] {
-  return parts
-    .flatMap(({ keys, ids }) =>
-      keys.map((key, index) => ({ id: ids[index] as number, position: payload.positionOf(key) })),
-    )
-    .sort((a, b) => a.position - b.position)
-    .map(({ id }) => id)
+): Promise<number[]> {
+  const ids = parts.flatMap((part) => part.ids)
+  const keys = parts.flatMap((part) => part.keys)
+  const positions = await mapCooperatively(keys, (key) => payload.positionOf(key))
+  // Allocated in full: an array filled in random order would become a hash map.
+  const length = positions.reduce((most, position) => Math.max(most, position + 1), 0)
+  const ordered = new Array<number>(length)
+  for (const [index, position] of positions.entries()) ordered[position] = ids[index] as number
+  return ordered.filter(() => true)
 }
