@@ -44,6 +44,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       active boolean,
       constraint products_pkey primary key (account_id, id),
       constraint products_key unique (account_id, code, extension_key)
+      -- Half of a page stays free, as in sales.
     ) with (fillfactor = 50);
     create trigger products_account_fkey before insert on products
       for each statement execute function require_account();
@@ -57,6 +58,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       code text collate "C" not null,
       attributes text[] collate "C" not null,
       constraint product_attributes_pkey primary key (account_id, code)
+      -- Half of a page stays free, as in sales.
     ) with (fillfactor = 50);
     alter table product_attributes enable row level security, force row level security;
     create policy product_attributes_of_account on product_attributes

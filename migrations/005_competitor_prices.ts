@@ -31,6 +31,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       latest_update timestamptz not null,
       constraint competitor_prices_pkey primary key (account_id, id),
       constraint competitor_prices_hash_key unique (account_id, hash)
+      -- Half of a page stays free, as in sales.
     ) with (fillfactor = 50);
     -- For the filters of the list, in the order of its pages.
     create index competitor_prices_code on competitor_prices (account_id, code, id) where code is not null;

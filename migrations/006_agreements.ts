@@ -15,6 +15,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version integer not null default 1,
       constraint agreements_pkey primary key (account_id, id),
       constraint agreements_key unique (account_id, key_hash)
+      -- Half of a page stays free, as in sales.
     ) with (fillfactor = 50);
     -- For the filters of the list, in the order of its pages.
     create index agreements_client on agreements (account_id, client_code, id);

@@ -47,7 +47,7 @@ t.test('a command that is asked for nothing fails, and says what there is', asyn
     ['chaos', ['--only', 'typo'], /There are: .*kill-service/],
     ['fuzz', ['--planted', '--only', 'typo'], /There are: .*upsertSales/],
     ['overload', ['typo'], /There are: .*memory/],
-    ['bench', ['--only', 'typo'], /There are: .*get_prices/],
+    ['bench', ['--only', 'typo'], /There are: .*read 100/],
   ]
   for (const [name, args, message] of asked) {
     const { code, stderr } = await runFile(`test/verify/${name}/run.ts`, args, {})
