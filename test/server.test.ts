@@ -50,6 +50,10 @@ t.test('a reader of the log that goes away does not end the service', async (t) 
   })
 })
 
+t.test('npm start compiles the service and serves', async (t) => {
+  await useService(t, { command: ['npm', 'start'] }, (call) => readLists(t, call))
+})
+
 t.test('standard error holds only log lines, and no signal opens the debugger', async (t) => {
   // The runner of the tests keeps all processes from warning.
   const command = [process.execPath, '--warnings', 'src/server.ts'] as const
