@@ -24,27 +24,19 @@ export interface Room {
 }
 
 /**
- * Parses a JSON body without blocking other requests: a long array (the body or a member of it) is parsed in slices. Throws `malformed-body` for invalid JSON and for what JSON.parse allows but a database or another parser would see
+ * Parses a JSON body without blocking other requests: a long array (the body or a member of it) is parsed in slices.
+ * Throws `malformed-body` for invalid JSON and for what JSON.parse allows but a database or another parser would see
  * differently: invalid UTF-8, NUL, lone surrogates, repeated keys, `__proto__`, depth over 32; also for more than 10,000
  * keys in an object and 500,000 values in a row. More than `containersMax` containers are `payload-too-large`. A number
  * that a double cannot hold as written becomes infinite, which no schema accepts.
  */
 export async function parseJson(body: Buffer, room: Room): Promise<unknown> {
-  const json = await scanJson(body, room)
-  return json instanceof SlicedJson ? json.value() : json.value
+  const json = await parseRows(body, room)
+  return json instanceof SlicedJson ? json.value() : json
 }
 
-/** `parseJson`, but a body that is a long array is left to be parsed while its rows are written. */
-export async function parseRows(body: Buffer, room: Room): Promise<unknown> {
-  const json = await scanJson(body, room)
-  if (!(json instanceof SlicedJson)) return json.value
-  return json.isArray ? json : json.value()
-}
-
-async function scanJson(
-  body: Buffer,
-  { containersMax, reserve }: Room,
-): Promise<SlicedJson | { value: unknown }> {
+/** `parseJson`, but a body that is a long array is a SlicedJson: its rows are parsed while they are written. */
+export async function parseRows(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
   if (body.subarray(0, 3).equals(byteOrderMark))
     throw malformed('The body begins with a byte order mark, which JSON has not: send it without.')
@@ -53,8 +45,9 @@ async function scanJson(
   const { slices, members, containers, fault } = scanner
   if (fault) throw new Problem(fault.type, fault.detail)
   reserve(Math.max(body.length, containers * containerBytes))
-  if (slices.length > 0) return new SlicedJson(body, slices, members)
-  return { value: parseWhole(body.toString('utf8'), members, lineAndColumn) }
+  if (slices.length === 0) return parseWhole(body.toString('utf8'), members, lineAndColumn)
+  const json = new SlicedJson(body, slices, members)
+  return json.isArray ? json : json.value()
 }
 
 /** A body with a long array, scanned and not yet parsed. */
@@ -96,7 +89,6 @@ export class SlicedJson {
     this.#around()
   }
 
-  /** Parses the whole body. */
   async value(): Promise<unknown> {
     const rows: unknown[] = []
     for await (const slice of this.rowSlices()) for (const row of slice) rows.push(row)
