@@ -29,6 +29,11 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export interface AccountNames {
+  id: number;
+  name: string;
+}
+
 export interface Accounts {
   created_at: Generated<Date>;
   id: Generated<number>;
@@ -215,6 +220,7 @@ export interface Users {
 }
 
 export interface DB {
+  account_names: AccountNames;
   accounts: Accounts;
   agreements: Agreements;
   calendar_months: CalendarMonths;

@@ -819,7 +819,7 @@ export interface paths {
         };
         /**
          * Can it take requests?
-         * @description 200 while the database answers and the service is not shutting down, else 503.
+         * @description 200 while the database answers and the service is not shutting down, else 503. On a cluster it names the nodes that are missing.
          */
         get: operations["readReadiness"];
         put?: never;
@@ -1776,10 +1776,17 @@ export interface components {
         };
         Health: {
             /**
-             * @description All is well.
+             * @description It answers.
              * @constant
              */
             status: "ok";
+            /**
+             * @description On a cluster, the nodes that cannot be reached. Calls of the accounts that they hold are answered with 503.
+             * @example [
+             *       "db2.internal:5432"
+             *     ]
+             */
+            missing_nodes?: string[];
         };
         /** @description RFC 9457 problem details. */
         Problem: {

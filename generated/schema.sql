@@ -3,34 +3,6 @@
 -- Functions come before the tables that they name.
 SET check_function_bodies = false;
 
-CREATE OR REPLACE FUNCTION public.count_settings_change()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-      begin
-        -- Of the size that a JavaScript number holds.
-        update public.accounts set settings_version = random() * 9007199254740991
-          where id in (select account_id from changed);
-        return null;
-      end $function$;
-
-CREATE OR REPLACE FUNCTION public.require_account()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-      declare
-        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
-      begin
-        if current_account is not null and not exists (select from public.accounts where id = current_account) then
-          raise foreign_key_violation using
-            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
-        end if;
-        return null;
-      end $function$;
-
 CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bigint, row_count bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -115,8 +87,7 @@ CREATE TABLE accounts (
   name text COLLATE "C" NOT NULL,
   settings_version bigint DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT accounts_pkey PRIMARY KEY (id),
-  CONSTRAINT accounts_name_key UNIQUE (name)
+  CONSTRAINT accounts_pkey PRIMARY KEY (id)
 );
 ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE accounts FORCE ROW LEVEL SECURITY;
@@ -133,8 +104,7 @@ CREATE TABLE users (
   password_hash text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT users_email_key UNIQUE (email),
-  CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+  CONSTRAINT users_email_key UNIQUE (email)
 );
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 ALTER TABLE users FORCE ROW LEVEL SECURITY;
@@ -157,13 +127,9 @@ CREATE TABLE catalog_columns (
   letter text COLLATE "C" NOT NULL,
   CONSTRAINT catalog_columns_pkey PRIMARY KEY (account_id, "position"),
   CONSTRAINT catalog_columns_name_key UNIQUE (account_id, name),
-  CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT catalog_columns_kind_check CHECK ((kind = ANY (ARRAY['attribute'::text, 'extension'::text, 'cost'::text]))),
   CONSTRAINT catalog_columns_type_check CHECK ((type = ANY (ARRAY['string'::text, 'integer'::text, 'number'::text, 'boolean'::text, 'date'::text])))
 );
-CREATE TRIGGER catalog_columns_delete_changes_settings AFTER DELETE ON public.catalog_columns REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
-CREATE TRIGGER catalog_columns_insert_changes_settings AFTER INSERT ON public.catalog_columns REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
-CREATE TRIGGER catalog_columns_update_changes_settings AFTER UPDATE ON public.catalog_columns REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
 ALTER TABLE catalog_columns ENABLE ROW LEVEL SECURITY;
 ALTER TABLE catalog_columns FORCE ROW LEVEL SECURITY;
 CREATE POLICY catalog_columns_of_account ON catalog_columns
@@ -182,7 +148,6 @@ CREATE TABLE products (
   CONSTRAINT products_key UNIQUE (account_id, code, extension_key),
   CONSTRAINT products_extension_key_check CHECK ((extension_key = (array_to_json(extensions))::text))
 ) WITH (fillfactor=50);
-CREATE TRIGGER products_account_fkey BEFORE INSERT ON public.products FOR EACH STATEMENT EXECUTE FUNCTION require_account();
 ALTER TABLE products ENABLE ROW LEVEL SECURITY;
 ALTER TABLE products FORCE ROW LEVEL SECURITY;
 CREATE POLICY products_of_account ON products
@@ -216,10 +181,8 @@ CREATE TABLE price_lists (
   version integer DEFAULT 0 NOT NULL,
   published_at timestamp with time zone,
   CONSTRAINT price_lists_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT price_lists_name_key UNIQUE (account_id, name),
-  CONSTRAINT price_lists_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+  CONSTRAINT price_lists_name_key UNIQUE (account_id, name)
 ) WITH (fillfactor=50);
-CREATE TRIGGER price_lists_insert_changes_settings AFTER INSERT ON public.price_lists REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
 ALTER TABLE price_lists ENABLE ROW LEVEL SECURITY;
 ALTER TABLE price_lists FORCE ROW LEVEL SECURITY;
 CREATE POLICY price_lists_of_account ON price_lists
@@ -286,7 +249,6 @@ CREATE TABLE sales (
 ) WITH (fillfactor=50);
 CREATE INDEX sales_code ON public.sales USING btree (account_id, code, id);
 CREATE INDEX sales_transaction_date ON public.sales USING btree (account_id, transaction_date);
-CREATE TRIGGER sales_account_fkey BEFORE INSERT ON public.sales FOR EACH STATEMENT EXECUTE FUNCTION require_account();
 ALTER TABLE sales ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sales FORCE ROW LEVEL SECURITY;
 CREATE POLICY sales_of_account ON sales
@@ -298,8 +260,7 @@ CREATE TABLE competitor_schemas (
   columns jsonb NOT NULL,
   is_dated boolean NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT competitor_schemas_pkey PRIMARY KEY (account_id),
-  CONSTRAINT competitor_schemas_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+  CONSTRAINT competitor_schemas_pkey PRIMARY KEY (account_id)
 );
 ALTER TABLE competitor_schemas ENABLE ROW LEVEL SECURITY;
 ALTER TABLE competitor_schemas FORCE ROW LEVEL SECURITY;
@@ -344,7 +305,6 @@ CREATE TABLE agreements (
 CREATE INDEX agreements_client ON public.agreements USING btree (account_id, client_code, id);
 CREATE INDEX agreements_name ON public.agreements USING btree (account_id, name, id);
 CREATE INDEX agreements_price_list ON public.agreements USING btree (account_id, price_list_code, id);
-CREATE TRIGGER agreements_account_fkey BEFORE INSERT ON public.agreements FOR EACH STATEMENT EXECUTE FUNCTION require_account();
 ALTER TABLE agreements ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agreements FORCE ROW LEVEL SECURITY;
 CREATE POLICY agreements_of_account ON agreements
@@ -364,13 +324,9 @@ CREATE TABLE promotions (
   price_dimensions text[] COLLATE "C",
   CONSTRAINT promotions_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT promotions_name_key UNIQUE (account_id, name),
-  CONSTRAINT promotions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT promotions_kind_check CHECK ((kind = ANY (ARRAY['percentage'::text, 'amount'::text, 'fixed_price'::text])))
 ) WITH (fillfactor=90);
 CREATE INDEX promotions_valid_to ON public.promotions USING btree (account_id, valid_to);
-CREATE TRIGGER promotions_delete_changes_settings AFTER DELETE ON public.promotions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
-CREATE TRIGGER promotions_insert_changes_settings AFTER INSERT ON public.promotions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
-CREATE TRIGGER promotions_update_changes_settings AFTER UPDATE ON public.promotions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_settings_change();
 ALTER TABLE promotions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE promotions FORCE ROW LEVEL SECURITY;
 CREATE POLICY promotions_of_account ON promotions
@@ -401,7 +357,6 @@ CREATE TABLE jobs (
   finished_at timestamp with time zone,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
-  CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text]))),
   CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
@@ -423,8 +378,7 @@ CREATE TABLE file_pieces (
   file_id uuid NOT NULL,
   number integer NOT NULL,
   bytes bytea NOT NULL,
-  CONSTRAINT file_pieces_pkey PRIMARY KEY (account_id, file_id, number),
-  CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
+  CONSTRAINT file_pieces_pkey PRIMARY KEY (account_id, file_id, number)
 );
 ALTER TABLE file_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE file_pieces ENABLE ROW LEVEL SECURITY;
@@ -453,6 +407,38 @@ CREATE POLICY idempotency_keys_of_owner ON idempotency_keys TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO pricewell_app;
 
+CREATE TABLE account_names (
+  id bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  CONSTRAINT account_names_pkey PRIMARY KEY (id),
+  CONSTRAINT account_names_name_key UNIQUE (name)
+);
+ALTER TABLE account_names ENABLE ROW LEVEL SECURITY;
+ALTER TABLE account_names FORCE ROW LEVEL SECURITY;
+CREATE POLICY account_names_of_account ON account_names
+  USING ((id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY account_names_of_owner ON account_names TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON account_names TO pricewell_app;
+
+ALTER TABLE users ADD CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES account_names(id) ON DELETE CASCADE;
+
+ALTER TABLE catalog_columns ADD CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+ALTER TABLE price_lists ADD CONSTRAINT price_lists_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+ALTER TABLE competitor_schemas ADD CONSTRAINT competitor_schemas_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+ALTER TABLE promotions ADD CONSTRAINT promotions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+ALTER TABLE jobs ADD CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
+
+ALTER TABLE file_pieces ADD CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
+
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pricewell_app;
+
 GRANT USAGE ON SCHEMA public TO pricewell_app;
+
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO pricewell_app;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT DELETE, INSERT, SELECT, UPDATE ON TABLES TO pricewell_app;

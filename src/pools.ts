@@ -1,14 +1,16 @@
 import { listConnections, streamConnections } from './config.ts'
 import { readStatementMs } from './contract/read-cost.ts'
 import { CopyingClient } from './database/copy.ts'
-import { type Database, openDatabase, type PoolOptions } from './database/pool.ts'
+import {
+  type Database,
+  openDatabase,
+  type PoolOptions,
+  requestLockTimeoutMs,
+} from './database/pool.ts'
 import { ReadingClient } from './database/reading-client.ts'
 
 /** The connections of a process, by their purpose: none waits for the connections of another purpose. */
 export type Pools = Record<'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | 'health', Database>
-
-/** PostgreSQL waits twice for a row that others want, for its place in the line and for the row: 2.5 seconds in all. */
-const lockTimeoutMs = 1250
 
 /**
  * Clients wait for statements of up to 30 s: when the network is silent they fail after 32 s. Time alone cannot tell a
@@ -31,7 +33,7 @@ export function openPools(
       client: CopyingClient,
       // Requests have a seat before they need a connection: this is the time in which a connection must open.
       acquireTimeoutMs: 1500,
-      lockTimeoutMs,
+      lockTimeoutMs: requestLockTimeoutMs,
       statementTimeoutMs: 30_000,
       ...options,
     })

@@ -5,6 +5,7 @@ import { readJwtSecret } from './accounts/token.ts'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
 import { migrate } from './database/migrate.ts'
+import { findNodes } from './database/nodes.ts'
 import {
   type DatabaseServer,
   openDatabaseServer,
@@ -103,6 +104,7 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   const metrics = await startMetrics(config, {
     pools: () => poolsInUse(pools, bulkheads),
     queue: () => findQueueState(pools.health),
+    nodes: () => findNodes(pools.health),
   })
   const boss = createBoss(url, { supervise: config.role !== 'api', onError })
   const [stopping, ending] = [new AbortController(), new AbortController()]

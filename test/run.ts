@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createTemplate } from './helpers/database.ts'
+import { databaseUrl } from '../src/database/server.ts'
+import { createTemplate, template } from './helpers/database.ts'
 import { leaveNothing } from './helpers/leave-nothing.ts'
 import { startOwnPostgres } from './helpers/own-postgres.ts'
 import { freshDataDir } from './helpers/process.ts'
+import { findUnroutable } from './helpers/routable.ts'
 
 /** Files that run alone: they start processes, break PostgreSQL or check which modules are loaded. */
 const ownProcess = ['chaos', 'crash', 'fuzz', 'package', 'tracing.test.ts']
@@ -26,7 +28,13 @@ await createTemplate(url)
 const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
 // Compiling the same modules in each process would take a tenth of the time.
 const compiled = join(dir, 'compiled')
-const env = { ...process.env, TEST_DATABASE_URL: url, NODE_COMPILE_CACHE: compiled }
+const statements = join(dir, 'statements')
+const env = {
+  ...process.env,
+  TEST_DATABASE_URL: url,
+  TEST_STATEMENTS: statements,
+  NODE_COMPILE_CACHE: compiled,
+}
 const report = join(dir, 'report.tap')
 const chosen = process.argv.slice(2)
 const files = chosen.length > 0 ? chosen : groupedFiles()
@@ -48,7 +56,9 @@ const outermostFirst = failed.map(([, name]) => name).reverse()
 // The last line of a long run names the failed tests.
 const which = failed.length > 0 ? `: ${outermostFirst.join(' > ')}` : ''
 console.log(`${summary?.[1] ?? 0} passed, ${summary?.[2] ?? 0} failed${which}`)
-await command.end(status === 0)
+const unroutable = await findUnroutable(databaseUrl(url, template), statements)
+for (const statement of unroutable) console.log(`not on one node of a cluster: ${statement}`)
+await command.end(status === 0 && unroutable.length === 0)
 
 /** All test files; those that may share a process are grouped by folder in generated files. */
 function groupedFiles(): string[] {

@@ -40,13 +40,7 @@ async function insertUser(
   passwordHash: string,
 ): Promise<number> {
   await client.query('begin')
-  // An update of `name`, even to itself, would wait for all writers of the account's rows.
-  const { rows } = await client.query(
-    `insert into accounts (name) values ($1)
-     on conflict (name) do update set settings_version = accounts.settings_version returning id`,
-    [user.account],
-  )
-  const id = Number(rows[0].id)
+  const id = await findOrInsertAccount(client, user.account)
   const values = [id, user.email, passwordHash]
   await client.query(
     'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
@@ -56,8 +50,27 @@ async function insertUser(
   return id
 }
 
+/** The id of the account of that name. */
+async function findOrInsertAccount(client: pg.Client, name: string): Promise<number> {
+  // It waits for another transaction that inserts the same name.
+  const { rows: inserted } = await client.query(
+    `insert into account_names (id, name) values ($1, $2) on conflict (name) do nothing returning id`,
+    [randomId(), name],
+  )
+  for (const { id } of inserted)
+    await client.query('insert into accounts (id, name) values ($1, $2)', [id, name])
+  const { rows } = await client.query('select id from account_names where name = $1', [name])
+  return Number(rows[0].id)
+}
+
+/**
+ * Tokens name accounts by id. A sequence restored from a backup would give the id of a lost account again, and its tokens
+ * would open the new account. Any integer that JSON holds exactly.
+ */
+const randomId = () => 1 + Math.floor(Math.random() * (Number.MAX_SAFE_INTEGER - 1))
+
 /** Whether there is any account. */
 export async function hasAccounts(url: string): Promise<boolean> {
-  const find = (client: pg.Client) => client.query('select from accounts limit 1')
+  const find = (client: pg.Client) => client.query('select from account_names limit 1')
   return (await onOneConnection(url, find)).rowCount === 1
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { FeedId, Upsert } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
-import type { InputColumn } from '../database/input-rows.ts'
+import type { InputColumn, InsertRows } from '../database/input-rows.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { agreementKey } from './queries.ts'
@@ -49,11 +49,14 @@ function withKey({
 }
 
 /** Rows are sorted by key. Unchanged ones are not written and keep their version. */
-function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+function upsertFrom(account: number, input: InsertRows): RawBuilder<unknown> {
   return sql`
     insert into agreements as present (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
-    select ${account}, decode(key, 'hex'), name, client_code, price_list_code, price_line, prices
-    from ${input}
+    ${input.rows((column) => [
+      sql`${account}`,
+      sql`decode(${column('key')}, 'hex')`,
+      ...agreementColumns.slice(1).map(({ name }) => column(name)),
+    ])}
     on conflict (account_id, key_hash) do update set prices = excluded.prices, version = present.version + 1
     where present.prices is distinct from excluded.prices
     returning xmax = 0 as created`

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { changeSettingsVersion } from '../accounts/queries.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
@@ -60,9 +61,9 @@ async function replaceColumns(trx: Trx, account: number, columns: Column[]): Pro
     select ${account}, name, kind, type, nullif(allowed_values, 'null'), ordinal, letter,
       row_number() over (order by length(letter), letter collate "C")
     from jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
-      as input (name text, kind text, type text, allowed_values jsonb, ordinal integer, letter text)`.execute(
-    trx,
-  )
+      as input (name text, kind text, type text, allowed_values jsonb, ordinal integer, letter text)
+    on conflict do nothing`.execute(trx)
+  await changeSettingsVersion(trx, account)
 }
 
 type Declared = Omit<Column, 'letter' | 'ordinal'>

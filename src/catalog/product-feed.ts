@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { FeedId } from '../contract/feed.ts'
 import { pointerSegment } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
-import { arrayLiteral, type InputColumn } from '../database/input-rows.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import type { InputColumn } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { Column, Columns } from './columns.ts'
 import type { ProductRow } from './product-rows.ts'
@@ -40,7 +41,7 @@ export const stagedKey: RawBuilder<unknown> = sql`f.code || array(select json_ar
 /** SQL that is true if a stored row `r` and a staged row `f` are different products. */
 export const isOtherKey: RawBuilder<unknown> = sql`(r.code, r.extension_key) <> (f.code, f.extension_key)`
 
-/** A FROM item of the staged attributes, one row for each code that has any. */
+/** A FROM item of the staged attributes, one row for each code that has any, in the order of the codes. */
 export const attributesByCode = sql`(
   select code, array_agg(text order by ordinal) as attributes
   from (
@@ -48,7 +49,7 @@ export const attributesByCode = sql`(
     from pg_temp.feed, unnest(attributes) with ordinality as given (text, ordinal)
     group by code, ordinal
   ) as merged
-  group by code having count(text) > 0
+  group by code having count(text) > 0 order by code
 ) as input`
 
 /** Staged rows that give an attribute of their code another value than an earlier row. */

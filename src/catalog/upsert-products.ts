@@ -3,7 +3,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { idsInPayloadOrder } from '../contract/duplicates.ts'
 import type { FeedCounts, Upsert } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
-import { arrayLiteral, type InputColumn, unnestedRows } from '../database/input-rows.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import {
+  type InputColumn,
+  type InsertRows,
+  insertRows,
+  selectedRows,
+} from '../database/input-rows.ts'
 import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
@@ -70,7 +76,8 @@ async function writeProducts(
   staged: StagedRows,
 ): Promise<FeedCounts> {
   const { trx, input } = staged
-  if (columns.attributes.length > 0) await mergeAttributes(trx, account, columns, attributesByCode)
+  if (columns.attributes.length > 0)
+    await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
   const counts = await upsertStaged(staged, upsertFrom(account, columns, input))
   await analyzeProducts(trx, account, counts.created + counts.updated)
   return counts
@@ -93,7 +100,7 @@ async function upsertAttributes(
     )
   })
   if (byCode.size === 0) return
-  await mergeAttributes(trx, account, columns, await unnestedRows(attributeColumns, [...byCode]))
+  await mergeAttributes(trx, account, columns, await insertRows(trx, attributeColumns, [...byCode]))
 }
 
 /** `input` has each code once. */
@@ -101,12 +108,12 @@ async function mergeAttributes(
   trx: Trx,
   account: number,
   { attributes }: Columns,
-  input: RawBuilder<unknown>,
+  input: InsertRows,
 ) {
   const merged = mergedArray('attributes', 'text', attributes.length)
   await sql`
     insert into product_attributes as present (account_id, code, attributes)
-    select ${account}, code, attributes from ${input} order by code collate "C"
+    ${input.rows((column) => [sql`${account}`, column('code'), column('attributes')])}
     on conflict (account_id, code) do update set attributes = ${merged}
     where present.attributes <> ${merged}`.execute(trx)
 }
@@ -125,15 +132,13 @@ const attributeColumns: InputColumn<[code: string, texts: (string | null)[]]>[] 
   { name: 'attributes', type: 'text[]', value: ([, texts]) => arrayLiteral(texts) },
 ]
 
+const upsertedColumns = ['code', 'extensions', 'extension_key', 'costs', 'active']
+
 /** What a row leaves out stays as it was. */
-function upsertFrom(
-  account: number,
-  { costs }: Columns,
-  input: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function upsertFrom(account: number, { costs }: Columns, input: InsertRows): RawBuilder<unknown> {
   return sql`
-    insert into products as present (account_id, code, extensions, extension_key, costs, active)
-    select ${account}, code, extensions, extension_key, costs, active from ${input}
+    insert into products as present (account_id, ${sql.join(upsertedColumns.map((name) => sql.ref(name)))})
+    ${input.rows((column) => [sql`${account}`, ...upsertedColumns.map(column)])}
     on conflict (account_id, code, extension_key) do update set
       active = coalesce(excluded.active, present.active),
       costs = ${mergedArray('costs', 'numeric', costs.length)}

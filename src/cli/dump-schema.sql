@@ -1,5 +1,6 @@
 -- The schema `public` as DDL, without what Kysely keeps there. Functions come first, and tables in the order in which they
--- were made, so that whatever a statement refers to is there.
+-- were made, so that whatever a statement refers to is there;
+-- foreign keys come last.
 with tables as (
   select oid, format('%I', relname) as name, relowner, relacl, reloptions, relrowsecurity, relforcerowsecurity
   from pg_class
@@ -35,10 +36,10 @@ statements (object, part, name, statement) as (
       (
         select string_agg(
           format('CONSTRAINT %I %s', conname, pg_get_constraintdef(c.oid)),
-          E',\n  ' order by position(contype::text in 'pufxc'), conname
+          E',\n  ' order by position(contype::text in 'puxc'), conname
         )
         from pg_constraint c
-        where conrelid = t.oid and contype in ('p', 'u', 'f', 'x', 'c')
+        where conrelid = t.oid and contype in ('p', 'u', 'x', 'c')
       )
     ),
     ' WITH (' || array_to_string(reloptions, ', ') || ')'
@@ -110,17 +111,27 @@ parts (place, object, ddl) as (
   from statements
   group by object
   union all
-  select 3, grantee, format('GRANT USAGE ON SCHEMA public TO %I;', pg_get_userbyid(grantee))
+  select 3, t.oid, string_agg(format('ALTER TABLE %s ADD CONSTRAINT %I %s;', name, conname, pg_get_constraintdef(c.oid)), E'\n' order by conname)
+  from tables t join pg_constraint c on conrelid = t.oid
+  where contype = 'f'
+  group by t.oid
+  union all
+  select distinct 4, grantee, format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %I;', pg_get_userbyid(grantee))
+  from pg_class cross join aclexplode(relacl)
+  where relnamespace = 'public'::regnamespace and relkind = 'S' and grantee <> relowner
+  union all
+  select 5, grantee, format('GRANT USAGE ON SCHEMA public TO %I;', pg_get_userbyid(grantee))
   from pg_namespace cross join aclexplode(nspacl)
   where nspname = 'public' and privilege_type = 'USAGE' and grantee not in (0, nspowner)
   union all
-  select 4, grantee, format(
-    'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT %s ON TABLES TO %I;',
+  select 6, grantee, format(
+    'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT %s ON %s TO %I;',
     string_agg(privilege_type, ', ' order by privilege_type),
+    case defaclobjtype when 'r' then 'TABLES' else 'SEQUENCES' end,
     pg_get_userbyid(grantee)
   )
   from pg_default_acl cross join aclexplode(defaclacl)
-  where defaclnamespace = 'public'::regnamespace and defaclobjtype = 'r'
-  group by grantee
+  where defaclnamespace = 'public'::regnamespace and defaclobjtype in ('r', 'S')
+  group by grantee, defaclobjtype
 )
 select string_agg(ddl, E'\n\n' order by place, object) as schema from parts

@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
+import { addCluster } from './commands/cluster.ts'
 import { addExport } from './commands/export.ts'
 import { addJobs, addWait } from './commands/jobs.ts'
 import { addLoad } from './commands/load.ts'
@@ -16,8 +17,8 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 const program = createProgram()
-for (const add of [addLogin, addLoad, addExport, addPrices, addJobs, addWait, addAccount, addServe])
-  add(program)
+const commands = [addLogin, addLoad, addExport, addPrices, addJobs, addWait, addAccount, addCluster]
+for (const add of [...commands, addServe]) add(program)
 try {
   await program.parseAsync()
 } catch (fault) {

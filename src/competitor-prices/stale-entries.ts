@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
+import type { InsertRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
 /** A finished upsert. */
 export interface Upserted {
   account: number
-  /** A FROM item called `input`. */
-  input: RawBuilder<unknown>
+  input: InsertRows
   /** The default of `latest_update`. */
   calledAt: RawBuilder<unknown>
 }
@@ -36,7 +36,7 @@ export async function findStale<Place>(
   const { rows } = await sql<Place & Moments>`
     select ${columns}, ${shown(moment)} as sent, ${shown(sql`present.latest_update`)} as stored,
       count(*) over () as total
-    from ${input} join competitor_prices as present
+    from ${input.from} join competitor_prices as present
       on present.account_id = ${account} and present.hash = decode(input.hash, 'hex')
     where present.latest_update > ${moment}
     order by ${columns} limit ${max}`.execute(trx)

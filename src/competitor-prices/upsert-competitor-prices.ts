@@ -144,16 +144,22 @@ function upsertFrom({
   calledAt,
 }: EntryUpsert): RawBuilder<unknown> {
   const { columns } = schema
-  const dimensions = columns.map((_, index) => sql.ref(`dimension_${index}`))
-  const code = dimensions[columns.findIndex(({ name }) => name === 'code')] ?? sql`null::text`
+  const code = columns.findIndex(({ name }) => name === 'code')
   const unlessStale =
     onStale === 'write' ? sql`` : sql`and present.latest_update <= excluded.latest_update`
   return sql`
     insert into competitor_prices as present (account_id, hash, code, dimensions, competitor_name, departure_date,
       competitor_price, latest_update)
-    select ${account}, decode(hash, 'hex'), ${code}, array[${sql.join(dimensions)}], competitor_name, departure_date,
-      competitor_price, coalesce(latest_update, ${calledAt})
-    from ${input}
+    ${input.rows((column) => [
+      sql`${account}`,
+      sql`decode(${column('hash')}, 'hex')`,
+      code < 0 ? sql`null` : column(`dimension_${code}`),
+      sql`array[${sql.join(columns.map((_, index) => column(`dimension_${index}`)))}]`,
+      column('competitor_name'),
+      column('departure_date'),
+      column('competitor_price'),
+      sql`coalesce(${column('latest_update')}, ${calledAt})`,
+    ])}
     on conflict (account_id, hash) do update set
       competitor_price = excluded.competitor_price, latest_update = excluded.latest_update
     where (present.competitor_price, present.latest_update)

@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
-import type { InputColumn } from '../database/input-rows.ts'
+import type { InputColumn, InsertRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/staging-table.ts'
 import type { Positioned, RowsByKey } from './duplicates.ts'
@@ -79,8 +79,8 @@ export interface OpenUpsert<Row = unknown, Stored = unknown, Written = unknown, 
   keyOf: (row: Stored) => string
   /** Adds errors of rows that contradict earlier ones, except those that share a key and differ. */
   compare?: (rows: readonly Positioned<Stored>[], errors: RowErrors) => Promise<void>
-  /** Upserts rows, each key once. `from` is a FROM item of them called `input`. */
-  upsert: (from: RawBuilder<unknown>, rows: readonly Stored[]) => Promise<Written>
+  /** Upserts rows, each key once. */
+  upsert: (input: InsertRows, rows: readonly Stored[]) => Promise<Written>
   /** The answer to a JSON body that took these upserts. */
   answer: (
     written: Written[],

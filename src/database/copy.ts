@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { yieldToEventLoop } from '../lib/cooperative.ts'
+import { arrayLiteral } from './array-literal.ts'
 
 /** Lines of COPY text, as the only parameter of `copy ... from stdin $1`. */
 export class CopySource {
@@ -62,19 +63,12 @@ export class CopyingClient extends pg.Client {
     return { command: 'COPY', rows: [] }
   }
 
-  /** COPY takes no parameters: numbers become part of the text, other values settings of the transaction. */
+  /** COPY takes no parameters: they become part of the text. */
   async #copyOut(text: string, values: unknown[]): Promise<{ command: string; rows: [unknown] }> {
-    const settings = values.flatMap((value, index) =>
-      isLiteral(value) ? [] : [{ name: settingName(index + 1), value }],
-    )
-    settings.push({ name: 'statement_timeout', value: copyOutMs })
-    const sets = settings.map(({ name }, index) => `set_config('${name}', $${index + 1}, true)`)
-    const given = settings.map(({ value }) => value)
-    await super.query(`select ${sets.join(', ')}`, given)
-    const select = text.replace(/ \$\d+$/, '').replace(/\$(\d+)/g, (_, place: string) => {
-      const value = values[Number(place) - 1]
-      return isLiteral(value) ? String(value) : `current_setting('${settingName(Number(place))}')`
-    })
+    await super.query(`set local statement_timeout = ${copyOutMs}`)
+    const select = text
+      .replace(/ \$\d+$/, '')
+      .replace(/\$(\d+)/g, (_, place: string) => literal(values[Number(place) - 1]))
     const stream = super.query(copyTo(select))
     // Unread rows can be dropped only with their connection.
     stream.once('close', () => {
@@ -86,9 +80,12 @@ export class CopyingClient extends pg.Client {
   }
 }
 
-const settingName = (place: number) => `app.copy_${place}`
-
-const isLiteral = (value: unknown) => typeof value === 'number' || value === null
+/** A parameter as SQL; all but numbers are texts, as the statements cast them. */
+function literal(value: unknown): string {
+  if (value === null || typeof value === 'number') return String(value)
+  const text = Array.isArray(value) ? arrayLiteral(value) : String(value)
+  return `${pg.escapeLiteral(text)}::text`
+}
 
 const chunkLength = 64 * 1024
 

@@ -22,12 +22,20 @@ export class CommitInDoubt extends Error {
   }
 }
 
+/** The account does not exist: an identity provider may sign tokens for one that was not created here. */
+export class AccountMissing extends Error {
+  constructor() {
+    super('there is no such account')
+  }
+}
+
 const unavailable = [ConnectionFailed, TransactionNotStarted, CommitInDoubt]
 
 /** What an error of pg says, beside its message. */
 interface Fault {
   code?: string
   routine?: string
+  constraint?: string
 }
 
 const faultOf = (error: unknown): Fault => (error ?? {}) as Fault
@@ -116,8 +124,24 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether a statement failed because it violates this constraint. */
 export function isViolationOf(constraint: string, error: unknown): boolean {
-  const { code = '', constraint: violated } = error as Fault & { constraint?: string }
-  return code.startsWith('23') && violated === constraint
+  return violatedConstraint(error) === constraint
+}
+
+/** Whether a row was written for an account that does not exist. */
+export function isAccountMissing(error: unknown): boolean {
+  return (
+    error instanceof AccountMissing ||
+    (faultOf(error).code === '23503' && /_account_fkey$/.test(violatedConstraint(error) ?? ''))
+  )
+}
+
+/** A distributed database names it in the message only, with the number of its shard. */
+const namedInMessage = /constraint "(.+?)(?:_\d{6,})?"/
+
+function violatedConstraint(error: unknown): string | undefined {
+  const { code = '', constraint } = faultOf(error)
+  if (!code.startsWith('23')) return undefined
+  return constraint || namedInMessage.exec((error as Error).message)?.[1]
 }
 
 /** What a log may hold of an error. */

@@ -64,7 +64,7 @@ function unknownMigration(error: unknown): StartupError | undefined {
 const lock = 0x6f776e72
 
 /** In these the owner sees the rows of all accounts: to create accounts, count jobs and remove what has expired. */
-const tablesOfAll = ['accounts', 'users', 'jobs', 'idempotency_keys']
+const tablesOfAll = ['account_names', 'accounts', 'users', 'jobs', 'idempotency_keys']
 
 /** Creates the role of the service if there is none, and lets the user of the database act as it. */
 async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> {

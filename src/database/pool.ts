@@ -4,6 +4,9 @@ import type { DB } from '../../generated/database.d.ts'
 import { preparePooled, releasingReadOnly, withSessionSettings } from './connection-setup.ts'
 import { ConnectionFailed } from './errors.ts'
 
+/** PostgreSQL waits twice for a row that others want, for its place in the line and for the row: 2.5 seconds in all. */
+export const requestLockTimeoutMs = 1250
+
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
 export const applicationRole = 'pricewell_app'
 
@@ -49,6 +52,7 @@ interface OpenPool {
   pool: pg.Pool
   connect: () => Promise<pg.PoolClient>
   busy: Set<pg.PoolClient>
+  lockTimeoutMs: number
   onStatement: PoolOptions['onStatement']
 }
 
@@ -62,6 +66,9 @@ function poolOf(db: Database): OpenPool {
 
 /** A connection of the pool, to be released by its caller. Throws ConnectionFailed. */
 export const takeConnection = (db: Database): Promise<pg.PoolClient> => poolOf(db).connect()
+
+/** How long a statement of this database waits for a lock. */
+export const lockTimeoutOf = (db: Database): number => poolOf(db).lockTimeoutMs
 
 /** Reports a statement that did not go through Kysely, which reports the others. */
 export function reportStatement(db: Database, done: StatementDone): void {
@@ -90,6 +97,10 @@ export function openDatabase(url: string, options: PoolOptions): Database {
       random_page_cost: 1.1,
       // The planner takes a list that was just loaded for one row and would compare each key with each kept row.
       enable_material: 'off',
+      // A distributed database passes `set local` on to its shards, whose policies read the account; others ignore it.
+      'citus.propagate_set_commands': 'local',
+      // A node that has vanished is noticed in a second and not in thirty.
+      'citus.node_connection_timeout': 1000,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
       // A process that is paused in a transaction loses its locks before its jobs are taken up elsewhere.
@@ -117,7 +128,8 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     dialect: new PostgresDialect({ pool: kyselyPool }),
     ...(options.onStatement && { log: reporting(options.onStatement) }),
   })
-  pools.set(db, { pool, connect, busy, onStatement: options.onStatement })
+  const { lockTimeoutMs, onStatement } = options
+  pools.set(db, { pool, connect, busy, lockTimeoutMs, onStatement })
   return db
 }
 

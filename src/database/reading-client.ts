@@ -38,10 +38,11 @@ export class ReadingClient extends pg.Client {
   #begin(settings: string): Promise<{ command: string; rows: never[] }> {
     this.#beginError = null
     const callback = (error: Error | null) => {
-      this.#beginError = isInFailedTransaction(error) ? new TransactionNotStarted(error) : error
+      this.#beginError ??= isInFailedTransaction(error) ? new TransactionNotStarted(error) : error
     }
-    const text = `begin isolation level repeatable read, read only; ${settings}`
-    super.query(Object.assign(new pg.Query(text), { callback }))
+    // A distributed database passes `set local` on to its shards only if it is alone in its text.
+    for (const text of ['begin isolation level repeatable read, read only', settings])
+      super.query(Object.assign(new pg.Query(text), { callback }))
     return Promise.resolve({ command: 'BEGIN', rows: [] })
   }
 

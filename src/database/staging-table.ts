@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
+import { readNumbers } from './array-literal.ts'
 import { CopySource } from './copy.ts'
-import { type InputColumn, readNumbers } from './input-rows.ts'
+import { type InputColumn, type InsertRows, selectedRows } from './input-rows.ts'
 import type { Trx } from './pool.ts'
 
 /** The rows of a file in a temporary table, with their `position` (from 0) and `line` (from 1) in the file. */
 export interface StagedRows {
   trx: Trx
-  /** A FROM item called `input`: each key once, in the order of the keys. */
-  input: RawBuilder<unknown>
+  /** Each key once, in the order of the keys. */
+  input: InsertRows
   /** Counts the keys; a million rows take a tenth of a second. */
   count(): Promise<number>
 }
@@ -89,7 +90,7 @@ export async function deleteRepeated(trx: Trx, key: readonly string[]): Promise<
 
 /** The staged rows; no key may be repeated. */
 export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
-  const input = sql`(select * from pg_temp.feed order by ${keysOf(key)}) as input`
+  const input = selectedRows(sql`(select * from pg_temp.feed order by ${keysOf(key)}) as input`)
   return { trx, input, count: () => countStaged(trx) }
 }
 

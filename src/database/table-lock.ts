@@ -1,21 +1,31 @@
 import { sql } from 'kysely'
+import { AccountMissing } from './errors.ts'
 import type { Trx } from './pool.ts'
 
 /*
  * Two transactions that lock rows in different orders may deadlock. A statement that locks its rows in the order of their
  * keys shares the table with others of its kind. A transaction that writes rows as they come, in several statements, must
  * have the account's rows of the table for itself.
+ *
+ * These rows have no foreign key to their account, which would be looked up for each: the lock is taken in the account's
+ * row. So a distributed database takes it where the rows are, too.
  */
 
-/** Shares the table until the transaction ends. Waits for a transaction that has it for itself. */
+/** Shares the table until the transaction ends. Waits for a transaction that has it for itself. Throws AccountMissing. */
 export async function shareTable(trx: Trx, table: string, account: number): Promise<void> {
-  await sql`select pg_advisory_xact_lock_shared(${lockOf(table, account)})`.execute(trx)
+  const { rows } = await sql`
+    select pg_advisory_xact_lock_shared(${lockOf(table, account)}) from accounts where id = ${account}`.execute(
+    trx,
+  )
+  if (rows.length === 0) throw new AccountMissing()
 }
 
 /** Takes the account's rows of the table until the transaction ends. Returns false if others write to them. */
 export async function tryTakeTable(trx: Trx, table: string, account: number): Promise<boolean> {
   const { rows } = await sql<{ taken: boolean }>`
-    select pg_try_advisory_xact_lock(${lockOf(table, account)}) as taken`.execute(trx)
+    select pg_try_advisory_xact_lock(${lockOf(table, account)}) as taken from accounts where id = ${account}`.execute(
+    trx,
+  )
   return rows[0]?.taken ?? false
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { CommitInDoubt, isConnectionLost, isOutdatedPlan, TransactionNotStarted } from './errors.ts'
-import type { Database, Trx } from './pool.ts'
+import { type Database, lockTimeoutOf, requestLockTimeoutMs, type Trx } from './pool.ts'
 
 /** Deadlock and serialization failure: nothing was done, and the same work can succeed. */
 const retriedStates = new Set(['40P01', '40001'])
@@ -57,7 +57,7 @@ async function onceSince<T>(
   const committed = db.transaction().execute(async (trx) => {
     const waitedMs = Math.round(performance.now() - since)
     await setAccount(trx, account)
-    if (waitedMs > noticedWaitMs) await shortenLockWait(trx, waitedMs)
+    await setLockTimeout(trx, lockTimeoutOf(db), waitedMs)
     const result = await work(trx)
     isWorkDone = true
     return result
@@ -104,11 +104,15 @@ function isRetried(error: unknown): boolean {
   return retriedStates.has(code) || isOurs || isOutdatedPlan(error)
 }
 
-/** The wait for a seat counts as a wait for locks. */
-async function shortenLockWait(trx: Trx, waitedMs: number): Promise<void> {
-  await sql`
-    select set_config('lock_timeout', greatest(${lockWaitMinMs}, setting::integer - ${waitedMs}::integer)::text, true)
-    from pg_settings where name = 'lock_timeout'`.execute(trx)
+/**
+ * The wait for a seat counts as a wait for locks. A distributed database does not pass the settings of a session on: its
+ * shards have that of the role, `requestLockTimeoutMs`.
+ */
+async function setLockTimeout(trx: Trx, timeoutMs: number, waitedMs: number): Promise<void> {
+  const leftMs =
+    waitedMs > noticedWaitMs ? Math.max(lockWaitMinMs, timeoutMs - waitedMs) : timeoutMs
+  if (leftMs === requestLockTimeoutMs) return
+  await sql.raw(`set local lock_timeout = ${leftMs}`).execute(trx)
 }
 
 /** SET LOCAL, because distributed databases do not pass set_config() on to their shards. */

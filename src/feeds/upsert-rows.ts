@@ -2,7 +2,7 @@ import { type Positioned, RowsByKey } from '../contract/duplicates.ts'
 import type { OpenUpsert, Upsert } from '../contract/feed.ts'
 import type { Handler, OperationId, RowSlices } from '../contract/operation.ts'
 import { SliceErrors } from '../contract/staged-faults.ts'
-import { inputRows } from '../database/input-rows.ts'
+import { insertRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { shareTable, tryTakeTable } from '../database/table-lock.ts'
 
@@ -61,7 +61,7 @@ async function writeAsRead<Stored, Written>(
     isWriting = true
     const rows = gathered
     gathered = []
-    const from = await inputRows(trx, input, rows)
+    const from = await insertRows(trx, input, rows)
     const written = upsert(from, rows)
     // Its failure is seen where all are awaited.
     written
@@ -90,7 +90,7 @@ async function writeSorted<Stored, Written>(
   for await (const _ of slices);
   const rows = (await byKey.sorted()).map(({ row }) => row)
   if (rows.length === 0) return []
-  const from = await inputRows(trx, input, rows)
+  const from = await insertRows(trx, input, rows)
   await shareTable(trx, table, account)
   return [await upsert(from, rows)]
 }

@@ -91,13 +91,16 @@ interface Documented {
   'x-addition'?: boolean
 }
 
-/** Serves docs/guide.md at /docs/guide as a page without scripts, rendered at the start. */
+/** Serves docs/guide.md at /docs/guide as a page without scripts. */
 function registerGuide(docs: FastifyInstance): void {
-  const page = renderGuide(readFileSync(join(import.meta.dirname, '../../docs/guide.md'), 'utf8'))
+  const markdown = readFileSync(join(import.meta.dirname, '../../docs/guide.md'), 'utf8')
+  // Rendering takes a tenth of a second, which is too much for a start.
+  let page: string | undefined
   docs.get('/docs/guide', async ({ url }, reply) => {
     // The page's links are relative, so a trailing slash would break them.
     if (/\/(\?|$)/.test(url)) return reply.redirect('../guide')
     reply.headers({ 'content-security-policy': documentationPolicy })
+    page ??= renderGuide(markdown)
     return reply.type('text/html; charset=utf-8').send(page)
   })
 }

@@ -2,7 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { contractBelow } from '../contract/document.ts'
+import type { Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
+import { findNodes } from '../database/nodes.ts'
 import type { Database } from '../database/pool.ts'
 import type { Metrics } from '../telemetry/telemetry.ts'
 import { pathPrefixOf } from './headers.ts'
@@ -33,17 +35,29 @@ export function serviceHandlers(state: ServiceState): ServiceHandlers {
     readLiveness: async () => ({ status: 'ok' }),
     readReadiness: async () => {
       if (state.isStopping()) throw unavailable('The service is shutting down.')
-      // It reads a table, as a role without privileges can connect, too.
-      await sql`select from accounts limit 1`.execute(state.db).catch((cause) => {
+      return readReadiness(state.db).catch((cause) => {
         throw unavailable('The database does not answer.', 1, cause)
       })
-      return { status: 'ok' }
     },
     readMetrics: (request, reply) => readMetrics(state, request, reply),
     readContractYaml: async (request, reply) =>
       reply.type('application/yaml; charset=utf-8').send(contractBelow(pathPrefixOf(request)).yaml),
     readContractJson: async (request, reply) =>
       reply.type('application/json; charset=utf-8').send(contractBelow(pathPrefixOf(request)).json),
+  }
+}
+
+/**
+ * Ready while the first node of the database answers. Without one of the others only its accounts are refused: a load
+ * balancer that took the service away would refuse all.
+ */
+async function readReadiness(db: Database): Promise<Schemas['Health']> {
+  // It reads a table, as a role without privileges can connect, too. Each node has a copy of this one.
+  await sql`select id from account_names limit 1`.execute(db)
+  const missing = (await findNodes(db)).filter(({ isUp }) => !isUp)
+  return {
+    status: 'ok',
+    ...(missing.length > 0 && { missing_nodes: missing.map(({ name }) => name) }),
   }
 }
 

@@ -102,19 +102,27 @@ async function storeAnswer(
   headers: Record<string, string>,
   body: string,
 ): Promise<void> {
-  const answer = {
-    path,
-    body,
-    body_hash: await bodyHash(),
-    headers: JSON.stringify(headers),
-    // Not now(): the transaction of a file may be an hour old.
-    created_at: sql<Date>`clock_timestamp()`,
-  }
   await trx
     .insertInto('idempotency_keys')
-    .values({ account_id: account, subject, key, ...answer })
+    .values({
+      account_id: account,
+      subject,
+      key,
+      path,
+      body,
+      body_hash: await bodyHash(),
+      headers: JSON.stringify(headers),
+      // Not now(): the transaction of a file may be an hour old.
+      created_at: sql`clock_timestamp()`,
+    })
     .onConflict((conflict) =>
-      conflict.columns(['account_id', 'subject', 'key']).doUpdateSet(answer),
+      conflict.columns(['account_id', 'subject', 'key']).doUpdateSet(({ ref }) => ({
+        path: ref('excluded.path'),
+        body: ref('excluded.body'),
+        body_hash: ref('excluded.body_hash'),
+        headers: ref('excluded.headers'),
+        created_at: ref('excluded.created_at'),
+      })),
     )
     .execute()
 }

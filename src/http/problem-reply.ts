@@ -10,7 +10,7 @@ import {
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from '../contract/validation.ts'
-import { CommitInDoubt, isUnavailable, sqlStateOf } from '../database/errors.ts'
+import { CommitInDoubt, isAccountMissing, isUnavailable, sqlStateOf } from '../database/errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
 
@@ -116,12 +116,6 @@ const clientFaults: Record<number, ProblemType> = {
   400: 'malformed-body',
   404: 'not-found',
   413: 'payload-too-large',
-}
-
-/** An identity provider may sign tokens for an account that was not created here. */
-function isAccountMissing(error: unknown): boolean {
-  const { code, constraint = '' } = error as { code?: string; constraint?: string }
-  return code === '23503' && constraint.endsWith('_account_fkey')
 }
 
 /** The problem of a body over the limit of its operation, with its size if that is known. */

@@ -75,7 +75,7 @@ export async function endDone(trx: Trx, job: CurrentJob): Promise<void> {
     .set({
       status: 'done',
       finished: sql`total`,
-      finished_at: sql`clock_timestamp()`,
+      finished_at: sql`statement_timestamp()`,
       product_ids: null,
     })
     .execute()
@@ -93,7 +93,7 @@ export async function endUndone(
     .set({
       status,
       errors: JSON.stringify(errors),
-      finished_at: sql`clock_timestamp()`,
+      finished_at: sql`statement_timestamp()`,
       result: null,
       row_ids: null,
       product_ids: null,

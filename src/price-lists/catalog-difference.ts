@@ -53,7 +53,8 @@ const joinMemory = '64MB'
 
 /**
  * Changes the draft of a locked list to what the catalog and the filters say: for the first `rows` products that differ,
- * from the product `after` on. One statement finds them and adds the new ones.
+ * from the product `after` on. One statement finds them and adds the new ones. It counts the rows first: a cluster runs its
+ * parts in their order, and the later ones see what the earlier ones wrote.
  */
 export async function syncChunk(
   trx: Trx,
@@ -70,10 +71,10 @@ export async function syncChunk(
       full join (select * from ${rowsOf(list)} where r.product_id > ${after}) as r on r.product_id = p.id
       where (p.id is null) = (r.id is not null and r.removed_version is null)
       order by 1 limit ${most}
+    ), present as materialized (
+      select count(*) as rows from ${rowsOf(list)} where r.removed_version is null
     ), added as (${insertNew(list)})
-    select coalesce(max(additions), 0) + (
-        select count(*) from ${rowsOf(list)} where r.removed_version is null
-      ) as handled,
+    select coalesce(max(additions), 0) + (select rows from present) as handled,
       coalesce(max(changes), 0) - count(*) as left, coalesce(max(product_id), 0) as last,
       array_agg(row_id) filter (where is_removed)::text as removed,
       array_agg(row_id) filter (where row_id is not null and not is_removed)::text as restored

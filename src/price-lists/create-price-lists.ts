@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { changeSettingsVersion } from '../accounts/queries.ts'
 import { type Columns, keepColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
@@ -73,5 +74,8 @@ async function insertPriceLists(
       `There is a price list called ${taken.slice(0, 10).join(', ')} already. Nothing was written.`,
     )
   }
+  // A database that has lost a list (a failover, a restored backup) gives its id to the next one: processes must not keep
+  // the lost list under it.
+  await changeSettingsVersion(trx, account)
   return rows
 }

@@ -20,7 +20,7 @@ export async function addDraftRows(
         and r.code = p.code and r.extension_key = p.extension_key
       where p.account_id = ${list.account_id} and p.id = any(${productIds}::bigint[])
     ), added as (
-      ${insertNew(list)} returning id, product_id
+      ${insertNew(list)}
     ), present as (
       select product_id, id from added
       union all select product_id, row_id from source where row_id is not null
@@ -36,7 +36,8 @@ export async function addDraftRows(
 
 /**
  * SQL that inserts rows for the products of `source` that have none, in the order of their keys. It expects no conflict,
- * which would take a third of the time: all that add or delete rows hold the lock of the list.
+ * which would take a third of the time: all that add or delete rows hold the lock of the list. Without RETURNING a cluster
+ * would copy the rows, which row-level security forbids.
  */
 export function insertNew({ account_id, id, version, price_dimensions }: PriceList) {
   return sql`
@@ -45,7 +46,8 @@ export function insertNew({ account_id, id, version, price_dimensions }: PriceLi
     select ${account_id}, ${id}, product_id, code, extensions, extension_key,
       ${noPrices(price_dimensions)}, ${version + 1}
     from source where row_id is null
-    order by code, extension_key`
+    order by code, extension_key
+    returning id, product_id`
 }
 
 /** SQL of the prices of a new row: 0 in every dimension. */

@@ -4,7 +4,8 @@ import { compileFilters, filterSql, type ProductFilters } from '../catalog/produ
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import { backgroundThreshold, type Handler } from '../contract/operation.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
-import { inputRows, readNumbers } from '../database/input-rows.ts'
+import { readNumbers } from '../database/array-literal.ts'
+import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -80,14 +81,12 @@ async function findAllowedProducts(
   list: PriceList,
   { columns, rows, errors }: Named,
 ): Promise<Set<number>> {
+  if (rows.length === 0) return new Set()
   const input = await inputRows(trx, positionedKeyColumns, rows)
   const { rows: found } = await sql<Found>`
     with candidates as materialized (
-      select input.position, p.id, ${faultOf(list, columns)} as fault
-      from ${input}
-      left join products p on p.account_id = ${list.account_id} and p.code = input.code
-        and p.extension_key = input.extension_key
-      left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
+      select input.position, p.id, ${orUnknown} as fault
+      from ${input} left join ${productFaults(list, columns)} using (code, extension_key)
     )
     select array_agg(id order by position) filter (where fault is null)::text as products,
       coalesce(json_agg(json_build_array(position, fault))
@@ -104,15 +103,22 @@ interface Found {
   faults: [position: number, ProductFault][]
 }
 
-/** SQL of the fault of a product `p` with attributes `a`; null if it can be added. */
-export function faultOf(list: PriceList, columns: Columns): RawBuilder<ProductFault | null> {
+/** A FROM item of the products `p`, each with why it cannot be added; null if it can be. */
+export function productFaults(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
-  return sql`case
-      when p.id is null then 'unknown_product'
-      when not coalesce(p.active, true) then 'inactive_product'
-      when (${isWanted}) is not true then 'filtered_out'
-    end`
+  return sql`(
+    select p.id, p.code, p.extension_key, case
+        when not coalesce(p.active, true) then 'inactive_product'
+        when (${isWanted}) is not true then 'filtered_out'
+      end as fault
+    from products p
+    left join product_attributes a on a.account_id = ${list.account_id} and a.code = p.code
+    where p.account_id = ${list.account_id}
+  ) as p`
 }
+
+/** SQL of the fault of a row that `productFaults` are left joined to. */
+export const orUnknown: RawBuilder<ProductFault | null> = sql`case when p.id is null then 'unknown_product' else p.fault end`
 
 /** Messages of the faults. */
 export const faultMessages: Record<ProductFault, string> = {

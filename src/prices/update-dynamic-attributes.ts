@@ -4,7 +4,8 @@ import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
@@ -45,6 +46,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       const byRow = await groupByRowId(attributes, rowIds)
       await rejectTooManyNames(trx, list, byRow, errors)
       errors.reject()
+      if (byRow.size === 0) return []
       await mergeAttributes(trx, list, await inputRows(trx, mergedColumns, [...byRow]))
       return [...byRow.keys()]
     }),
@@ -173,6 +175,7 @@ async function findFullRows(
   list: PriceList,
   byRow: AttributesByRow,
 ): Promise<{ id: number; held: string[] }[]> {
+  if (byRow.size === 0) return []
   const input = await inputRows(trx, nameColumns, [...byRow])
   const { rows } = await sql<{ id: number; held: string[] }>`
     select r.id, array(select jsonb_object_keys(r.dynamic_attributes - input.removed)) as held

@@ -1,3 +1,4 @@
+import { changeSettingsVersion } from '../accounts/queries.ts'
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 
@@ -10,5 +11,6 @@ export const deletePromotion: Handler<'deletePromotion'> = ({ account, params, i
       .where('id', '=', params.id)
       .executeTakeFirst()
     if (numDeletedRows === 0n) throw new Problem('not-found', 'There is no such promotion.')
+    await changeSettingsVersion(trx, account)
     return undefined
   })

@@ -49,6 +49,7 @@ export async function findNames(
   table: 'promotions' | 'price_lists',
   names: string[],
 ): Promise<Set<string>> {
+  if (names.length === 0) return new Set()
   const { rows } = await sql<{ name: string }>`
     select name from ${sql.table(table)} where account_id = ${account} and name = any(${names}::text[])`.execute(
     trx,

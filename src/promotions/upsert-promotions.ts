@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { changeSettingsVersion } from '../accounts/queries.ts'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
@@ -6,7 +7,8 @@ import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
-import { arrayLiteral, type InputColumn, inputRows } from '../database/input-rows.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import { type InputColumn, type InsertRows, insertRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -61,7 +63,11 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
       return errors.sound(rows)
     },
     findFaults: () => findUnknownLists(trx, account),
-    write: (staged) => upsertStaged(staged, upsertFrom(account, staged.input)),
+    write: async (staged) => {
+      const counts = await upsertStaged(staged, upsertFrom(account, staged.input))
+      await changeSettingsVersion(trx, account)
+      return counts
+    },
   }
 }
 
@@ -82,10 +88,13 @@ const unknownList = { code: 'unknown_price_list', message: 'there is no such pri
 async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults> {
   const { rows } = await sql<{ position: number; line: number; place: number; total: number }>`
     select position, line, place, count(*) over () as total
-    from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
-    where not exists (
-      select from price_lists l where l.account_id = ${account} and l.name = list collate "C"
-    ) order by position, place limit ${stagedFaultsMax}`.execute(trx)
+    from (
+      select position, line, place, list
+      from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
+    ) as named
+    left join (select name from price_lists where account_id = ${account}) as l
+      on l.name = named.list collate "C"
+    where l.name is null order by position, place limit ${stagedFaultsMax}`.execute(trx)
   return stagedFaults(rows, ({ place }) => ({ field: `price_lists/${place - 1}`, ...unknownList }))
 }
 
@@ -124,19 +133,23 @@ async function upsertPromotionRows(
   account: number,
   promotions: Input[],
 ): Promise<Map<string, Upserted>> {
-  const input = await inputRows(trx, promotionColumns, promotions)
+  const input = await insertRows(trx, promotionColumns, promotions)
   const { rows } = await sql<Upserted>`${upsertFrom(account, input)}`.execute(trx)
+  await changeSettingsVersion(trx, account)
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+function upsertFrom(account: number, input: InsertRows): RawBuilder<unknown> {
   return sql`
     insert into promotions as present
       (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions)
-    select ${account}, name, kind, value, valid_from, valid_to, price_lists::text[], product_filters,
-      price_dimensions::text[]
-    from ${input}
-    order by name collate "C"
+    ${input.rows((column) => [
+      sql`${account}`,
+      ...['name', 'kind', 'value', 'valid_from', 'valid_to'].map(column),
+      sql`${column('price_lists')}::text[]`,
+      column('product_filters'),
+      sql`${column('price_dimensions')}::text[]`,
+    ])}
     on conflict (account_id, name) do update set
       (kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions) =
       (excluded.kind, excluded.value, excluded.valid_from, excluded.valid_to, excluded.price_lists,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { idsInPayloadOrder } from '../contract/duplicates.ts'
 import type { FeedId, Upsert } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
-import type { InputColumn } from '../database/input-rows.ts'
+import type { InputColumn, InsertRows } from '../database/input-rows.ts'
 import { type UpsertedRows, upsertKeys, upsertStaged } from '../database/staging-table.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 
@@ -39,10 +39,10 @@ function saleId(account: number): FeedId {
 }
 
 /** Unchanged rows are not written. 15.3 after 15.30 is a change, because sales are read as they were written. */
-function upsertFrom(account: number, input: RawBuilder<unknown>): RawBuilder<unknown> {
+function upsertFrom(account: number, input: InsertRows): RawBuilder<unknown> {
   return sql`
     insert into sales as present (account_id, ${columns})
-    select ${account}, ${columns} from ${input}
+    ${input.rows((column) => [sql`${account}`, ...saleColumns.map(({ name }) => column(name))])}
     on conflict (account_id, transaction_id) do update set (${columns}) = (${excluded})
     where (${asWritten('present')}) is distinct from (${asWritten('excluded')})
     returning id, transaction_id as key, xmax = 0 as created`

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { components } from '../../generated/openapi.d.ts'
+import type { NodeState } from '../database/nodes.ts'
 import type { PoolUse } from '../database/pool.ts'
 import type { AttemptDone, Metrics, Observed, QueueState } from './telemetry.ts'
 
@@ -10,11 +11,12 @@ const kinds: components['schemas']['JobKind'][] = ['add-products', 'sync-with-ca
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
 /** The counters of this process, and gauges that are read at each scrape. */
-export function createMetrics({ pools, queue }: Observed): Metrics {
+export function createMetrics({ pools, queue, nodes }: Observed): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const showPools = poolGauges(registry)
   const showQueue = queueGauges(registry)
+  const showNodes = nodeGauge(registry)
   return {
     contentType: registry.contentType,
     ...requestCounters(registry),
@@ -22,6 +24,7 @@ export function createMetrics({ pools, queue }: Observed): Metrics {
     text: async () => {
       showPools(pools())
       showQueue(await queue().catch(() => []))
+      showNodes(await nodes().catch(() => []))
       return registry.metrics()
     },
   }
@@ -117,6 +120,15 @@ function queueGauges(registry: Registry): (queue: QueueState[]) => void {
       jobs.set({ state }, count)
       oldest.set({ state }, oldestSeconds)
     }
+  }
+}
+
+function nodeGauge(registry: Registry): (nodes: NodeState[]) => void {
+  const help = 'Whether a node of the cluster can be reached'
+  const up = gaugeBy('node', registry, 'database_node_up', help)
+  return (nodes) => {
+    up.reset()
+    for (const { name, isUp } of nodes) up.set({ node: name }, Number(isUp))
   }
 }
 

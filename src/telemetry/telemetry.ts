@@ -1,3 +1,4 @@
+import type { NodeState } from '../database/nodes.ts'
 import type { PoolUse, StatementDone } from '../database/pool.ts'
 
 /** A request that was answered. `operation` and `status` have few values: each combination is a time series. */
@@ -30,6 +31,8 @@ export interface Observed {
   pools: () => Record<string, PoolUse>
   /** May fail; then the metrics of the queue are left out. */
   queue: () => Promise<QueueState[]>
+  /** As `queue`. */
+  nodes: () => Promise<NodeState[]>
 }
 
 /** The metrics of this process, for Prometheus. */

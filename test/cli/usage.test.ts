@@ -74,6 +74,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
   t.strictSame(commands.filter((name) => name !== 'help').sort(), [
     'account',
+    'cluster',
     'export',
     'jobs',
     'load',

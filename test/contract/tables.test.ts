@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { distributedTables, referenceTables } from '../../src/database/cluster.ts'
 import { applicationRole } from '../../src/database/pool.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
@@ -19,6 +20,10 @@ const tables = await list<{ name: string; oid: number; forced: boolean; enabled:
   [migrationTables],
 )
 
+/** The column that says whose rows a table has. */
+const accountColumn = (table: string) =>
+  ['accounts', 'account_names'].includes(table) ? 'id' : 'account_id'
+
 t.test('every table has forced row-level security and a policy for the account', async (t) => {
   t.ok(tables.length >= 9, `${tables.length} tables`)
   for (const { name, enabled, forced, oid } of tables) {
@@ -28,7 +33,7 @@ t.test('every table has forced row-level security and a policy for the account',
        from pg_policy where polrelid = $1`,
       [oid],
     )
-    const column = name === 'accounts' ? 'id' : 'account_id'
+    const column = accountColumn(name)
     const expected = `(${column} = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif"))`
     t.ok(
       policies.some(({ condition, command }) => condition === expected && command === '*'),
@@ -37,7 +42,7 @@ t.test('every table has forced row-level security and a policy for the account',
     for (const { condition, command, roles } of policies) {
       const isKnown =
         condition === expected ||
-        (['accounts', 'users', 'jobs', 'idempotency_keys'].includes(name) &&
+        (['account_names', 'accounts', 'users', 'jobs', 'idempotency_keys'].includes(name) &&
           condition === 'true' &&
           roles !== '{0}') ||
         (name === 'users' && /app\.login/.test(condition) && command === 'r')
@@ -46,13 +51,12 @@ t.test('every table has forced row-level security and a policy for the account',
   }
 })
 
-t.test('every table but accounts has account_id, not null', async (t) => {
+t.test('every table has the id of its account, not null', async (t) => {
   for (const { name, oid } of tables) {
-    if (name === 'accounts') continue
     const [column] = await list<{ attnotnull: boolean; type: string }>(
       `select attnotnull, atttypid::regtype::text as type from pg_attribute
-       where attrelid = $1 and attname = 'account_id'`,
-      [oid],
+       where attrelid = $1 and attname = $2`,
+      [oid, accountColumn(name)],
     )
     t.strictSame(column, { attnotnull: true, type: 'bigint' }, name)
   }
@@ -60,7 +64,12 @@ t.test('every table but accounts has account_id, not null', async (t) => {
 
 t.test('every key, index and reference begins with account_id', async (t) => {
   /** E-mails are unique over all accounts (a login names no account), accounts have no account. */
-  const exceptions = new Set(['accounts_pkey', 'accounts_name_key', 'users_email_key'])
+  const exceptions = new Set([
+    'accounts_pkey',
+    'account_names_pkey',
+    'account_names_name_key',
+    'users_email_key',
+  ])
   const indexes = await list<{ name: string; first: string }>(
     `select i.relname as name, pg_get_indexdef(i.oid, 1, true) as first from pg_index x
      join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
@@ -151,3 +160,32 @@ t.test('without an account the application role sees and writes nothing', async 
     await client.query('rollback')
   }
 })
+
+t.test('a cluster knows what to do with every table', async (t) => {
+  const known = [...referenceTables, ...distributedTables].sort()
+  t.strictSame(
+    tables.map(({ name }) => name),
+    known,
+  )
+})
+
+t.test('no table has a trigger, which a cluster would not take', async (t) => {
+  const triggers = await list(
+    'select tgname from pg_trigger where tgrelid = any($1) and not tgisinternal',
+    [tables.map(({ oid }) => oid)],
+  )
+  t.strictSame(triggers, [])
+})
+
+t.test(
+  'the application role may use every sequence: rights do not travel with a table',
+  async (t) => {
+    const sequences = await list<{ name: string; granted: boolean }>(
+      `select relname as name, has_sequence_privilege($1, oid, 'usage') as granted from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'S'`,
+      [applicationRole],
+    )
+    t.ok(sequences.length > 5)
+    for (const { name, granted } of sequences) t.ok(granted, name)
+  },
+)

@@ -246,8 +246,14 @@ t.test('with its job its file is removed from an account', async (t) => {
 })
 
 t.test('no account sees the pieces of another', async (t) => {
-  await aFileJob(t)
-  t.strictSame(await db.selectFrom('file_pieces').select('number').execute(), [])
+  const { account } = await aFileJob(t)
+  const other = await service.newAccount(t)
+  const read = (reader: TestAccount) =>
+    inAccount(db, reader.id, (trx) =>
+      trx.selectFrom('file_pieces').select('number').where('account_id', '=', account.id).execute(),
+    )
+  t.not((await read(account)).length, 0)
+  t.strictSame(await read(other), [])
 })
 
 t.test('files are loaded one after the other, in the order they were accepted', async (t) => {

@@ -4,7 +4,7 @@ import { migrate } from '../../src/database/migrate.ts'
 import { databaseUrl } from '../../src/database/server.ts'
 import { installQueue } from '../../src/jobs/queue.ts'
 
-const template = 'pricewell_test_template'
+export const template = 'pricewell_test_template'
 
 /** Creates the migrated database that test databases are cloned from. */
 export async function createTemplate(url: string): Promise<void> {
@@ -22,8 +22,13 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A migrated database of its own. */
-export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(template)
+/** A migrated database of its own; on a cluster (TEST_CLUSTER_URL) the one that all tests share. */
+export async function cloneDatabase(): Promise<TestDatabase> {
+  const { TEST_CLUSTER_URL: url, TEST_DATABASE_URL: serverUrl = '' } = process.env
+  return url
+    ? { name: new URL(url).pathname.slice(1), url, serverUrl, drop: async () => undefined }
+    : createDatabase(template)
+}
 
 /** A database without migrations; `options` are those of `create database`. */
 export const emptyDatabase = (options = ''): Promise<TestDatabase> =>

@@ -7,6 +7,9 @@ import { type Service, startService } from '../../src/service.ts'
 import type { TestResponse } from './conformant.ts'
 import { cloneDatabase, type TestDatabase } from './database.ts'
 import { send as sendRequest } from './operations.ts'
+import { noteStatements } from './routable.ts'
+
+noteStatements()
 
 export const jwtSecret = randomBytes(32).toString('base64')
 const secretBytes = new TextEncoder().encode(jwtSecret)

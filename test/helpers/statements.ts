@@ -8,8 +8,7 @@ export interface Statement {
 }
 
 /** Statements on timers: the queue, remaining lock timeouts, expired rows. */
-const byTime =
-  /pgboss|pg_listening_channels|^\s*select (set_config\('lock_timeout'|delete_expired_|from pg_stat_activity)/
+const byTime = /pgboss|pg_listening_channels|^\s*select (delete_expired_|from pg_stat_activity)/
 let recorded: Statement[] | undefined
 let staged: Promise<PlanNode>[] | undefined
 const query = pg.Client.prototype.query

@@ -35,7 +35,7 @@ Example:
     )
     .action(async (_options, command) => {
       const { account, email, password, init, ...options } = command.optsWithGlobals()
-      const { createAccountHere } = await import('../create-account-here.ts')
+      const { createAccountHere } = await import('../database-here.ts')
       const wanted = { account, email, ...(password && { password }), ...(init && { init }) }
       const user = await createAccountHere(wanted)
       const names = `Account   ${user.account}\nid        ${user.account_id}\ne-mail    ${user.email}`

@@ -11,7 +11,13 @@ import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publication.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { faultMessages, faultOf, fixedKeys, type ProductFault } from '../add-products.ts'
+import {
+  faultMessages,
+  fixedKeys,
+  orUnknown,
+  type ProductFault,
+  productFaults,
+} from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
@@ -64,10 +70,8 @@ async function findUnaddable(
   const list = await lockPriceList(trx, account_id, { id })
   const { rows } = await sql<Unaddable>`
     select *, count(*) over () as total from (
-      select f.position, f.line, ${faultOf(list, columns)} as fault
-      from pg_temp.feed f
-      left join products p on p.account_id = ${account_id} and p.code = f.code and p.extension_key = f.extension_key
-      left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
+      select f.position, f.line, ${orUnknown} as fault
+      from pg_temp.feed f left join ${productFaults(list, columns)} using (code, extension_key)
     ) as candidates
     where fault is not null order by position limit ${stagedFaultsMax}`.execute(trx)
   return stagedFaults(rows, ({ fault }) => {
@@ -90,14 +94,16 @@ async function addStaged(
 ): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
   const list = await lockPriceList(trx, account, { id })
   const { rows } = await sql<{ total: number; created: number; ids: string }>`
-    select count(*) as total, count(*) filter (where r.id is null) as created,
+    select count(*) as total, count(*) filter (where p.row_id is null) as created,
       coalesce(array_agg(p.id order by f.position), '{}')::text as ids
     from pg_temp.feed f
-    join products p on p.account_id = ${account} and p.code = f.code and p.extension_key = f.extension_key
-    left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
-      and r.code = f.code and r.extension_key = f.extension_key and r.removed_version is null`.execute(
-    trx,
-  )
+    join (
+      select p.id, p.code, p.extension_key, r.id as row_id
+      from products p
+      left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
+        and r.code = p.code and r.extension_key = p.extension_key and r.removed_version is null
+      where p.account_id = ${account}
+    ) as p on p.code = f.code and p.extension_key = f.extension_key`.execute(trx)
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
   if (total > backgroundThreshold && job === undefined)
     return enqueueJob(trx, boss, {

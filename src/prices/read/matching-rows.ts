@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
 import { extensionKey } from '../../catalog/row-key.ts'
-import { arrayLiteral } from '../../database/input-rows.ts'
+import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace, priceOnDay } from '../../price-lists/calendar.ts'
 import { isPublishedNow } from '../../price-lists/publication.ts'

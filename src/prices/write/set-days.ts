@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { arrayLiteral, type InputColumn, inputRows } from '../../database/input-rows.ts'
+import { arrayLiteral } from '../../database/array-literal.ts'
+import { type InputColumn, inputRows } from '../../database/input-rows.ts'
 import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'

@@ -1,13 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
-import {
-  columnsOf,
-  type InputColumn,
-  inputRows,
-  isCopied,
-  readNumbers,
-} from '../../database/input-rows.ts'
+import { readNumbers } from '../../database/array-literal.ts'
+import { columnsOf, type InputColumn, inputRows, isCopied } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { isPublished, isPublishedNow } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -23,6 +18,7 @@ export async function findPublishedRows(
   list: PriceList,
   keys: { code: string; extensions: string[] }[],
 ): Promise<RowIds> {
+  if (keys.length === 0) return []
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
   const input = await inputRows(trx, positionedKeyColumns, positioned)
   const { rows } = await sql<{ ids: string | null }>`

@@ -1,0 +1,177 @@
+import type pg from 'pg'
+import { StartupError } from './errors.ts'
+import { applicationRole, requestLockTimeoutMs } from './pool.ts'
+
+/*
+ * The service on Citus. All rows of an account are on one node; a statement that names its account runs there. No query
+ * asks whether the database is distributed: each is written so that both take it.
+ */
+
+/** Unique over all accounts, small, seldom written: each node has a copy. */
+export const referenceTables = ['account_names', 'users']
+
+/** By account, the rows of an account together. Tables come after those that they refer to. */
+export const distributedTables = [
+  'accounts',
+  'catalog_columns',
+  'products',
+  'product_attributes',
+  'price_lists',
+  'price_list_rows',
+  'calendar_months',
+  'sales',
+  'competitor_schemas',
+  'competitor_prices',
+  'agreements',
+  'promotions',
+  'jobs',
+  'file_pieces',
+  'idempotency_keys',
+]
+
+/** So many nodes can share the accounts. */
+const shardCount = 32
+const oldestCitus = 13
+
+/** Settings of the service's sessions that change answers or plans: other nodes have them from the role. */
+const roleSettings = {
+  timezone: 'UTC',
+  datestyle: 'ISO, YMD',
+  search_path: 'public',
+  row_security: 'on',
+  random_page_cost: '1.1',
+  enable_material: 'off',
+  lock_timeout: `${requestLockTimeoutMs}ms`,
+}
+
+/**
+ * Distributes the tables of a migrated database, empty or filled, that are not distributed yet, in one transaction: an
+ * interrupted run has distributed nothing. `client` is the owner of the tables. Calls `onTable` before each table, which may take long. Throws
+ * StartupError if the database cannot be distributed now, and says what to do.
+ */
+export async function distribute(
+  client: pg.ClientBase,
+  onTable: (table: string) => void,
+): Promise<void> {
+  await rejectPlain(client)
+  await prepareRole(client)
+  const tables = await listLocal(client)
+  if (tables.length === 0) return
+  await rejectFewNodes(client)
+  await rejectInUse(client)
+  await client.query('begin')
+  // Else tables that refer to a reference table would become another kind of table, which cannot be distributed later.
+  await client.query('set local citus.enable_local_reference_table_foreign_keys = off')
+  // Foreign keys to a reference table need one connection to each node.
+  await client.query(`set local citus.multi_shard_modify_mode = 'sequential'`)
+  // COPY, which moves the rows, refuses row-level security that is forced on the owner.
+  const forced = await listForced(client)
+  for (const table of forced) await client.query(`alter table ${table} no force row level security`)
+  for (const table of tables) {
+    onTable(table)
+    await simplifyPolicy(client, table)
+    await client.query(`select ${distributionOf(table)}`)
+  }
+  for (const table of forced) await client.query(`alter table ${table} force row level security`)
+  await client.query('commit')
+}
+
+/** Citus takes no subqueries in policies, which read the setting once for a statement and not for each row. */
+async function simplifyPolicy(client: pg.ClientBase, table: string): Promise<void> {
+  const column = ['account_names', 'accounts'].includes(table) ? 'id' : 'account_id'
+  await client.query(
+    `alter policy ${table}_of_account on ${table}
+     using (${column} = nullif(current_setting('app.account', true), '')::bigint)`,
+  )
+}
+
+function distributionOf(table: string): string {
+  if (referenceTables.includes(table)) return `create_reference_table('${table}')`
+  return table === 'accounts'
+    ? `create_distributed_table('accounts', 'id', shard_count => ${shardCount})`
+    : `create_distributed_table('${table}', 'account_id', colocate_with => 'accounts')`
+}
+
+/** Other nodes are reached as the role of the service. */
+async function prepareRole(client: pg.ClientBase): Promise<void> {
+  await client.query(`alter role ${applicationRole} login`)
+  for (const [name, value] of Object.entries(roleSettings))
+    await client.query(`alter role ${applicationRole} set ${name} = '${value}'`)
+}
+
+async function rejectInUse(client: pg.ClientBase): Promise<void> {
+  const [{ count } = { count: 0 }] = await select<{ count: number }>(
+    client,
+    `select count(*)::integer as count from pg_stat_activity
+     where datname = current_database() and application_name like 'pricewell %' and pid <> pg_backend_pid()`,
+  )
+  if (count > 0)
+    throw new StartupError(
+      `the service has ${count} connections to this database: stop all of its processes first`,
+    )
+}
+
+/** Throws StartupError for a plain PostgreSQL, or a Citus that is too old. */
+export async function rejectPlain(client: pg.ClientBase): Promise<void> {
+  const [citus] = await select<{ version: string }>(
+    client,
+    `select extversion as version from pg_extension where extname = 'citus'`,
+  )
+  if (!citus)
+    throw new StartupError(
+      'this database is a plain PostgreSQL: install Citus on its server, run "create extension citus" in it, and add the other nodes (OPERATIONS.md, "More than one machine")',
+    )
+  if (Number.parseInt(citus.version, 10) < oldestCitus)
+    throw new StartupError(
+      `Citus ${citus.version} is too old: upgrade it to version ${oldestCitus} or later`,
+    )
+}
+
+async function rejectFewNodes(client: pg.ClientBase): Promise<void> {
+  const nodes = await listNodes(client)
+  if (!nodes.some(({ is_coordinator }) => is_coordinator))
+    throw new StartupError(
+      `the other nodes cannot reach this one: run "select citus_set_coordinator_host('<its host name>', <its port>)"`,
+    )
+  if (!nodes.some(({ holds_rows }) => holds_rows))
+    throw new StartupError(
+      `no node takes rows: add one with "select citus_add_node('<its host name>', <its port>)"`,
+    )
+}
+
+/** A node of the cluster. */
+export interface Node {
+  name: string
+  is_coordinator: boolean
+  /** Whether accounts may be put there. */
+  holds_rows: boolean
+}
+
+const listNodes = (client: pg.ClientBase): Promise<Node[]> =>
+  select(
+    client,
+    `select format('%s:%s', nodename, nodeport) as name, groupid = 0 as is_coordinator, shouldhaveshards as holds_rows
+     from pg_dist_node where noderole = 'primary' and isactive order by groupid`,
+  )
+
+async function listForced(client: pg.ClientBase): Promise<string[]> {
+  const rows = await select<{ name: string }>(
+    client,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relforcerowsecurity order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** The tables that are not distributed yet, in their order. */
+async function listLocal(client: pg.ClientBase): Promise<string[]> {
+  const rows = await select<{ name: string }>(
+    client,
+    'select logicalrelid::regclass::text as name from pg_dist_partition',
+  )
+  const done = new Set(rows.map(({ name }) => name))
+  return [...referenceTables, ...distributedTables].filter((table) => !done.has(table))
+}
+
+async function select<Row>(client: pg.ClientBase, text: string): Promise<Row[]> {
+  return (await client.query(text)).rows as Row[]
+}
