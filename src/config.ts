@@ -8,6 +8,8 @@ export interface Config {
   readonly basePath: string
   /** undefined for the embedded PostgreSQL, whose data is in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** Where prices are read instead: a standby, or another node of a cluster. */
+  readonly databaseReadUrl: string | undefined
   /** How long the start waits for the database. */
   readonly databaseWaitSeconds: number
   readonly dataDir: string
@@ -59,7 +61,8 @@ export function readConfig(environment: Environment): Config {
     port: integer('PORT', 3000, 0, 65535),
     host: env('HOST') ?? '127.0.0.1',
     basePath: basePath(env, faults),
-    databaseUrl: databaseUrl(env, faults),
+    databaseUrl: databaseUrl('DATABASE_URL', env, faults),
+    databaseReadUrl: databaseReadUrl(env, faults),
     databaseWaitSeconds: integer('DATABASE_WAIT_SECONDS', 30, 0, 3600),
     dataDir: resolve(env('DATA_DIR') ?? '.data'),
     jwtSecret: jwtSecret(env, faults),
@@ -92,12 +95,19 @@ function basePath(env: Env, faults: string[]): string {
   return value
 }
 
-function databaseUrl(env: Env, faults: string[]): string | undefined {
-  const value = env('DATABASE_URL')
+function databaseReadUrl(env: Env, faults: string[]): string | undefined {
+  const value = databaseUrl('DATABASE_READ_URL', env, faults)
+  if (value !== undefined && env('DATABASE_URL') === undefined)
+    faults.push('DATABASE_READ_URL needs DATABASE_URL, whose data it reads')
+  return value
+}
+
+function databaseUrl(name: string, env: Env, faults: string[]): string | undefined {
+  const value = env(name)
   const isUrl = value !== undefined && URL.canParse(value) && value.length > 'postgresql://'.length
   if (value !== undefined && !(isUrl && /^postgres(ql)?:\/\//.test(value))) {
     faults.push(
-      'DATABASE_URL must be a URL that starts with postgresql://, as in postgresql://user:password@host:5432/database',
+      `${name} must be a URL that starts with postgresql://, as in postgresql://user:password@host:5432/database`,
     )
   }
   return value

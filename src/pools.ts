@@ -10,7 +10,13 @@ import {
 import { ReadingClient } from './database/reading-client.ts'
 
 /** The connections of a process, by their purpose: none waits for the connections of another purpose. */
-export type Pools = Record<'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | 'health', Database>
+export type Pools = Record<
+  'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | 'health',
+  Database
+> & {
+  /** Reads prices elsewhere (DATABASE_READ_URL). */
+  replica?: Database
+}
 
 /**
  * Clients wait for statements of up to 30 s: when the network is silent they fail after 32 s. Time alone cannot tell a
@@ -19,14 +25,20 @@ export type Pools = Record<'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | '
  */
 const queryTimeoutMs = 32_000
 
+/** Where the connections of a process lead. */
+export interface Addresses {
+  url: string
+  readUrl?: string | undefined
+}
+
 /** Opens 11 connections and 2.5 times `connections` at most, 21 by default; `createBoss` opens 3 more. */
 export function openPools(
-  url: string,
+  { url, readUrl }: Addresses,
   connections: number,
   listeners: Pick<PoolOptions, 'onError' | 'onStatement'>,
 ): Pools {
-  const open = (name: string, options: Partial<PoolOptions>) =>
-    openDatabase(url, {
+  const open = (name: string, options: Partial<PoolOptions>, address = url) =>
+    openDatabase(address, {
       name,
       ...listeners,
       connectionsMax: connections,
@@ -40,6 +52,7 @@ export function openPools(
   const reading = { client: ReadingClient, statementTimeoutMs: readStatementMs, queryTimeoutMs }
   return {
     reads: open('reads', reading),
+    ...(readUrl && { replica: open('replica', { ...reading, isReplica: true }, readUrl) }),
     // Pages count all rows: prices are read meanwhile.
     lists: open('lists', { ...reading, connectionsMax: listConnections(connections) }),
     writes: open('writes', { queryTimeoutMs }),

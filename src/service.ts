@@ -4,6 +4,7 @@ import type { PgBoss } from 'pg-boss'
 import { readJwtSecret } from './accounts/token.ts'
 import type { Config } from './config.ts'
 import type { Context } from './contract/operation.ts'
+import { withOwnSettings } from './database/connection-setup.ts'
 import { migrate } from './database/migrate.ts'
 import { findNodes } from './database/nodes.ts'
 import {
@@ -99,7 +100,9 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   const onError = (error: Error) => void failures.emit('failure', error)
   const tracing = await startTracing(config)
   const listeners = { onError, onStatement: tracing?.statement }
-  const pools = openPools(url, config.load.databaseConnections, listeners)
+  const { databaseReadUrl } = config
+  const readUrl = databaseReadUrl && withOwnSettings(databaseReadUrl)
+  const pools = openPools({ url, readUrl }, config.load.databaseConnections, listeners)
   const bulkheads = createBulkheads(config.load)
   const metrics = await startMetrics(config, {
     pools: () => poolsInUse(pools, bulkheads),

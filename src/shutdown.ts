@@ -54,7 +54,7 @@ export async function finishWork(work: Work): Promise<void> {
 /** Closes the queue and the pools, once nothing uses them. */
 export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
   await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs)
-  await Promise.all(pools.map((db) => db.destroy()))
+  await Promise.all(pools.map(endDatabase))
   await tracing?.stop()
 }
 

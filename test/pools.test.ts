@@ -8,7 +8,7 @@ import { select } from './helpers/sql.ts'
 
 t.test('a request with a file waits for others no longer than one without', async (t) => {
   const { url, drop } = await cloneDatabase()
-  const pools = openPools(url, 1, { onError: () => undefined })
+  const pools = openPools({ url }, 1, { onError: () => undefined })
   t.teardown(async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     await drop()
@@ -35,7 +35,7 @@ t.test('the queue waits for a lock no longer than it waits for an answer', async
 
 t.test('a process opens 24 connections at most, three of them for its queue', async (t) => {
   const { url, drop } = await cloneDatabase()
-  const pools = openPools(url, 4, { onError: () => undefined })
+  const pools = openPools({ url }, 4, { onError: () => undefined })
   const boss = createBoss(url, { supervise: true, onError: () => undefined })
   await boss.start()
   t.teardown(async () => {

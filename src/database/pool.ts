@@ -14,6 +14,8 @@ export type Database = Kysely<DB>
 export type Trx = Transaction<DB>
 
 export interface PoolOptions {
+  /** Only reads are sent there, so that a server that accepts no writes serves them. */
+  isReplica?: boolean
   /** How long a transaction may be idle; 10 seconds by default. */
   idleTimeoutMs?: number
   /** Shown in pg_stat_activity. */
@@ -83,9 +85,12 @@ export function poolUse(db: Database): PoolUse {
 
 /** Closes all connections. Statements on busy ones fail here, and their transactions roll back in the server. */
 export async function endDatabase(db: Database): Promise<void> {
+  const { pool, busy } = poolOf(db)
   const destroyed = db.destroy()
-  for (const client of poolOf(db).busy) void (client as pg.Client).end()
+  for (const client of busy) void (client as pg.Client).end()
   await destroyed
+  // Kysely ends a pool only if it has used it.
+  if (!pool.ending) await pool.end()
 }
 
 /** Opens a pool whose connections run as the application role and within time limits. `url` is that of a DatabaseServer. */
@@ -122,7 +127,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     .on('error', options.onError)
     .on('acquire', (client) => busy.add(client))
     .on('release', (_, client) => busy.delete(client))
-  const connect = connecting(pool)
+  const connect = connecting(pool, options)
   const kyselyPool = { Client: pg.Client, options: pool.options, connect, end: () => pool.end() }
   const db = new Kysely<DB>({
     dialect: new PostgresDialect({ pool: kyselyPool }),
@@ -134,10 +139,14 @@ export function openDatabase(url: string, options: PoolOptions): Database {
 }
 
 /** Opens connections of a pool. Throws ConnectionFailed: PostgreSQL has no SQLSTATE for that. */
-function connecting(pool: pg.Pool): () => Promise<pg.PoolClient> {
+function connecting(
+  pool: pg.Pool,
+  { isReplica }: Pick<PoolOptions, 'isReplica'>,
+): () => Promise<pg.PoolClient> {
   return async () => {
     try {
-      return releasingReadOnly(await pool.connect())
+      const client = await pool.connect()
+      return isReplica ? client : releasingReadOnly(client)
     } catch (error) {
       throw new ConnectionFailed(error)
     }

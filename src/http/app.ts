@@ -17,6 +17,7 @@ import { UnreadResponses } from './overload/memory-budget.ts'
 import { limitUploads } from './overload/upload-deadlines.ts'
 import { registerPage } from './page.ts'
 import { checkPreconditions, routeBadPath } from './preconditions.ts'
+import { PriceReads } from './price-reads.ts'
 import { replyProblem } from './problem-reply.ts'
 import { logRequests, logTo } from './request-log.ts'
 import { registerOperations } from './routes.ts'
@@ -44,7 +45,9 @@ export async function buildApp({
   const { load, limits, role, basePath, metricsToken } = config
   const { metrics } = telemetry
   const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
-  const services = { pools, bulkheads, context, service, config, unread: new UnreadResponses() }
+  const unread = new UnreadResponses()
+  const priceReads = new PriceReads(pools)
+  const services = { pools, priceReads, bulkheads, context, service, config, unread }
 
   // The stages, in the order in which a request meets them. A failure at any stage ends in problem-reply.ts.
   const app = createServer(config) // client-error.ts: what is not HTTP

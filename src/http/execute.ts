@@ -25,7 +25,7 @@ export async function runOperation(
 
 async function runHandler(
   { handler, operation, findFaults }: Implementation,
-  { bulkheads, pools, context }: OperationServices,
+  { bulkheads, pools, priceReads, context }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -33,9 +33,10 @@ async function runHandler(
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
   const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
-  const db = pools[operation.pool]
-  const seated = <T>(work: () => Promise<T>) =>
-    bulkheads[operation.pool].run(account, reply.raw, work)
+  const seated = <T>(work: (db: Database) => Promise<T>) =>
+    bulkheads[operation.pool].run(account, reply.raw, () =>
+      priceReads.run(operation, account, work),
+    )
   const sending: InAccount = (work) =>
     bulkheads.streams.run(account, reply.raw, () => readInAccount(pools.streams, account, work))
   const handle = () =>
@@ -48,9 +49,9 @@ async function runHandler(
         errors: slices.errors,
         slices,
         ifMatch: request.headers['if-match'],
-        inAccount: storing(onSeats(seated, db, account), operation, request, bodyHash),
+        inAccount: storing(onSeats(seated, account), operation, request, bodyHash),
         selectInAccount: (select, values) =>
-          seated(() => selectInAccount(db, account, select, values)),
+          seated((db) => selectInAccount(db, account, select, values)),
         inAccountSending: sending,
       },
       context,
@@ -64,13 +65,12 @@ async function runHandler(
 
 /** `inAccount` that runs on a seat. A request that comes again because its list was busy has waited since it first came. */
 function onSeats(
-  run: <T>(work: () => Promise<T>) => Promise<T>,
-  db: Database,
+  run: <T>(work: (db: Database) => Promise<T>) => Promise<T>,
   account: number,
 ): InAccount {
   let since: number | undefined
   return (work) =>
-    run(async () => {
+    run(async (db) => {
       since ??= performance.now()
       const result = await inAccountSince(since, db, account, work)
       since = undefined

@@ -39,6 +39,7 @@ import { upsertSales } from '../sales-history/upsert-sales.ts'
 import type { ServiceHandlers, ServiceOperation } from './health.ts'
 import type { Bulkheads } from './overload/admission-control.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
+import type { PriceReads } from './price-reads.ts'
 
 /** An operation and what implements it. */
 export interface Implementation {
@@ -50,6 +51,7 @@ export interface Implementation {
 /** What operations run on. */
 export interface OperationServices {
   pools: Pools
+  priceReads: PriceReads
   context: Context
   service: ServiceHandlers
   config: Config

@@ -89,7 +89,10 @@ function operationRoute(operation: Operation, services: OperationServices): Part
     },
     handler: (request, reply) => {
       if (reply.raw.destroyed) throw clientGone()
-      const run = () => answer(implementation, services, request, reply)
+      const run = () =>
+        services.priceReads.follow(operation, request.caller?.account ?? 0, () =>
+          answer(implementation, services, request, reply),
+        )
       return request.heldBody?.during(run) ?? run()
     },
   } as Partial<RouteOptions>

@@ -64,7 +64,7 @@ const hiddenNames = Object.keys(hidden)
 /** The settings of the connections of each pool. */
 async function settingsOf(database: TestDatabase) {
   const config = readConfig({ DATABASE_URL: database.url, JWT_SECRET: 'x'.repeat(32) })
-  const pools = openPools((await openDatabaseServer(config)).url, 1, { onError: () => undefined })
+  const pools = openPools(await openDatabaseServer(config), 1, { onError: () => undefined })
   const settings = Object.entries(pools).map(async ([name, pool]) => {
     const found = await inAccount(pool, 1, async (trx) => {
       const { rows } = await sql`

@@ -124,7 +124,7 @@ const requests: Record<string, () => Promise<unknown>> = {
 for (const [name, request] of Object.entries(requests))
   figures.push([`files that a warm ${name} executes`, await executedBy(request)])
 
-const pools = openPools(service.server.url, config.load.databaseConnections, {
+const pools = openPools(service.server, config.load.databaseConnections, {
   onError: () => undefined,
 })
 const pooled = Object.values(pools).reduce((sum, pool) => sum + poolUse(pool).max, 0)
