@@ -100,15 +100,21 @@ t.test(
   async (t) => {
     const codes = Array.from({ length: 44_000 }, (_, index) => `${index}`.padStart(255, '€'))
     const { shop } = await withPromotions(t, [{ ...spring, product_filters: { code: codes } }])
-    t.equal((await shop.get(path)).body.results[0].product_filters.code.length, codes.length)
+    // On a busy machine it may take longer than the five seconds that a read has.
+    const read = async (query: string) => {
+      let answer = await shop.get(`${path}${query}`)
+      while (answer.body.type === 'too-costly') answer = await shop.get(`${path}${query}`)
+      return answer
+    }
+    t.equal((await read('')).body.results[0].product_filters.code.length, codes.length)
     await shop.post('/api/v1/promotions/bulk_create_or_update/', [may])
-    const refused = await shop.get(path)
+    const refused = await read('')
     expectProblem(t, refused, { status: 400, type: 'result-too-large' })
     t.match(
       refused.body.detail,
       /^A page has at most 32 MB, these 2 results have 34\. .*`limit`, such as 1\.$/,
     )
-    t.equal((await shop.get(`${path}?limit=1`)).body.count, 2)
-    t.strictSame((await shop.get(`${path}?limit=1&offset=1`)).body.results[0].name, 'May')
+    t.equal((await read('?limit=1')).body.count, 2)
+    t.strictSame((await read('?limit=1&offset=1')).body.results[0].name, 'May')
   },
 )
