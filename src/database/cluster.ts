@@ -46,8 +46,8 @@ const roleSettings = {
 
 /**
  * Distributes the tables of a migrated database, empty or filled, that are not distributed yet, in one transaction: an
- * interrupted run has distributed nothing. `client` is the owner of the tables. Calls `onTable` before each table, which may take long. Throws
- * StartupError if the database cannot be distributed now, and says what to do.
+ * interrupted run has distributed nothing. `client` is the owner of the tables. Calls `onTable` before each table, which
+ * may take long. Throws StartupError if the database cannot be distributed now, and says what to do.
  */
 export async function distribute(
   client: pg.ClientBase,
