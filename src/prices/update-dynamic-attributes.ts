@@ -197,12 +197,11 @@ const mergedColumns: InputColumn<RowAttributes>[] = [
     value: ([, attributes]) =>
       JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, row.value]))),
   },
-  removedColumn,
 ]
 
 /**
- * Merges the attributes of `input` (id, attributes, removed) into those of the rows. Returns the number of changed
- * rows.
+ * Merges the attributes of `input` (id, attributes) into those of the rows; null removes one. Returns the number of
+ * changed rows.
  */
 export async function mergeAttributes(
   trx: Trx,
@@ -211,7 +210,8 @@ export async function mergeAttributes(
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     update price_list_rows r
-    set dynamic_attributes = (coalesce(r.dynamic_attributes, '{}') || input.attributes) - input.removed
+    set dynamic_attributes = (coalesce(r.dynamic_attributes, '{}') || input.attributes)
+      - array(select key from jsonb_each(input.attributes) where value = 'null')
     from ${input}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,

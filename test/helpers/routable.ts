@@ -52,6 +52,8 @@ const refused: Record<string, RegExp> = {
   'set_config() does not reach the nodes': /set_config\(/,
   'a volatile function in an update':
     /^\s*(update|with[\s\S]*?\bupdate)\b[\s\S]*(clock_timestamp|random)\(/,
+  'a text that becomes an array in an update':
+    /^\s*(update|with[\s\S]*?\bupdate\b)[\s\S]*from \(select[^)]*"::text\[\]/,
   'a value or volatile function where a conflict is updated':
     /on conflict[\s\S]*?do update set(?:(?!\bwhere\b|\breturning\b)[\s\S])*(\$\d|clock_timestamp|random\()/,
   'an INSERT of a SELECT without RETURNING or ON CONFLICT is a COPY':

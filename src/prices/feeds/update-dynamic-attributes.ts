@@ -85,8 +85,7 @@ async function findNamesTooMany(
 /** A FROM item with the staged attributes of each row. */
 function byRow(list: PriceList): RawBuilder<unknown> {
   return sql`(
-    select r.id, jsonb_object_agg(f.name, f.value) as attributes,
-      array_remove(array_agg(case when f.value = 'null' then f.name end), null) as removed
+    select r.id, jsonb_object_agg(f.name, f.value) as attributes
     from pg_temp.feed f ${joinPublished(list)} group by r.id
   ) as input`
 }
