@@ -53,6 +53,21 @@ export interface Agreements {
   version: Generated<number>;
 }
 
+export interface CalendarChanges {
+  account_id: number;
+  change: string;
+  dimensions: number[];
+  first_row_id: number;
+  from_revisions: number[];
+  months: ArrayType<string>;
+  new_prices: ArrayType<number>;
+  old_prices: ArrayType<number>;
+  price_list_id: number;
+  revision: number;
+  row_ids: ArrayType<number>;
+  slice: number;
+}
+
 export interface CalendarMonths {
   account_id: number;
   dimension: number;
@@ -60,6 +75,7 @@ export interface CalendarMonths {
   price_list_id: number;
   prices: ArrayType<number>;
   row_id: number;
+  since: Generated<number>;
 }
 
 export interface CatalogColumns {
@@ -124,14 +140,46 @@ export interface Jobs {
   kind: string;
   media_type: string | null;
   operation: string | null;
+  origin: Json | null;
   price_list_id: number | null;
   product_ids: ArrayType<number> | null;
   query: Json | null;
   result: Json | null;
+  revision: number | null;
   row_ids: ArrayType<number> | null;
   status: Generated<string>;
   total: number;
   virtual_start: number | null;
+}
+
+export interface ListChanges {
+  account_id: number;
+  change: string;
+  first_row_id: number;
+  from_revisions: number[];
+  new_prices: ArrayType<number>;
+  old_prices: ArrayType<number>;
+  price_list_id: number;
+  revision: number;
+  row_ids: ArrayType<number>;
+  slice: number;
+}
+
+export interface ListRevisions {
+  account_id: number;
+  added: number;
+  at: Date;
+  job_id: number | null;
+  kind: string;
+  origin: Json;
+  price_list_id: number;
+  priced: number;
+  removed: number;
+  reverts_from: number | null;
+  reverts_to: number | null;
+  revision: number;
+  slices: number;
+  voided: Generated<boolean>;
 }
 
 export interface PriceListRows {
@@ -146,6 +194,7 @@ export interface PriceListRows {
   prices: ArrayType<number>;
   product_id: number;
   removed_version: number | null;
+  since: Generated<number>;
 }
 
 export interface PriceLists {
@@ -155,10 +204,13 @@ export interface PriceLists {
   is_calendar: boolean;
   margin_formula: string;
   name: string;
+  oldest_at: Date | null;
+  oldest_revision: Generated<number>;
   origin: string;
   price_dimensions: string[];
   product_filters: Json;
   published_at: Date | null;
+  row_count: Generated<number>;
   valid_from: string;
   valid_to: string;
   version: Generated<number>;
@@ -182,6 +234,7 @@ export interface Products {
 
 export interface Promotions {
   account_id: number;
+  changed_at: Generated<Date>;
   id: Generated<number>;
   kind: string;
   name: string;
@@ -191,6 +244,36 @@ export interface Promotions {
   valid_from: string;
   valid_to: string;
   value: number;
+}
+
+export interface PromotionVersions {
+  account_id: number;
+  from_at: Date;
+  id: number;
+  kind: string;
+  name: string;
+  price_dimensions: string[] | null;
+  price_lists: string[] | null;
+  product_filters: Json | null;
+  until_at: Date;
+  valid_from: string;
+  valid_to: string;
+  value: number;
+}
+
+export interface RemovedRows {
+  account_id: number;
+  added_version: number;
+  code: string;
+  dynamic_attributes: Json | null;
+  extension_key: string;
+  extensions: string[];
+  price_list_id: number;
+  prices: ArrayType<number>;
+  product_id: number;
+  removed_version: number;
+  row_id: number;
+  since: number;
 }
 
 export interface Sales {
@@ -223,6 +306,7 @@ export interface DB {
   account_names: AccountNames;
   accounts: Accounts;
   agreements: Agreements;
+  calendar_changes: CalendarChanges;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;
   competitor_prices: CompetitorPrices;
@@ -230,11 +314,15 @@ export interface DB {
   file_pieces: FilePieces;
   idempotency_keys: IdempotencyKeys;
   jobs: Jobs;
+  list_changes: ListChanges;
+  list_revisions: ListRevisions;
   price_list_rows: PriceListRows;
   price_lists: PriceLists;
   product_attributes: ProductAttributes;
   products: Products;
+  promotion_versions: PromotionVersions;
   promotions: Promotions;
+  removed_rows: RemovedRows;
   sales: Sales;
   users: Users;
 }

@@ -199,6 +199,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/price_list/{id}/revisions/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the revisions of a price list
+         * @description Each call, file or job that changed published prices or rows made one: who, when, why, and how much. The newest
+         *     comes first. What changed nothing made none.
+         */
+        get: operations["listRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/price_list/{id}/revisions/{revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+                /**
+                 * @description A revision of the list.
+                 * @example 2
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a revision of a price list
+         * @description Who made it, when, why, and how much it changed.
+         */
+        get: operations["readRevision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/price_list/{id}/rows": {
         parameters: {
             query?: never;
@@ -227,6 +285,92 @@ export interface paths {
         get: operations["listPriceListRows"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/price_list/{id}/diff/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Compare a price list at two moments
+         * @description One entry for each cell that differs: the price of a row in a dimension and, in a calendar list, on a day. A row that
+         *     left and came back counts by what it had at both moments. By code and extensions.
+         */
+        get: operations["diffPriceList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/price_list/{id}/changes/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow the changes of a price list
+         * @description Each change of each revision, by revision, then code and extensions: keep `next`, and ask for what came `after` it.
+         *     Two readers with the same `after` see the same. To start, read the rows of the list as a file, whose header
+         *     `Price-List-Revision` is the first `after`. A list that is not published has no changes and revision 0.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/price_list/{id}/revert/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo changes of a price list
+         * @description Undoes one `revision`, or all after `to_revision`. Cells get their former price, rows that came leave, rows that left
+         *     return with their id and prices. It makes a revision itself, which can be undone, too.
+         *
+         *     What was changed again since is a conflict, and so is a row that shall return and whose product is gone or inactive:
+         *     409 `revert-conflict` names them, `on_conflict: skip` leaves them out. Above 100 products or 100,000 cells a
+         *     background job undoes it; its `result` is the same object.
+         */
+        post: operations["revertPriceList"];
         delete?: never;
         options?: never;
         head?: never;
@@ -344,7 +488,9 @@ export interface paths {
          *     name is an error (`unknown_promotion`); one that is not valid or does not cover the row leaves the published
          *     price.
          *
-         *     `include` adds fields. Both margins use the list's formula and the row's costs: `margin` at the published price,
+         *     `include` adds fields. `explain` says what set the published price, and why each promotion decides or not;
+         *     `lowest_price` is the lowest price of the 30 days before a reduction (EU Omnibus), without revisions that were marked
+         *     as mistakes. Both margins use the list's formula and the row's costs: `margin` at the published price,
          *     `active_margin` at `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost of
          *     the formula is missing.
          *
@@ -361,6 +507,28 @@ export interface paths {
          *       than 5 seconds until the first row is 400 `too-costly`, too.
          */
         post: operations["getPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices/get_price_history/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read prices over time
+         * @description Answers for each row, in payload order, the prices that were in force while it was in the list, oldest first: the
+         *     newest 1,000. A price that was never set is 0. `to` is null for the price in force. A product that was never in the
+         *     list has an empty `history`. More than 1,000,000 entries are 400 `result-too-large`.
+         */
+        post: operations["getPriceHistory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -914,6 +1082,12 @@ export interface components {
          */
         Date: string;
         /**
+         * Format: moment
+         * @description A revision of the price list, or a day and time, which means the newest revision that is not after it.
+         * @example 1
+         */
+        AsOf: number | string;
+        /**
          * Format: timestamp
          * @description A day, or a day and time in ISO 8601, in UTC unless it names an offset.
          * @example 2026-11-27T08:26:00Z
@@ -1146,6 +1320,8 @@ export interface components {
             origin: string;
             /** @description Whether it has been published. */
             is_published: boolean;
+            /** @description The newest revision; 0 before the first publication. */
+            revision: number;
             /**
              * Format: date-time
              * @description When it was last published.
@@ -1188,6 +1364,140 @@ export interface components {
         /** @description Any JSON value by name. */
         DynamicAttributes: {
             [key: string]: unknown;
+        };
+        /**
+         * @description What made the revision.
+         * @enum {string}
+         */
+        RevisionKind: "add_products" | "remove_products" | "sync" | "update_prices" | "reprice" | "revert";
+        /** @description Who made a change. */
+        Actor: {
+            /**
+             * @description A user of this service, an API key, or a user of the identity provider.
+             * @enum {string}
+             */
+            type: "user" | "api_key" | "external";
+            /** @description The `sub` of the token. */
+            id: string;
+            /** @description The e-mail, as far as it is known; else the id. */
+            name: string;
+        };
+        Revision: {
+            /** @description Its number; a higher one is later. */
+            revision: number;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            at: string;
+            kind: components["schemas"]["RevisionKind"];
+            actor: components["schemas"]["Actor"];
+            /** @description The `X-Request-Id` of the call. */
+            request_id: string;
+            /** @description The job that made it. */
+            job_id?: components["schemas"]["Id"];
+            /** @description The `Change-Note` of the call. */
+            note?: string;
+            /** @description The revisions that it has undone, both included. */
+            reverts?: {
+                /** @description The first. */
+                from: number;
+                /** @description The last. */
+                to: number;
+            };
+            /** @description Whether a revert marked it as a mistake. */
+            voided: boolean;
+            /** @description Cells whose price changed. */
+            priced: number;
+            /** @description Rows that came. */
+            added: number;
+            /** @description Rows that left. */
+            removed: number;
+        };
+        RevisionPage: {
+            count: components["schemas"]["Count"];
+            /** @description The revisions of this page. */
+            results: components["schemas"]["Revision"][];
+        };
+        /** @description A cell that changed, the extensions of its row beside `code`. */
+        CellChange: {
+            /** @description Id of the row. */
+            pk: components["schemas"]["Id"];
+            /** @description Id of the product (code and extensions). */
+            extended_catalog_id: components["schemas"]["Id"];
+            /** @description Product code. */
+            code: components["schemas"]["Text"];
+            /** @description The dimension of the price. */
+            price_dimension: components["schemas"]["Text"];
+            /** @description The day of the price, in a calendar list. */
+            date?: components["schemas"]["Date"];
+            /**
+             * @description Whether the price changed, or the row came or left.
+             * @enum {string}
+             */
+            change: "priced" | "added" | "removed";
+            /** @description The price before, null for `added`. */
+            old: number | null;
+            /** @description The price after, null for `removed`. */
+            new: number | null;
+            /** @description The change, rounded half up to 6 decimals; null without a price to compare with. */
+            change_percent: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        CellChangePage: {
+            count: components["schemas"]["Count"];
+            /** @description The cells of this page. */
+            results: components["schemas"]["CellChange"][];
+        };
+        ListChange: components["schemas"]["CellChange"] & {
+            /** @description The revision that made the change. */
+            revision: number;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            at: string;
+        };
+        ChangePage: {
+            /** @description The changes. */
+            results: components["schemas"]["ListChange"][];
+            /** @description Send it as `after` for what comes then. */
+            next: string;
+            /** @description The newest revision of the list. */
+            revision: number;
+            /** @description Whether there are more changes already. */
+            has_more: boolean;
+        };
+        /** @description Needs `revision` or `to_revision`, not both. */
+        RevertInput: {
+            /** @description Undoes this revision. */
+            revision?: number;
+            /** @description Undoes all revisions after this one. */
+            to_revision?: number;
+            /**
+             * @description What happens if something was changed again since, or a product is gone or inactive.
+             * @default reject
+             * @enum {string}
+             */
+            on_conflict?: "reject" | "skip";
+            /**
+             * @description Marks the undone revisions as mistakes.
+             * @default false
+             */
+            void?: boolean;
+        };
+        RevertResult: {
+            /** @description The revision that it made, or that holds if nothing was to undo. */
+            revision: number;
+            /** @description Cells that have their former price again. */
+            priced: number;
+            /** @description Rows that returned. */
+            added: number;
+            /** @description Rows that left. */
+            removed: number;
+            /** @description Cells and rows that were left out. */
+            skipped: number;
         };
         PriceListRowPage: {
             count: components["schemas"]["Count"];
@@ -1317,15 +1627,74 @@ export interface components {
             price_list_name?: components["schemas"]["Text"];
             /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description The day whose promotions count; today by default. */
+            /** @description The day whose promotions count; today, or the day of `as_of`, by default. */
             promotion_date?: components["schemas"]["Date"];
+            /** @description Reads rows, prices and promotions as they were (addition). Attributes in a wildcard are today's. */
+            as_of?: components["schemas"]["AsOf"];
             /**
-             * @description Further fields of each output row (addition).
+             * @description Further fields of each output row (addition); with `as_of` only `base_price`, `priced` and `explain`.
              * @default []
              */
-            include?: ("base_price" | "margin" | "active_margin" | "dynamic_attributes")[];
+            include?: ("base_price" | "margin" | "active_margin" | "dynamic_attributes" | "priced" | "explain" | "lowest_price")[];
+            /** @description How the field `lowest_price` is found (addition). */
+            lowest_price?: {
+                /**
+                 * @description The days that count.
+                 * @default 30
+                 */
+                days?: number;
+                /** @description The first day of the reduction, at most 400 days ahead; by default the last day on which the price fell. */
+                before?: components["schemas"]["Date"];
+                /**
+                 * @description Counts before the first of several falls that lead to the price without a rise.
+                 * @default false
+                 */
+                progressive?: boolean;
+            };
             /** @description What to read. */
             payload: components["schemas"]["GetPricesRow"][];
+        };
+        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        GetPriceHistoryInput: {
+            /** @description Required without `price_list_id`. */
+            price_list_name?: components["schemas"]["Text"];
+            /** @description Required without `price_list_name`. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description Leaves out prices that ended before; a revision, or a day and time. */
+            from?: components["schemas"]["AsOf"];
+            /** @description Leaves out prices that began later; a revision, or a day and time. */
+            to?: components["schemas"]["AsOf"];
+            /** @description Rows as in `get_prices`, each with its code and every extension. */
+            payload: components["schemas"]["GetPricesRow"][];
+        };
+        /** @description The input row, and its prices over time. */
+        PriceHistory: {
+            /** @description Product code. */
+            code: components["schemas"]["Text"];
+            /** @description Oldest first. */
+            history: components["schemas"]["PriceEntry"][];
+        } & {
+            [key: string]: unknown;
+        };
+        PriceEntry: {
+            /**
+             * Format: date-time
+             * @description When it was set; for a price older than the kept history, where that begins.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null for the price in force.
+             */
+            to: string | null;
+            /** @description The published price. */
+            price: number;
+            /** @description The revision that set it. */
+            revision: number;
+            kind?: components["schemas"]["RevisionKind"];
+            actor?: components["schemas"]["Actor"];
+            /** @description The `Change-Note` of the call. */
+            note?: string;
         };
         /**
          * @description Computed exactly, never below 0, rounded half up to 6 decimals; the nearest double if it has more than 15
@@ -1362,8 +1731,85 @@ export interface components {
             /** @description The margin at the price in force, with `include`: the formula with `active_price` as `Price`. */
             active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
+            /** @description Whether a price was ever set, with `include`; else it reads as 0. */
+            priced?: boolean;
+            explain?: components["schemas"]["Explanation"];
+            /** @description The lowest price before the reduction, with `include`; null if no day of it is known. */
+            lowest_price?: components["schemas"]["LowestPrice"] | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * @description The lowest price that was in force, with the promotions of each day, in the days before a reduction; of at most
+         *     10,000 output rows.
+         */
+        LowestPrice: {
+            /** @description The lowest price. */
+            price: number;
+            /** @description The last day with it. */
+            on: components["schemas"]["Date"];
+            /** @description The first day that counts. */
+            from: components["schemas"]["Date"];
+            /** @description The last day that counts. */
+            to: components["schemas"]["Date"];
+            /** @description The first day of the reduction. */
+            reduction_from: components["schemas"]["Date"];
+            /** @description The days on which there was a price. */
+            days_known: number;
+            /** @description Whether the history of the list goes back to the first day. */
+            complete: boolean;
+        };
+        /** @description How the price in force came about, with `include`; of at most 1,000 output rows. */
+        Explanation: {
+            /** @description The published price, and what set it. */
+            published: {
+                /** @description The published price. */
+                price: number;
+                /** @description The revision that set it. */
+                revision?: number;
+                /**
+                 * Format: date-time
+                 * @description When it was set.
+                 */
+                at?: string;
+                kind?: components["schemas"]["RevisionKind"];
+                actor?: components["schemas"]["Actor"];
+                /** @description The `Change-Note` of the call. */
+                note?: string;
+            };
+            /** @description Promotions that are valid on the day or whose filters cover the product, by name: the first 100. */
+            promotions: {
+                /** @description Name of the promotion. */
+                name: components["schemas"]["Text"];
+                kind: components["schemas"]["PromotionKind"];
+                /** @description Its percentage, amount or price. */
+                value: number;
+                /** @description The price with it. */
+                price?: number;
+                /**
+                 * @description Whether it decides, or why not: it is not valid on the day, is for other lists, products or dimensions, the
+                 *     row names another one, or it is not below the published price and the others.
+                 * @enum {string}
+                 */
+                verdict: "in_force" | "not_lowest" | "not_valid" | "other_list" | "other_product" | "other_dimension" | "not_named";
+            }[];
+            /** @description Agreements do not decide prices yet. */
+            agreements: Record<string, never>[];
+            /** @description The margin at the published price; absent with `as_of`. */
+            margin?: {
+                /** @description The list's formula. */
+                formula: string;
+                /** @description `Price`, and the row's costs by name. */
+                inputs: {
+                    [key: string]: number | null;
+                };
+                value: components["schemas"]["Margin"];
+            };
+            /**
+             * @description What the price in force is.
+             * @enum {string}
+             */
+            decided_by: "published" | "promotion" | "agreement";
         };
         /**
          * @description `percentage` takes `value` percent off, `amount` takes `value` off, `fixed_price` is `value`.
@@ -1675,11 +2121,11 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, or any call that took a file
+         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, or any call that took a file
          *     (`load-file`).
          * @enum {string}
          */
-        JobKind: "add-products" | "sync-with-catalog" | "load-file";
+        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert";
         Progress: {
             /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
@@ -1748,7 +2194,9 @@ export interface components {
              */
             finished_at?: string;
             /** @description What the call would have answered; only when `done`. */
-            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"];
+            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"];
+            /** @description The revision of the price list that the ended job made, or that holds if it changed nothing. */
+            revision?: number;
             /**
              * @description Why the job failed. Of a file, the first 1,000 errors, as in the answer to a file that is loaded at once; of
              *     stale rows, `stale-rows` and then the first 1,000.
@@ -1768,6 +2216,10 @@ export interface components {
             line?: number;
             /** @description The field of the row. */
             field?: string;
+            /** @description The cell of a list that it is about; its code, extensions, dimension and date. */
+            cell?: {
+                [key: string]: unknown;
+            };
         };
         JobPage: {
             count: components["schemas"]["Count"];
@@ -1801,6 +2253,11 @@ export interface components {
             instance: string;
             /** @description All errors; at most 1000 are listed. */
             error_count?: number;
+            /**
+             * Format: date-time
+             * @description Where the kept history begins, for `history-not-kept`.
+             */
+            oldest?: string;
             /** @description The first 1000, in the order of the body. */
             errors?: components["schemas"]["RequestError"][];
         };
@@ -1820,6 +2277,8 @@ export interface components {
          *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
+         *     - `revert-conflict` 409: what shall be undone was changed again, or its product is gone
+         *     - `history-not-kept` 409: the history begins later, at `oldest`
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
          *     - `no-competitor-schema` 409: make a competitor schema first
@@ -1841,7 +2300,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -1854,6 +2313,10 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description What is wrong. */
             message: string;
+            /** @description The cell of a list that it is about; its code, extensions, dimension and date. */
+            cell?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * @description What is wrong with a row or parameter.
@@ -1878,12 +2341,15 @@ export interface components {
          *     - `date_outside_calendar`: not one of the list's 365 days
          *     - `formula`: the margin formula cannot be read
          *     - `conflicting_keys`: two keys say different things
+         *     - `changed_since`: what shall be undone was changed again
+         *     - `product_gone`: the product of a row that shall return is not in the catalog
+         *     - `product_inactive`: the product of a row that shall return is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
          *     - `stale`: older than what is stored
          *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "key_changed" | "stale" | "too_far_ahead";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
     };
     responses: {
         /**
@@ -2189,6 +2655,11 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
+         * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+         * @example Spring prices, agreed with purchasing
+         */
+        ChangeNote: string;
+        /**
          * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
          *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
          *     preferences (`wait=10`).
@@ -2242,6 +2713,11 @@ export interface components {
          * @example 1
          */
         RetryAfter: number;
+        /**
+         * @description The revision of the price list: of what was read, or after what was written. A call that answers a job has none.
+         * @example 12
+         */
+        PriceListRevision: number;
         /** @description `true` if this is the stored answer to an earlier request with the same key. */
         IdempotentReplayed: "true";
         /**
@@ -2705,6 +3181,8 @@ export interface operations {
                  *     million rows.
                  */
                 include?: "row_count";
+                /** @description Only lists whose prices or rows have changed after this moment (addition). */
+                changed_after?: string;
             };
             header?: never;
             path?: never;
@@ -2742,6 +3220,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           "is_published": true,
+                     *           "revision": 2,
                      *           "published_at": "2026-11-27T09:00:00.000Z"
                      *         },
                      *         {
@@ -2756,7 +3235,8 @@ export interface operations {
                      *           "is_calendar": false,
                      *           "origin": "api",
                      *           "product_filters": {},
-                     *           "is_published": false
+                     *           "is_published": false,
+                     *           "revision": 0
                      *         },
                      *         {
                      *           "id": 3,
@@ -2772,7 +3252,8 @@ export interface operations {
                      *           "is_calendar": false,
                      *           "origin": "api",
                      *           "product_filters": {},
-                     *           "is_published": false
+                     *           "is_published": false,
+                     *           "revision": 0
                      *         },
                      *         {
                      *           "id": 4,
@@ -2786,7 +3267,8 @@ export interface operations {
                      *           "is_calendar": true,
                      *           "origin": "api",
                      *           "product_filters": {},
-                     *           "is_published": false
+                     *           "is_published": false,
+                     *           "revision": 0
                      *         }
                      *       ]
                      *     }
@@ -2846,6 +3328,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "is_published": true,
+                     *       "revision": 2,
                      *       "published_at": "2026-11-27T09:00:00.000Z"
                      *     }
                      */
@@ -2896,6 +3379,157 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listRevisions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only revisions from this moment on. */
+                from?: string;
+                /** @description Only revisions before this moment. */
+                to?: string;
+                /** @description Only revisions of this kind. */
+                kind?: components["schemas"]["RevisionKind"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of revisions, or all as a file. */
+            200: {
+                headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "revision": 2,
+                     *           "at": "2026-11-27T09:00:00.000Z",
+                     *           "kind": "update_prices",
+                     *           "actor": {
+                     *             "type": "user",
+                     *             "id": "1",
+                     *             "name": "admin@example.com"
+                     *           },
+                     *           "request_id": "3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11",
+                     *           "voided": false,
+                     *           "priced": 2,
+                     *           "added": 0,
+                     *           "removed": 0
+                     *         },
+                     *         {
+                     *           "revision": 1,
+                     *           "at": "2026-11-27T08:00:00.000Z",
+                     *           "kind": "add_products",
+                     *           "actor": {
+                     *             "type": "user",
+                     *             "id": "1",
+                     *             "name": "admin@example.com"
+                     *           },
+                     *           "request_id": "7194a498-4ed1-46c4-87c2-3b54dfa5174e",
+                     *           "voided": false,
+                     *           "priced": 0,
+                     *           "added": 2,
+                     *           "removed": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RevisionPage"];
+                    /**
+                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,voided,priced,added,removed
+                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,false,2,0,0
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"revision":2,"at":"2026-11-27T09:00:00.000Z","kind":"update_prices","actor_type":"user","actor_id":"1","actor_name":"admin@example.com","request_id":"3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11","voided":false,"priced":2,"added":0,"removed":0} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readRevision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+                /**
+                 * @description A revision of the list.
+                 * @example 2
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "revision": 2,
+                     *       "at": "2026-11-27T09:00:00.000Z",
+                     *       "kind": "update_prices",
+                     *       "actor": {
+                     *         "type": "user",
+                     *         "id": "1",
+                     *         "name": "admin@example.com"
+                     *       },
+                     *       "request_id": "3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11",
+                     *       "voided": false,
+                     *       "priced": 2,
+                     *       "added": 0,
+                     *       "removed": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Revision"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listPriceListRows: {
         parameters: {
             query?: {
@@ -2910,6 +3544,14 @@ export interface operations {
                 version?: "published" | "draft";
                 /** @description The day to read in a calendar list, `yyyy-mm-dd`; the list's `valid_from` by default. Refused for other lists. */
                 date?: string;
+                /**
+                 * @description A revision of the list, or a day and time, which means the newest revision that is not after it: the rows and
+                 *     prices of then, without margins and dynamic attributes, which have no history.
+                 * @example 1
+                 */
+                as_of?: string;
+                /** @description Only rows whose every cell has a price (`true`), or with a cell that has none (`false`). */
+                priced?: "true" | "false";
                 /** @description What each line of a file of the published version is; pages show both. */
                 lines?: "prices" | "dynamic_attributes";
             };
@@ -2928,6 +3570,7 @@ export interface operations {
             /** @description One page of rows. */
             200: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2991,6 +3634,245 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    diffPriceList: {
+        parameters: {
+            query: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The first moment. `0` is before the first publication; every row is `added` then.
+                 * @example 1
+                 */
+                from: string;
+                /**
+                 * @description The second moment, now by default.
+                 * @example 2
+                 */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of cells, or all as a file. */
+            200: {
+                headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "pk": 2,
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "retail",
+                     *           "change": "priced",
+                     *           "old": 0,
+                     *           "new": 2.55,
+                     *           "change_percent": null
+                     *         },
+                     *         {
+                     *           "pk": 2,
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "wholesale",
+                     *           "change": "priced",
+                     *           "old": 0,
+                     *           "new": 2.1,
+                     *           "change_percent": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CellChangePage"];
+                    /**
+                     * @example pk,extended_catalog_id,code,country,price_dimension,change,old,new,change_percent
+                     *     2,3,85123A,United Kingdom,retail,priced,0,2.55,
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","change":"priced","old":0,"new":2.55,"change_percent":null} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChanges: {
+        parameters: {
+            query: {
+                /**
+                 * @description A revision, or the `next` of an earlier answer.
+                 * @example 1
+                 */
+                after: string;
+                /** @description The last revision to read, the newest by default. */
+                until?: number;
+                /** @description The most changes of an answer. */
+                limit?: number;
+                /** @description Seconds to wait for a change, if there is none yet. At most 20 reads of an account wait at a time. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "revision": 2,
+                     *           "at": "2026-11-27T09:00:00.000Z",
+                     *           "pk": 2,
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "retail",
+                     *           "change": "priced",
+                     *           "old": 0,
+                     *           "new": 2.55,
+                     *           "change_percent": null
+                     *         },
+                     *         {
+                     *           "revision": 2,
+                     *           "at": "2026-11-27T09:00:00.000Z",
+                     *           "pk": 2,
+                     *           "extended_catalog_id": 3,
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "wholesale",
+                     *           "change": "priced",
+                     *           "old": 0,
+                     *           "new": 2.1,
+                     *           "change_percent": null
+                     *         }
+                     *       ],
+                     *       "next": "MS4yLjA",
+                     *       "revision": 2,
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revertPriceList: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
+                 *     query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+            };
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "revision": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["RevertInput"];
+            };
+        };
+        responses: {
+            /** @description What was undone, or the job. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["JobLocation"];
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -3015,6 +3897,11 @@ export interface operations {
                  *     query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
                  *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
@@ -3060,6 +3947,7 @@ export interface operations {
             /** @description The ids of the rows, or the job above 100 products. */
             201: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["JobLocation"];
                     [name: string]: unknown;
@@ -3112,6 +4000,11 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
                  *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
                  *     preferences (`wait=10`).
@@ -3158,6 +4051,7 @@ export interface operations {
             /** @description The ids of the rows in payload order, each once. */
             201: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
@@ -3284,6 +4178,7 @@ export interface operations {
             /** @description The prices. */
             201: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3353,6 +4248,89 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["PriceRow"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPriceHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026",
+                 *       "payload": [
+                 *         {
+                 *           "code": "85123A",
+                 *           "country": "United Kingdom",
+                 *           "price_dimension": "retail"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetPriceHistoryInput"];
+            };
+        };
+        responses: {
+            /** @description The prices over time. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "code": "85123A",
+                     *         "country": "United Kingdom",
+                     *         "price_dimension": "retail",
+                     *         "history": [
+                     *           {
+                     *             "from": "2026-11-26T09:00:00.000Z",
+                     *             "to": "2026-11-27T09:00:00.000Z",
+                     *             "price": 0,
+                     *             "revision": 1,
+                     *             "kind": "add_products",
+                     *             "actor": {
+                     *               "type": "user",
+                     *               "id": "1",
+                     *               "name": "admin@example.com"
+                     *             }
+                     *           },
+                     *           {
+                     *             "from": "2026-11-27T09:00:00.000Z",
+                     *             "to": null,
+                     *             "price": 2.55,
+                     *             "revision": 2,
+                     *             "kind": "update_prices",
+                     *             "actor": {
+                     *               "type": "user",
+                     *               "id": "1",
+                     *               "name": "admin@example.com"
+                     *             }
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["PriceHistory"][];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3595,6 +4573,8 @@ export interface operations {
                 name?: components["schemas"]["Text"];
                 /** @description Only promotions that are valid on this day. */
                 valid_on?: components["schemas"]["Date"];
+                /** @description Promotions as they were at this moment (addition). */
+                as_of?: string;
             };
             header?: never;
             path?: never;
@@ -3707,6 +4687,11 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
                  *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
                  *     preferences (`wait=10`).
@@ -3761,6 +4746,7 @@ export interface operations {
             /** @description The ids of the sales that were created, in payload order; `[]` when all of them existed. */
             201: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };

@@ -82,6 +82,43 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION delete_expired_keys() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_keys() TO pricewell_app;
 
+CREATE OR REPLACE FUNCTION public.delete_expired_history(days integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        update public.price_lists l set oldest_revision = v.revision, oldest_at = v.at
+          from (
+            select distinct on (account_id, price_list_id) account_id, price_list_id, revision, at
+            from public.list_revisions where at < now() - make_interval(days => days)
+            order by account_id, price_list_id, revision desc
+          ) as v
+          where l.account_id = v.account_id and l.id = v.price_list_id and l.oldest_revision < v.revision;
+        delete from public.list_changes c using public.price_lists l
+          where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.oldest_revision;
+        delete from public.calendar_changes c using public.price_lists l
+          where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.oldest_revision;
+        delete from public.list_revisions v using public.price_lists l
+          where v.account_id = l.account_id and v.price_list_id = l.id and v.revision < l.oldest_revision;
+        delete from public.calendar_months m using public.removed_rows r, public.price_lists l
+          where m.account_id = r.account_id and m.price_list_id = r.price_list_id and m.row_id = r.row_id
+            and l.account_id = r.account_id and l.id = r.price_list_id and r.removed_version <= l.oldest_revision
+            and not exists (
+              select from public.price_list_rows p
+              where p.account_id = m.account_id and p.price_list_id = m.price_list_id and p.id = m.row_id
+            ) and not exists (
+              select from public.removed_rows k
+              where k.account_id = m.account_id and k.price_list_id = m.price_list_id and k.row_id = m.row_id
+                and k.removed_version > l.oldest_revision
+            );
+        delete from public.removed_rows r using public.price_lists l
+          where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.oldest_revision;
+        delete from public.promotion_versions where until_at < now() - make_interval(days => days);
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_history(days integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_history(days integer) TO pricewell_app;
+
 CREATE TABLE accounts (
   id bigint DEFAULT ((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))) NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -180,6 +217,9 @@ CREATE TABLE price_lists (
   origin text NOT NULL,
   version integer DEFAULT 0 NOT NULL,
   published_at timestamp with time zone,
+  oldest_revision integer DEFAULT 0 NOT NULL,
+  oldest_at timestamp with time zone,
+  row_count integer DEFAULT 0 NOT NULL,
   CONSTRAINT price_lists_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT price_lists_name_key UNIQUE (account_id, name)
 ) WITH (fillfactor=50);
@@ -187,6 +227,8 @@ ALTER TABLE price_lists ENABLE ROW LEVEL SECURITY;
 ALTER TABLE price_lists FORCE ROW LEVEL SECURITY;
 CREATE POLICY price_lists_of_account ON price_lists
   USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY price_lists_of_owner ON price_lists TO CURRENT_USER
+  USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON price_lists TO pricewell_app;
 
 CREATE TABLE price_list_rows (
@@ -201,6 +243,7 @@ CREATE TABLE price_list_rows (
   dynamic_attributes jsonb,
   added_version integer NOT NULL,
   removed_version integer,
+  since integer DEFAULT 1 NOT NULL,
   CONSTRAINT price_list_rows_pkey PRIMARY KEY (account_id, price_list_id, id),
   CONSTRAINT price_list_rows_key UNIQUE (account_id, price_list_id, code, extension_key)
 ) WITH (fillfactor=85);
@@ -211,6 +254,8 @@ ALTER TABLE price_list_rows ENABLE ROW LEVEL SECURITY;
 ALTER TABLE price_list_rows FORCE ROW LEVEL SECURITY;
 CREATE POLICY price_list_rows_of_account ON price_list_rows
   USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY price_list_rows_of_owner ON price_list_rows TO CURRENT_USER
+  USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON price_list_rows TO pricewell_app;
 
 CREATE TABLE calendar_months (
@@ -220,12 +265,15 @@ CREATE TABLE calendar_months (
   dimension integer NOT NULL,
   month date NOT NULL,
   prices numeric[] NOT NULL,
+  since integer DEFAULT 1 NOT NULL,
   CONSTRAINT calendar_months_pkey PRIMARY KEY (account_id, price_list_id, row_id, dimension, month)
 ) WITH (fillfactor=85);
 ALTER TABLE calendar_months ENABLE ROW LEVEL SECURITY;
 ALTER TABLE calendar_months FORCE ROW LEVEL SECURITY;
 CREATE POLICY calendar_months_of_account ON calendar_months
   USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY calendar_months_of_owner ON calendar_months TO CURRENT_USER
+  USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON calendar_months TO pricewell_app;
 
 CREATE TABLE sales (
@@ -322,6 +370,7 @@ CREATE TABLE promotions (
   price_lists text[] COLLATE "C",
   product_filters jsonb,
   price_dimensions text[] COLLATE "C",
+  changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
   CONSTRAINT promotions_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT promotions_name_key UNIQUE (account_id, name),
   CONSTRAINT promotions_kind_check CHECK ((kind = ANY (ARRAY['percentage'::text, 'amount'::text, 'fixed_price'::text])))
@@ -355,9 +404,11 @@ CREATE TABLE jobs (
   virtual_start integer,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   finished_at timestamp with time zone,
+  origin jsonb,
+  revision integer,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
-  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text]))),
+  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text, 'revert'::text]))),
   CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=50);
@@ -420,6 +471,130 @@ CREATE POLICY account_names_of_account ON account_names
 CREATE POLICY account_names_of_owner ON account_names TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON account_names TO pricewell_app;
+
+CREATE TABLE list_revisions (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  revision integer NOT NULL,
+  at timestamp with time zone NOT NULL,
+  kind text NOT NULL,
+  origin jsonb NOT NULL,
+  job_id bigint,
+  reverts_from integer,
+  reverts_to integer,
+  voided boolean DEFAULT false NOT NULL,
+  priced integer NOT NULL,
+  added integer NOT NULL,
+  removed integer NOT NULL,
+  slices smallint NOT NULL,
+  CONSTRAINT list_revisions_pkey PRIMARY KEY (account_id, price_list_id, revision),
+  CONSTRAINT list_revisions_kind_check CHECK ((kind = ANY (ARRAY['add_products'::text, 'remove_products'::text, 'sync'::text, 'update_prices'::text, 'reprice'::text, 'revert'::text])))
+);
+CREATE INDEX list_revisions_at ON public.list_revisions USING btree (account_id, price_list_id, at);
+ALTER TABLE list_revisions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE list_revisions FORCE ROW LEVEL SECURITY;
+CREATE POLICY list_revisions_of_account ON list_revisions
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY list_revisions_of_owner ON list_revisions TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON list_revisions TO pricewell_app;
+
+CREATE TABLE list_changes (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  revision integer NOT NULL,
+  slice smallint NOT NULL,
+  first_row_id bigint NOT NULL,
+  change text COLLATE "C" NOT NULL,
+  row_ids bigint[] NOT NULL,
+  from_revisions integer[] NOT NULL,
+  old_prices numeric[] NOT NULL,
+  new_prices numeric[] NOT NULL,
+  CONSTRAINT list_changes_pkey PRIMARY KEY (account_id, price_list_id, revision, change, slice, first_row_id),
+  CONSTRAINT list_changes_change_check CHECK ((change = ANY (ARRAY['priced'::text, 'added'::text, 'removed'::text])))
+) WITH (toast_tuple_target=1024);
+ALTER TABLE list_changes ALTER COLUMN from_revisions SET STORAGE MAIN;
+ALTER TABLE list_changes ALTER COLUMN new_prices SET STORAGE MAIN;
+ALTER TABLE list_changes ALTER COLUMN old_prices SET STORAGE MAIN;
+ALTER TABLE list_changes ALTER COLUMN row_ids SET STORAGE MAIN;
+ALTER TABLE list_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE list_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY list_changes_of_account ON list_changes
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY list_changes_of_owner ON list_changes TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON list_changes TO pricewell_app;
+
+CREATE TABLE calendar_changes (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  revision integer NOT NULL,
+  slice smallint NOT NULL,
+  first_row_id bigint NOT NULL,
+  change text COLLATE "C" NOT NULL,
+  row_ids bigint[] NOT NULL,
+  dimensions integer[] NOT NULL,
+  months date[] NOT NULL,
+  from_revisions integer[] NOT NULL,
+  old_prices numeric[] NOT NULL,
+  new_prices numeric[] NOT NULL,
+  CONSTRAINT calendar_changes_pkey PRIMARY KEY (account_id, price_list_id, revision, change, slice, first_row_id),
+  CONSTRAINT calendar_changes_change_check CHECK ((change = ANY (ARRAY['priced'::text, 'added'::text, 'removed'::text])))
+) WITH (toast_tuple_target=1024);
+ALTER TABLE calendar_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE calendar_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY calendar_changes_of_account ON calendar_changes
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY calendar_changes_of_owner ON calendar_changes TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON calendar_changes TO pricewell_app;
+
+CREATE TABLE removed_rows (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  row_id bigint NOT NULL,
+  product_id bigint NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  extensions text[] COLLATE "C" NOT NULL,
+  extension_key text COLLATE "C" NOT NULL,
+  prices numeric[] NOT NULL,
+  dynamic_attributes jsonb,
+  since integer NOT NULL,
+  added_version integer NOT NULL,
+  removed_version integer NOT NULL,
+  CONSTRAINT removed_rows_pkey PRIMARY KEY (account_id, price_list_id, row_id, removed_version)
+);
+CREATE INDEX removed_rows_key ON public.removed_rows USING btree (account_id, price_list_id, code, extension_key);
+ALTER TABLE removed_rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE removed_rows FORCE ROW LEVEL SECURITY;
+CREATE POLICY removed_rows_of_account ON removed_rows
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY removed_rows_of_owner ON removed_rows TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON removed_rows TO pricewell_app;
+
+CREATE TABLE promotion_versions (
+  account_id bigint NOT NULL,
+  id bigint NOT NULL,
+  from_at timestamp with time zone NOT NULL,
+  until_at timestamp with time zone NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  value numeric NOT NULL,
+  valid_from date NOT NULL,
+  valid_to date NOT NULL,
+  price_lists text[] COLLATE "C",
+  product_filters jsonb,
+  price_dimensions text[] COLLATE "C",
+  CONSTRAINT promotion_versions_pkey PRIMARY KEY (account_id, id, from_at)
+);
+ALTER TABLE promotion_versions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE promotion_versions FORCE ROW LEVEL SECURITY;
+CREATE POLICY promotion_versions_of_account ON promotion_versions
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY promotion_versions_of_owner ON promotion_versions TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON promotion_versions TO pricewell_app;
 
 ALTER TABLE users ADD CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES account_names(id) ON DELETE CASCADE;
 

@@ -26,6 +26,8 @@ export interface Config {
   readonly collector: URL | undefined
   readonly role: Role
   readonly limits: Limits
+  /** How long the history of price lists and promotions is kept. */
+  readonly historyDays: number
   readonly load: LoadLimits
 }
 
@@ -63,6 +65,7 @@ export function readConfig(environment: Environment): Config {
     basePath: basePath(env, faults),
     databaseUrl: databaseUrl('DATABASE_URL', env, faults),
     databaseReadUrl: databaseReadUrl(env, faults),
+    historyDays: integer('HISTORY_DAYS', 400, 60, 36_500),
     databaseWaitSeconds: integer('DATABASE_WAIT_SECONDS', 30, 0, 3600),
     dataDir: resolve(env('DATA_DIR') ?? '.data'),
     jwtSecret: jwtSecret(env, faults),

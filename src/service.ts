@@ -23,6 +23,7 @@ import { openPools, type Pools } from './pools.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { tidyList, undoDraft } from './price-lists/publication.ts'
 import { runSync } from './price-lists/sync-job.ts'
+import { runRevert } from './prices/revert/revert-job.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
 import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
 
@@ -171,6 +172,7 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
     runners: {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
+      revert: runRevert,
       'load-file': fileLoader({
         context: contextOf(parts),
         onLoaded: metrics?.loaded,
@@ -179,7 +181,7 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
     log,
     watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
   })
-  await startRetention(boss, { db: pools.jobs, log })
+  await startRetention(boss, { db: pools.jobs, log, historyDays: parts.config.historyDays })
 }
 
 function serviceOf(

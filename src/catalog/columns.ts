@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -90,4 +91,14 @@ export function groupColumns(all: Column[]): Columns {
 export function columnLetter(position: number): string {
   const last = String.fromCharCode(65 + (position % 26))
   return position < 26 ? last : columnLetter(Math.floor(position / 26) - 1) + last
+}
+
+/** SQL of the order by code and extensions: numbers by value, all else as text by code point. */
+export function keyOrder(columns: Columns): RawBuilder<unknown> {
+  const keys = columns.extensions.map(({ type, ordinal }) =>
+    type === 'integer' || type === 'number'
+      ? sql`(extensions[${ordinal}::integer])::numeric`
+      : sql`extensions[${ordinal}::integer]`,
+  )
+  return sql.join([sql`code`, ...keys])
 }

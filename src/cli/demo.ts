@@ -5,12 +5,13 @@ import { setImmediate as nextLoop } from 'node:timers/promises'
 import { createAccount } from '../accounts/create-account.ts'
 import { createClient, type PricewellClient, type Schemas } from '../client/index.ts'
 import { type Config, readConfig } from '../config.ts'
+import { onOneConnection } from '../database/connection-setup.ts'
 import { removeDataDir } from '../database/embedded/cluster.ts'
 import { type Service, startService } from '../service.ts'
 import { closeMaxMs, closeOnce } from '../shutdown.ts'
 import { CannotListen, startFault } from '../startup-errors.ts'
-import { loadDemo } from './load-demo.ts'
-import { demoUser, retail, withMadeUp } from './made-up.ts'
+import { changePrices, loadDemo } from './load-demo.ts'
+import { demoColleague, demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
@@ -44,8 +45,8 @@ async function demonstrate({ app, server }: Service, { port, host }: Config): Pr
     throw new CannotListen(error)
   })
   await createAccount(server.url, { account: 'demo', ...demoUser })
-  const { data: login } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
-  const { token } = login
+  await createAccount(server.url, { account: 'demo', ...demoColleague })
+  const { token } = await logIn(url, demoUser)
   const client = createClient({ baseUrl: url, token })
 
   const shop = readShop()
@@ -57,6 +58,8 @@ async function demonstrate({ app, server }: Service, { port, host }: Config): Pr
   )
   console.log('Costs, promotions, competitors, agreements and the rental list are made up.')
   await loadDemo(client, withMadeUp(shop))
+  const colleague = createClient({ baseUrl: url, ...(await logIn(url, demoColleague)) })
+  await inThePast(server.url, await changePrices(client, colleague, withMadeUp(shop)))
   await showPrices(client)
   console.log(`
 To look around: ${url}
@@ -69,6 +72,21 @@ Authorize there with:
 jwt ${token}
 
 Ctrl-C stops the service and deletes its data.`)
+}
+
+async function logIn(url: string, user: { email: string; password: string }) {
+  return (await createClient({ baseUrl: url }).POST('/login/', { body: user })).data
+}
+
+/** Dates the last four revisions of a list in the last three weeks, and those before them earlier. */
+async function inThePast(url: string, list: number): Promise<void> {
+  await onOneConnection(url, (client) =>
+    client.query(
+      `update list_revisions v
+       set at = now() - make_interval(days => 1 + 5 * least(l.version - v.revision, 4), mins => l.version - v.revision)
+       from price_lists l where l.account_id = v.account_id and l.id = v.price_list_id and l.id = ${list}`,
+    ),
+  )
 }
 
 async function showPrices(client: PricewellClient): Promise<void> {

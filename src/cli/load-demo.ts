@@ -46,6 +46,40 @@ export async function loadDemo(client: PricewellClient, shop: Shop): Promise<voi
   await loadMarket(client, shop)
 }
 
+/**
+ * Changes some prices as two people would: one of the changes is a mistake, which is taken back. Returns the id of the list.
+ */
+export async function changePrices(
+  client: PricewellClient,
+  colleague: PricewellClient,
+  { prices }: Shop,
+): Promise<number> {
+  const { data } = await client.GET('/api/v1/price_list/', { params: { query: { name: retail } } })
+  const id = data.results[0]?.id ?? 0
+  const change = (by: PricewellClient, note: string, factor: number) => {
+    const payload = prices
+      .filter(isMain)
+      .slice(-40)
+      .map(({ code, country, retail: price }) => ({
+        ...{ code, country, price_dimension: 'retail' },
+        price: Math.round(price * factor * 100) / 100,
+      }))
+    return by.POST('/api/v1/prices/bulk_update_prices/', {
+      params: { header: { 'Change-Note': note } },
+      body: { price_list_name: retail, payload },
+    })
+  }
+  await change(client, 'Freight is dearer', 1.04)
+  const { response } = await change(colleague, 'Winter prices', 10.5)
+  const mistake = Number(response.headers.get('price-list-revision'))
+  await client.POST('/api/v1/price_list/{id}/revert/', {
+    params: { path: { id }, header: { 'Change-Note': 'The comma was in the wrong place' } },
+    body: { revision: mistake, on_conflict: 'reject', void: true },
+  })
+  await change(colleague, 'Winter prices', 1.05)
+  return id
+}
+
 function isMain({ country }: Record<string, unknown>): boolean {
   return mainCountries.includes(String(country))
 }

@@ -6,6 +6,12 @@ import type { ProductPrices, Shop } from './online-retail.ts'
 /** The login that the contract shows as its example. */
 export const demoUser = { email: 'admin@example.com', password: 'correct horse battery staple' }
 
+/** Who changes prices, too. */
+export const demoColleague = {
+  email: 'mona@example.com',
+  password: 'four words that nobody guesses',
+}
+
 export const mainCountries = ['United Kingdom', 'Germany', 'France', 'EIRE']
 
 export const retail = 'Retail 2026'

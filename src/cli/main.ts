@@ -5,7 +5,8 @@ import { addExport } from './commands/export.ts'
 import { addJobs, addWait } from './commands/jobs.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
-import { addPrices } from './commands/prices.ts'
+import { addHistory, addPrices } from './commands/prices.ts'
+import { addDiff, addLog, addRevert } from './commands/revisions.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram, type Program } from './program.ts'
 
@@ -17,8 +18,9 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 const program = createProgram()
-const commands = [addLogin, addLoad, addExport, addPrices, addJobs, addWait, addAccount, addCluster]
-for (const add of [...commands, addServe]) add(program)
+const commands = [addLogin, addLoad, addExport, addPrices, addHistory, addLog, addDiff, addRevert]
+const others = [addJobs, addWait, addAccount, addCluster, addServe]
+for (const add of [...commands, ...others]) add(program)
 try {
   await program.parseAsync()
 } catch (fault) {

@@ -39,8 +39,14 @@ export interface FeedId {
   changed: RawBuilder<unknown>
 }
 
-/** The result of a feed, without the number of rows. */
-export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'>
+/** What a feed has done: its result, and the revision of the price list that it changed. */
+export interface FeedDone {
+  result: Schemas['FeedResult']
+  revision?: number | undefined
+}
+
+/** The result of a feed, without the number of rows, and the revision that it made. */
+export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'> & { revision?: number }
 
 /**
  * A feed in its transaction: the shape of its rows, how they are staged, and how they are written. Nothing is locked
@@ -107,7 +113,7 @@ export type FeedOperation = {
 
 /** The request of a feed. */
 export interface FeedRequest<Id extends OperationId>
-  extends Pick<OperationRequest<Id>, 'account' | 'query'> {
+  extends Pick<OperationRequest<Id>, 'account' | 'query' | 'origin'> {
   /** The job that loads the file; undefined for a request. */
   job?: number | undefined
 }

@@ -17,6 +17,13 @@ export type Success<Id extends OperationId> = {
     : never
 }[keyof Responses<Id>]
 
+/** Who changes something, by which request, and why. */
+export interface Origin {
+  actor: Schemas['Actor']
+  request_id: string
+  note?: string
+}
+
 /** What a handler gets: the request after authentication, parsing and validation against the contract. */
 export interface OperationRequest<Id extends OperationId> {
   /** The tenant, from the token. */
@@ -24,6 +31,7 @@ export interface OperationRequest<Id extends OperationId> {
   body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined
   query: Defined<operations[Id]['parameters']['query']>
   params: Defined<operations[Id]['parameters']['path']>
+  origin: Origin
   /** The If-Match header. */
   ifMatch: string | undefined
   /** Runs `work` in a transaction that sees and changes only the account's rows. */
@@ -122,4 +130,4 @@ export class Stream {
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id> | Stream> | JsonText | Stream>
+) => Promise<Success<Id> | Answer<Success<Id> | JsonText | Stream> | JsonText | Stream>

@@ -22,6 +22,8 @@ export const problemTypes = {
     status: 409,
     title: 'The price list was not made through this interface',
   },
+  'revert-conflict': { status: 409, title: 'It was changed since' },
+  'history-not-kept': { status: 409, title: 'The history does not go back so far' },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
   'stale-rows': { status: 409, title: 'Rows are older than what is stored' },
@@ -44,6 +46,8 @@ export const problemTypes = {
 export interface ProblemOptions {
   errors?: RequestError[]
   errorCount?: number
+  /** The oldest moment of the history that is kept. */
+  oldest?: string
   headers?: Record<string, string>
   /** For the log; never sent. */
   cause?: unknown

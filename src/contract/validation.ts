@@ -1,7 +1,7 @@
 import type { ErrorObject, FuncKeywordDefinition, SchemaValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { isDate, isDecimal, isMoney, isTimestamp } from '../lib/formats.ts'
+import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../lib/formats.ts'
 import { type Operation, readContract } from './document.ts'
 import { type FindFaults, inSlices } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
@@ -105,6 +105,7 @@ function createAjv(): Ajv2020 {
   addFormats.default(ajv, ['date-time'])
   ajv.addFormat('date', isDate)
   ajv.addFormat('timestamp', isTimestamp)
+  ajv.addFormat('moment', isMoment)
   ajv.addFormat('money', { type: 'number', validate: isMoney })
   ajv.addFormat('decimal', isDecimal)
   ajv.addFormat('money-text', (text: string) => isDecimal(text) && !/^-.*[1-9]/.test(text))
@@ -132,6 +133,7 @@ const codes: Record<string, ErrorCode> = {
 const formatMessages: Record<string, string> = {
   date: 'must be a real calendar day, yyyy-mm-dd',
   timestamp: 'must be a day (yyyy-mm-dd) or an ISO 8601 day and time',
+  moment: 'must be a revision, or a day and time in ISO 8601',
   money: 'must have at most 15 significant digits and 6 decimals',
   decimal: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',
   'money-text':

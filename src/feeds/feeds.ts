@@ -9,6 +9,8 @@ import type { Export, ExportOperation } from '../contract/export.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
 import type { OperationId } from '../contract/operation.ts'
 import { exportPriceListRows } from '../price-lists/export-price-list-rows.ts'
+import { exportDiff } from '../price-lists/history/diff-price-list.ts'
+import { exportRevisions } from '../price-lists/history/list-revisions.ts'
 import { feedAddedProducts } from '../prices/feeds/add-products.ts'
 import { feedDynamicAttributes } from '../prices/feeds/update-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feeds/update-prices.ts'
@@ -54,6 +56,8 @@ type Exports = { [Id in ExportOperation]: Export<Id> }
 const exports = {
   listProducts: exportProducts,
   listPriceListRows: exportPriceListRows,
+  listRevisions: exportRevisions,
+  diffPriceList: exportDiff,
   listPromotions: exportPromotions,
   listSales: exportSales,
   listCompetitorPrices: exportCompetitorPrices,

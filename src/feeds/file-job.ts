@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { type Operation, operations } from '../contract/document.ts'
+import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
-import type { Context, Schemas } from '../contract/operation.ts'
+import type { Context } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { compileBody } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
@@ -46,7 +47,7 @@ async function loadFile(
   await onceInAccount(db, account, async (trx) => {
     // For the statement that writes the largest file.
     await sql`set local statement_timeout = '1h'`.execute(trx)
-    const result = await runFeed(trx, {
+    const done = await runFeed(trx, {
       ...operationFeed(operation),
       account,
       context,
@@ -58,8 +59,9 @@ async function loadFile(
       bytes: readFile(attempt, job, () => progress.rows),
       rejectGone: () => attempt.signal.throwIfAborted(),
       job: job.id,
+      origin: job.origin,
     })
-    await endLoaded(trx, await lockCurrent(trx, attempt), result as Schemas['FeedResult'])
+    await endLoaded(trx, await lockCurrent(trx, attempt), done as FeedDone)
   })
   onLoaded?.({ operation: operation.id, rows: progress.rows })
 }

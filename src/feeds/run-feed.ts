@@ -1,8 +1,14 @@
 import type { RowSchema } from '../contract/document.ts'
-import type { Feed, OpenFeed } from '../contract/feed.ts'
+import type { Feed, FeedDone, OpenFeed } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import { ValueFault } from '../contract/json.ts'
-import { Answer, type Context, type OperationId, type Schemas } from '../contract/operation.ts'
+import {
+  Answer,
+  type Context,
+  type OperationId,
+  type Origin,
+  type Schemas,
+} from '../contract/operation.ts'
 import { Problem, type RequestError, unavailable } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import {
@@ -59,6 +65,7 @@ export interface FeedRun {
   asBody: (rows: unknown[]) => unknown
   /** The job that loads the file; undefined for a request. */
   job?: number
+  origin: Origin
   /** How many rows have been read and checked. */
   progress: { rows: number }
   /** Collects the rejected rows, for a client that accepts a file. */
@@ -72,7 +79,7 @@ export interface FeedRun {
 export async function runFeed(
   trx: Trx,
   run: FeedRun,
-): Promise<Schemas['FeedResult'] | Answer<Schemas['JobInfo']>> {
+): Promise<FeedDone | Answer<Schemas['JobInfo']>> {
   const opened = await run.feed(trx, run, run.context)
   const errors = new SliceErrors()
   const file = await openFile(run, opened)
@@ -92,7 +99,9 @@ export async function runFeed(
   if (feed.table) await shareTable(trx, feed.table, run.account)
   const staged = stagedRows(trx, feed.key)
   const counts = await retryingFromHere(trx, () => feed.write(staged))
-  return counts instanceof Answer ? counts : { rows: run.progress.rows, ...counts }
+  if (counts instanceof Answer) return counts
+  const { revision, ...result } = counts
+  return { result: { rows: run.progress.rows, ...result }, revision }
 }
 
 async function openFile(

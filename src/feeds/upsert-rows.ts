@@ -14,11 +14,11 @@ const bytesAsReadMax = 8 * 1024 * 1024
  * fault stops the writing, the rest is read for its errors, and the transaction rolls back.
  */
 export function upsertRows<Id extends OperationId>(open: Upsert<Id>): Handler<Id> {
-  return ({ account, query, slices, inAccount }, context) =>
+  return ({ account, query, origin, slices, inAccount }, context) =>
     inAccount(async (trx) => {
-      const found = await open(trx, { account, query }, context)
+      const found = await open(trx, { account, query, origin }, context)
       const isHeld = (await found.hold?.()) ?? true
-      const upsert = isHeld ? found : await open(trx, { account, query }, context)
+      const upsert = isHeld ? found : await open(trx, { account, query, origin }, context)
       const { table, keyOf } = upsert
       const byKey = new RowsByKey(keyOf)
       const rows = newRows(upsert, slices, byKey)

@@ -25,6 +25,8 @@ declare module 'fastify' {
 export interface Caller {
   account: number
   subject: string
+  /** Whether the token is from another issuer. */
+  isExternal: boolean
   scopes: ReadonlySet<string>
 }
 
@@ -44,6 +46,7 @@ export function authenticateRequests(
   secret: Uint8Array,
 ): void {
   const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret)
+  const isExternal = jwks !== undefined
   const knownTokens = new KnownTokens()
   const admit = (request: FastifyRequest, caller: Caller) => {
     const { scope } = request.routeOptions.config.operation ?? {}
@@ -60,7 +63,7 @@ export function authenticateRequests(
       admit(request, known)
       return done()
     }
-    verifyToken(token, verify, knownTokens)
+    verifyToken(token, verify, { knownTokens, isExternal })
       .then((caller) => admit(request, caller))
       .then(() => done(), done)
   })
@@ -69,13 +72,13 @@ export function authenticateRequests(
 async function verifyToken(
   token: string,
   verify: Verify,
-  knownTokens: KnownTokens,
+  { knownTokens, isExternal }: { knownTokens: KnownTokens; isExternal: boolean },
 ): Promise<Caller> {
   try {
     const { payload, protectedHeader } = await verify(token)
     if (keyHeaders.some((name) => name in protectedHeader))
       throw new Error('the token brings its own key')
-    const caller = readCaller(payload)
+    const caller = readCaller(payload, isExternal)
     knownTokens.add(token, caller, payload.exp ?? 0)
     return caller
   } catch (cause) {
@@ -124,13 +127,13 @@ function readToken(request: FastifyRequest): string {
 /** The scopes that a scope includes. */
 const included = new Map([['write', ['read']]])
 
-function readCaller({ sub, account, scope }: JWTPayload): Caller {
+function readCaller({ sub, account, scope }: JWTPayload, isExternal: boolean): Caller {
   if (typeof sub !== 'string' || !isStorable(sub)) throw new Error('sub is not a text')
   if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
     throw new Error('account is not an id')
   if (typeof scope !== 'string') throw new Error('scope is not a text')
   const scopes = scope.split(' ').flatMap((one) => [one, ...(included.get(one) ?? [])])
-  return { account, subject: sub, scopes: new Set(scopes) }
+  return { account, subject: sub, isExternal, scopes: new Set(scopes) }
 }
 
 /** The subject is part of the key of a stored answer. */

@@ -9,6 +9,7 @@ import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { hashBody, storing } from './idempotency.ts'
+import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
 import { noteBrokenAnswer } from './problem-reply.ts'
 
@@ -48,6 +49,7 @@ async function runHandler(
         query,
         errors: slices.errors,
         slices,
+        origin: originOf(request),
         ifMatch: request.headers['if-match'],
         inAccount: storing(onSeats(seated, account), operation, request, bodyHash),
         selectInAccount: (select, values) =>

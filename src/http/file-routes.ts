@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/document.ts'
+import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import {
   Answer,
   type Context,
   type InAccount,
   JsonText,
+  type Origin,
   type Schemas,
 } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
@@ -19,11 +21,13 @@ import { RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
 import { storeFile } from '../jobs/file-pieces.ts'
+import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import { sendStream } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { storing } from './idempotency.ts'
+import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
 import { chooseMediaType } from './preconditions.ts'
 
@@ -77,6 +81,7 @@ function feedCall(
     account,
     context,
     query: request.query as object,
+    origin: originOf(request),
     choose: (types) => chooseMediaType(request, types),
     prefer: request.headers.prefer?.toString(),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
@@ -132,6 +137,7 @@ interface FeedCall {
   bytes: FeedBytes
   account: number
   query: object
+  origin: Origin
   /** The media type that the client likes best. */
   choose: (types: string[]) => string | undefined
   prefer: string | undefined
@@ -176,14 +182,17 @@ async function load(
       mediaType,
       bytes,
     })
-    return loaded instanceof Answer ? loaded : withSkipped(loaded)
+    return loaded instanceof Answer ? loaded : answerOf(loaded)
   })
   return asText(result)
 }
 
-function withSkipped(result: Schemas['FeedResult']): Answer<Schemas['FeedResult']> {
+function answerOf({ result, revision }: FeedDone): Answer<Schemas['FeedResult']> {
   const { skipped } = result
-  return new Answer(result, skipped === undefined ? {} : { 'skipped-rows': String(skipped) })
+  return new Answer(result, {
+    ...(skipped !== undefined && { 'skipped-rows': String(skipped) }),
+    ...(revision !== undefined && revisionHeader(revision)),
+  })
 }
 
 /** A result as text, with its headers; a stored result is text already. */
@@ -232,6 +241,7 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
     account,
     priceListId: list?.id ?? null,
     kind: 'load-file',
+    origin: call.origin,
     total: lines,
     file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
   })

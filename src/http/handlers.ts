@@ -23,11 +23,17 @@ import type { Pools } from '../pools.ts'
 import { cancelJob } from '../price-lists/cancel-job.ts'
 import { createPriceLists } from '../price-lists/create-price-lists.ts'
 import { deletePriceList } from '../price-lists/delete-price-list.ts'
+import { diffPriceList } from '../price-lists/history/diff-price-list.ts'
+import { listChanges } from '../price-lists/history/list-changes.ts'
+import { listRevisions } from '../price-lists/history/list-revisions.ts'
+import { readRevision } from '../price-lists/history/read-revision.ts'
 import { listPriceListRows } from '../price-lists/list-price-list-rows.ts'
 import { listPriceLists } from '../price-lists/list-price-lists.ts'
 import { readPriceList } from '../price-lists/read-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
+import { getPriceHistory } from '../prices/get-price-history.ts'
 import { getPrices } from '../prices/get-prices.ts'
+import { revertPriceList } from '../prices/revert/revert-price-list.ts'
 import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
 import { updatePrices } from '../prices/update-prices.ts'
@@ -73,10 +79,16 @@ export const handlers = {
   readPriceList,
   deletePriceList,
   listPriceListRows,
+  listRevisions,
+  readRevision,
+  diffPriceList,
+  listChanges,
+  revertPriceList,
   addProducts,
   updatePrices,
   syncWithCatalog,
   getPrices,
+  getPriceHistory,
   updateDynamicAttributes,
   upsertPromotions,
   listPromotions,

@@ -59,12 +59,13 @@ function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest):
 
 /** The body of a problem, without its cause; `instance` is the id of the request. */
 export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
-  const { errors, errorCount } = problem.options
+  const { errors, errorCount, oldest } = problem.options
   return {
     type: problem.type,
     ...problemTypes[problem.type],
     detail: problem.message,
     instance,
+    ...(oldest !== undefined && { oldest }),
     ...(errors && { error_count: errorCount ?? errors.length, errors }),
   }
 }

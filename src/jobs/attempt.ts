@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
+import type { Origin } from '../contract/operation.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 
@@ -29,10 +30,12 @@ export type JobRow = Pick<
   | 'media_type'
   | 'query'
   | 'file_id'
->
+> & { origin: Origin }
+
+export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
 /** What a chunk needs of its job. */
-export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
+export type RunningJob = CurrentJob & Pick<JobRow, 'origin'>
 
 /** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
 export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
@@ -45,16 +48,16 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
       .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
-      .returning(['operation', 'media_type', 'query', 'file_id'])
+      .returning(['operation', 'media_type', 'query', 'file_id', 'origin'])
       .executeTakeFirst(),
   )
-  return row ?? lost()
+  return row ? (row as typeof row & { origin: Origin }) : lost()
 }
 
 /** One chunk: a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
 export function inAttempt<T>(
   attempt: Attempt,
-  work: (trx: Trx, job: CurrentJob) => Promise<T>,
+  work: (trx: Trx, job: RunningJob) => Promise<T>,
 ): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) =>
@@ -66,17 +69,17 @@ export function inAttempt<T>(
 export async function lockCurrent(
   trx: Trx,
   { account, job, number }: Attempt,
-): Promise<CurrentJob> {
+): Promise<RunningJob> {
   const row = await trx
     .selectFrom('jobs')
-    .select(['account_id', 'id', 'price_list_id'])
+    .select(['account_id', 'id', 'price_list_id', 'origin'])
     .where('account_id', '=', account)
     .where('id', '=', job)
     .where('status', '=', 'progress')
     .where('attempt', '=', number)
     .forUpdate()
     .executeTakeFirst()
-  return row ?? lost()
+  return row ? (row as typeof row & { origin: Origin }) : lost()
 }
 
 function lost(): never {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { fromKysely, type PgBoss } from 'pg-boss'
-import { Answer, type OperationId, type Schemas } from '../contract/operation.ts'
+import { Answer, type OperationId, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
@@ -19,6 +19,9 @@ export interface NewJob {
   /** The products to add, in payload order, as the text of a Postgres array. */
   productIds?: string
   file?: JobFile
+  /** The call, for a job without a file. */
+  call?: object
+  origin: Origin
 }
 
 /** A stored file, and the call that sent it. */
@@ -54,7 +57,8 @@ export async function enqueueJob(
       file_id: job.file?.id ?? null,
       operation: job.file?.operation ?? null,
       media_type: job.file?.mediaType ?? null,
-      query: job.file ? JSON.stringify(job.file.query) : null,
+      query: JSON.stringify(job.file?.query ?? job.call ?? null),
+      origin: JSON.stringify(job.origin),
       virtual_start: virtualStart,
       // The transaction may have begun an hour ago, when its file began to arrive.
       created_at: sql`clock_timestamp()`,

@@ -76,7 +76,7 @@ export async function listJobsById(
 ): Promise<Schemas['Job'][]> {
   const rows = await trx
     .selectFrom('jobs')
-    .select([...summaryColumns, 'errors', listName(account).as('price_list_name')])
+    .select([...summaryColumns, 'errors', 'revision', listName(account).as('price_list_name')])
     // A result may be noted before it is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
@@ -85,6 +85,7 @@ export async function listJobsById(
   return rows.map((row) => ({
     ...jobSummary(row),
     ...(row.result !== null && { result: row.result as NonNullable<Schemas['Job']['result']> }),
+    ...(row.revision !== null && { revision: row.revision }),
     errors: row.errors as Schemas['Job']['errors'],
   }))
 }

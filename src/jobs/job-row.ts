@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { FeedDone } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import type { CurrentJob } from './attempt.ts'
@@ -60,23 +61,28 @@ export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
 export async function endLoaded(
   trx: Trx,
   job: CurrentJob,
-  result: Schemas['FeedResult'],
+  { result, revision }: FeedDone,
 ): Promise<void> {
   await updateJob(trx, job)
     .set({ result: JSON.stringify(result), total: result.rows })
     .execute()
-  await endDone(trx, job)
+  await endDone(trx, job, revision)
   await deleteFile(trx, job)
 }
 
-/** Ends a job that is done; its result is noted already. */
-export async function endDone(trx: Trx, job: CurrentJob): Promise<void> {
+/** Ends a job that is done; its result is noted already. `revision` is that of its list. */
+export async function endDone(
+  trx: Trx,
+  job: CurrentJob,
+  revision: number | undefined,
+): Promise<void> {
   await updateJob(trx, job)
     .set({
       status: 'done',
       finished: sql`total`,
       finished_at: sql`statement_timestamp()`,
       product_ids: null,
+      revision: revision ?? null,
     })
     .execute()
 }

@@ -3,18 +3,30 @@ import type { PgBoss } from 'pg-boss'
 import { retentionQueue } from './queue.ts'
 import type { WorkOptions } from './work.ts'
 
-type RetentionOptions = Pick<WorkOptions, 'db' | 'log'>
+interface RetentionOptions extends Pick<WorkOptions, 'db' | 'log'> {
+  /** How long the history of price lists and promotions is kept. */
+  historyDays: number
+}
 
 const everyHour = '17 * * * *'
 
 /** Jobs are removed 7 days after their end, idempotency keys after 24 hours. */
-const removals = [sql`select delete_expired_jobs()`, sql`select delete_expired_keys()`]
+const removals = (historyDays: number) => [
+  sql`select delete_expired_jobs()`,
+  sql`select delete_expired_keys()`,
+  sql`select delete_expired_history(${historyDays}::integer)`,
+]
 
 /** Removes what has expired, once an hour in one process. A removal that fails is logged and stops no other. */
-export async function startRetention(boss: PgBoss, { db, log }: RetentionOptions): Promise<void> {
+export async function startRetention(
+  boss: PgBoss,
+  { db, log, historyDays }: RetentionOptions,
+): Promise<void> {
   await boss.schedule(retentionQueue, everyHour)
   await boss.work(retentionQueue, async () => {
-    const ends = await Promise.allSettled(removals.map((removal) => removal.execute(db)))
+    const ends = await Promise.allSettled(
+      removals(historyDays).map((removal) => removal.execute(db)),
+    )
     for (const end of ends)
       if (end.status === 'rejected') log({ err: end.reason }, 'what has expired was not removed')
   })

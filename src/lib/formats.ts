@@ -2,6 +2,7 @@ const datePattern = /^\d{4}-\d{2}-\d{2}$/
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const timestampPattern =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?)?$/
+const revisionPattern = /^\d{1,9}$/
 const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/
 const shortDecimalPattern = /^[+-]?\d{1,9}(?:\.\d{1,6})?$/
 const decimalPattern = /^[+-]?(\d+\.?\d*|\.\d+)$/
@@ -22,6 +23,11 @@ export function isTimestamp(text: string): boolean {
   if (!text.startsWith('0001') && !text.startsWith('9999')) return true
   const year = new Date(utcTimestamp(text)).getUTCFullYear()
   return year >= 1 && year <= 9999
+}
+
+/** A revision, or a day and time: a day alone could mean its beginning or its end. */
+export function isMoment(text: string): boolean {
+  return revisionPattern.test(text) || (/[Tt ]/.test(text) && isTimestamp(text))
 }
 
 /**

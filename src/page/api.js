@@ -52,17 +52,21 @@ export async function getPage(path, query, signal) {
  * @param {string} path
  * @param {unknown} body
  * @param {AbortSignal} [signal]
+ * @param {string} [note] Why a list is changed.
  * @returns {Promise<any>}
  */
-export async function post(path, body, signal) {
+export async function post(path, body, signal, note = '') {
   const response = await send(path, {
     ...(signal && { signal }),
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(note && { 'change-note': latin1(note) }) },
     body: JSON.stringify(body),
   })
   return response.json()
 }
+
+/** The UTF-8 bytes of a text, as a header takes them. @param {string} text */
+const latin1 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /**
  * Yields the changes of a job until it ends. EventSource cannot send an Authorization header.

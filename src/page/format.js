@@ -37,6 +37,9 @@ export const margin = (value) =>
 /** How much more or less than ours. @param {number} theirs @param {number} ours */
 export const compared = (theirs, ours) => (ours === 0 ? none : difference.format(theirs / ours - 1))
 
+/** A change in percent, with its sign. @param {number | null} percent */
+export const change = (percent) => (percent === null ? none : difference.format(percent / 100))
+
 /** A calendar day, the same everywhere on earth. @param {string} date `yyyy-mm-dd` */
 export const day = (date) => dayFormat.format(new Date(`${date}T00:00:00Z`))
 
@@ -77,6 +80,9 @@ export function ago(timestamp, now = Date.now()) {
 export function today() {
   return new Date().toISOString().slice(0, 10)
 }
+
+/** The end of a day that is past, as a moment; undefined for today and without a day. @param {string | undefined} day */
+export const endOf = (day) => (day && day < today() ? `${day}T23:59:59.999999Z` : undefined)
 
 /**
  * Consecutive days from the first one.

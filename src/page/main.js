@@ -7,6 +7,7 @@ import { showList } from './views/list.js'
 import { showLists } from './views/lists.js'
 import { showLogin } from './views/login.js'
 import { showPrices } from './views/prices.js'
+import { showRevision } from './views/revision.js'
 
 /**
  * Shows a route until the signal aborts.
@@ -50,7 +51,8 @@ function show(notice) {
 /** @param {AbortSignal} signal */
 function showRoute(signal) {
   const route = readRoute(location.hash)
-  const current = { lists: 'lists', list: 'lists', prices: 'prices', jobs: 'jobs', missing: '' }
+  const ofLists = { lists: 'lists', list: 'lists', revision: 'lists' }
+  const current = { ...ofLists, prices: 'prices', jobs: 'jobs', missing: '' }
   for (const link of byId('nav').querySelectorAll('a')) {
     if (link.dataset.view === current[route.view]) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
@@ -60,6 +62,8 @@ function showRoute(signal) {
       return showLists(main, route, signal)
     case 'list':
       return showList(main, route, signal)
+    case 'revision':
+      return showRevision(main, route, signal)
     case 'prices':
       return showPrices(main, route, signal)
     case 'jobs':

@@ -2,8 +2,9 @@
  * The view that the URL fragment names.
  *
  * @typedef {{ view: 'lists', search: string }
- *   | { view: 'list', id: number, page: number, date: string | undefined }
- *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined }
+ *   | { view: 'list', id: number, page: number, date: string | undefined, asOf: string | undefined }
+ *   | { view: 'revision', id: number, revision: number }
+ *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined, asOf: string | undefined }
  *   | { view: 'jobs' }
  *   | { view: 'missing' }} Route
  */
@@ -26,11 +27,16 @@ export function readRoute(hash) {
   if (path === 'prices') {
     const list = readId(values.get('list'))
     const code = values.get('code') ?? ''
-    return { view: 'prices', code, list, on: dayOf('on'), date: dayOf('date') }
+    const days = { on: dayOf('on'), date: dayOf('date'), asOf: dayOf('as_of') }
+    return { view: 'prices', code, list, ...days }
   }
-  const id = readId(path.match(/^lists\/(.+)$/)?.[1])
-  if (id === undefined) return { view: 'missing' }
-  return { view: 'list', id, page: readId(values.get('page')) ?? 1, date: dayOf('date') }
+  const [, list, change] = /^lists\/([^/]+)(?:\/revisions\/(.+))?$/.exec(path) ?? []
+  const [id, revision] = [readId(list), readId(change)]
+  if (id === undefined || (change !== undefined && revision === undefined))
+    return { view: 'missing' }
+  if (revision !== undefined) return { view: 'revision', id, revision }
+  const page = readId(values.get('page')) ?? 1
+  return { view: 'list', id, page, date: dayOf('date'), asOf: dayOf('as_of') }
 }
 
 /** @param {string | null | undefined} text */

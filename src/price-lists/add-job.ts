@@ -1,7 +1,8 @@
 import { type Attempt, inAttempt, type JobRow } from '../jobs/attempt.ts'
 import { endDone, findProductIds, setRowIds } from '../jobs/job-row.ts'
 import { addDraftRows } from './draft-rows.ts'
-import { chunkRows, publish } from './publication.ts'
+import { chunkRows } from './publication.ts'
+import { publish } from './publish.ts'
 import { lockListOf } from './queries.ts'
 
 /** Adds the job's products to the draft in chunks, each with its progress. The last one publishes the list. */
@@ -17,8 +18,9 @@ export async function runAddProducts(
       const rowIds = await addDraftRows(trx, list, await findProductIds(trx, job, { from, until }))
       await setRowIds(trx, job, { from, rowIds, finished: until })
       if (until < total) return
-      await publish(trx, list)
-      await endDone(trx, job)
+      const publication = { kind: 'add_products', origin: job.origin, job: job.id } as const
+      const revision = await publish(trx, list, publication)
+      await endDone(trx, job, revision)
     })
   }
 }

@@ -1,6 +1,3 @@
-import { type RawBuilder, sql } from 'kysely'
-import type { ListKey } from './queries.ts'
-
 /** A calendar list has prices for this many days from `valid_from`, whatever `valid_to` says. */
 export const horizonDays = 365
 
@@ -26,24 +23,9 @@ export function monthPlace(date: string): { month: string; place: number } {
   return { month: `${date.slice(0, 7)}-01`, place: Number(date.slice(8)) }
 }
 
-/** SQL of where the price of a day is: in a dimension (from 1), a month and at a place of the month. */
-interface DayPlace {
-  dimension: RawBuilder<unknown>
-  month: RawBuilder<unknown>
-  place: RawBuilder<unknown>
-}
-
-/** SQL of the price of a row `r` on a day. A calendar day without a price is 0. */
-export function priceOnDay(
-  { account_id, id }: ListKey,
-  { dimension, month, place }: DayPlace,
-): RawBuilder<number> {
-  return sql`coalesce((
-    select m.prices[${place}] from calendar_months m
-    where m.account_id = ${account_id} and m.price_list_id = ${id} and m.row_id = r.id
-      and m.dimension = ${dimension} and m.month = ${month}
-  ), 0)`
-}
+/** The day so many days after another one, or before it. */
+export const dayAfter = (date: string, days: number): string =>
+  formatDay(parseDay(date) + days * dayMs)
 
 /** Today, the UTC day. */
 export function today(): string {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
-import { deleteMonths, type IdsText } from './publication.ts'
+import { archiveRowsOf, type IdsText } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /**
@@ -12,6 +12,7 @@ export async function addDraftRows(
   list: PriceList,
   productIds: IdsText,
 ): Promise<IdsText> {
+  await archiveRowsOf(trx, list, productIds)
   const { rows } = await sql<{ ids: IdsText; removed: IdsText | null }>`
     with source as materialized (
       select p.id as product_id, p.code, p.extensions, p.extension_key, r.id as row_id, r.removed_version
@@ -42,35 +43,28 @@ export async function addDraftRows(
 export function insertNew({ account_id, id, version, price_dimensions }: PriceList) {
   return sql`
     insert into price_list_rows
-      (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+      (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version, since)
     select ${account_id}, ${id}, product_id, code, extensions, extension_key,
-      ${noPrices(price_dimensions)}, ${version + 1}
+      ${noPrices(price_dimensions)}, ${version + 1}, ${version + 1}
     from source where row_id is null
     order by code, extension_key
     returning id, product_id`
 }
 
-/** SQL of the prices of a new row: 0 in every dimension. */
+/** SQL of the prices of a new row: none, which reads as 0, in every dimension. */
 function noPrices(dimensions: string[]): RawBuilder<number[]> {
-  return sql`array_fill(0::numeric, array[${dimensions.length}::integer])`
+  return sql`array_fill(null::numeric, array[${dimensions.length}::integer])`
 }
 
-/**
- * Takes removed rows back into the draft: with their prices if the published version has them, else as new rows.
- */
-export async function restoreRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
-  const isNew = sql`removed_version <= ${list.version}`
-  const { rows } = await sql<{ ids: IdsText | null }>`
-    with restored as (
-      update price_list_rows set removed_version = null,
-        added_version = case when ${isNew} then ${list.version + 1} else added_version end,
-        prices = case when ${isNew} then ${noPrices(list.price_dimensions)} else prices end,
-        dynamic_attributes = case when ${isNew} then null else dynamic_attributes end
-      where account_id = ${list.account_id} and price_list_id = ${list.id} and id = any(${rowIds}::bigint[])
-      returning id, added_version
-    )
-    select array_agg(id) filter (where added_version > ${list.version})::text as ids from restored`.execute(
+/** Takes rows back that the draft has removed. */
+export async function restoreRows(
+  trx: Trx,
+  { account_id, id }: PriceList,
+  rowIds: IdsText,
+): Promise<void> {
+  await sql`
+    update price_list_rows set removed_version = null
+    where account_id = ${account_id} and price_list_id = ${id} and id = any(${rowIds}::bigint[])`.execute(
     trx,
   )
-  await deleteMonths(trx, list, rows[0]?.ids ?? '{}')
 }

@@ -3,10 +3,9 @@ import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Export, OpenExport } from '../contract/export.ts'
 import { isInCalendar } from './calendar.ts'
-import { pricesOf, readDate } from './list-price-list-rows.ts'
+import { pricesOf, readDate, type ShownRows, shownRows } from './list-price-list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
-import { isPublished } from './publication.ts'
-import { findPriceList, type PriceList } from './queries.ts'
+import { findPriceList } from './queries.ts'
 
 /**
  * The rows of a list by id: a line for each price or dynamic attribute of the published version, in the form in which
@@ -20,19 +19,23 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
   const day = readDate(list, query.date)
   const columns = await findColumns(trx, account)
   const key = keyColumns(columns)
-  if (query.version === 'draft') {
-    const rows = selectRows(list, sql`r.removed_version is null`, sql`'{}'::numeric[]`)
+  const shown = await shownRows(trx, list, query)
+  if (shown.version === 'draft') {
+    const rows = selectRows(shown, sql`'{}'::numeric[]`)
     return { columns: key, query: rows, rowsOf: (row: Row) => [keyOf(row, columns)] }
   }
-  if (query.lines === 'dynamic_attributes') return attributeLines(list, columns)
+  if (query.lines === 'dynamic_attributes') return attributeLines(shown, columns)
   const isWhole = list.is_calendar && query.date === undefined
   const date = list.is_calendar ? ['date'] : []
   return {
-    columns: [...key, 'price_dimension', ...date, 'price', 'margin'],
-    query: isWhole ? selectMonths(list) : selectRows(list, isPublished, pricesOf(list, day)),
-    rowsOf: isWhole ? daysOf(list, columns) : dimensionsOf(list, columns, day),
+    columns: [...key, 'price_dimension', ...date, 'price', ...marginOf(shown)],
+    query: isWhole ? selectMonths(shown) : selectRows(shown, pricesOf(list, shown.rows, day)),
+    rowsOf: isWhole ? daysOf(shown, columns) : dimensionsOf(shown, columns, day),
   }
 }
+
+/** Costs have no history, and so no margin. */
+const marginOf = ({ version }: ShownRows): string[] => (version === 'past' ? [] : ['margin'])
 
 interface Row {
   id: number
@@ -56,33 +59,27 @@ interface AttributeOfRow extends Row {
 
 const fields = sql`r.id, r.product_id, r.code, r.extensions, p.costs`
 
-function selectRows(
-  list: PriceList,
-  isMember: RawBuilder<unknown>,
-  prices: RawBuilder<unknown>,
-): RawBuilder<Row> {
-  return sql`select ${fields}, ${prices} as prices ${membersOf(list, isMember)} order by r.id`
+function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): RawBuilder<Row> {
+  return sql`select ${fields}, ${prices} as prices ${membersOf(shown)} order by r.id`
 }
 
-function selectMonths(list: PriceList): RawBuilder<Month> {
+function selectMonths(shown: ShownRows): RawBuilder<Month> {
+  const { list, rows } = shown
+  const months = sql`
+    left join ${rows.fromMonths} on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
+      and m.row_id = r.id and array_remove(m.prices, null) <> '{}'`
   return sql`
-    select ${fields}, m.prices, m.dimension, m.month ${membersOf(
-      list,
-      isPublished,
-      sql`
-      left join calendar_months m on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
-        and m.row_id = r.id`,
-    )}
+    select ${fields}, m.prices, m.dimension, m.month ${membersOf(shown, months)}
     order by r.id, m.dimension, m.month`
 }
 
-function attributeLines(list: PriceList, columns: Columns): OpenExport<AttributeOfRow> {
+function attributeLines(shown: ShownRows, columns: Columns): OpenExport<AttributeOfRow> {
   const attributes = sql`cross join lateral jsonb_each(r.dynamic_attributes) a`
   return {
     columns: [...keyColumns(columns), 'dynamic_attribute_name', 'dynamic_attribute_value'],
     valueColumn: 'dynamic_attribute_value',
     query: sql`
-      select ${fields}, a.key as name, a.value ${membersOf(list, isPublished, attributes)}
+      select ${fields}, a.key as name, a.value ${membersOf(shown, attributes)}
       order by r.id, a.key collate "C"`,
     rowsOf: ({ name, value, ...row }) => {
       const attribute = { dynamic_attribute_name: name, dynamic_attribute_value: value }
@@ -92,16 +89,14 @@ function attributeLines(list: PriceList, columns: Columns): OpenExport<Attribute
 }
 
 function membersOf(
-  list: PriceList,
-  isMember: RawBuilder<unknown>,
+  { list, rows }: ShownRows,
   joined: RawBuilder<unknown> = sql``,
 ): RawBuilder<unknown> {
   return sql`
-    from price_lists l
-    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}
+    from ${rows.from}
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
     ${joined}
-    where l.account_id = ${list.account_id} and l.id = ${list.id}`
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}`
 }
 
 function keyColumns({ extensions }: Columns): string[] {
@@ -113,15 +108,17 @@ function keyOf({ id, product_id, code, extensions }: Row, columns: Columns): obj
   return { pk: id, extended_catalog_id: product_id, code, ...named }
 }
 
-function dimensionsOf(list: PriceList, columns: Columns, date: string | undefined) {
-  const line = lineWriter(list, columns)
+function dimensionsOf(shown: ShownRows, columns: Columns, date: string | undefined) {
+  const { list } = shown
+  const line = lineWriter(shown, columns)
   return (row: Row) =>
     list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] as number))
 }
 
 /** A row without prices appears with price 0 on the first day, so that it is not lost. */
-function daysOf(list: PriceList, columns: Columns) {
-  const line = lineWriter(list, columns)
+function daysOf(shown: ShownRows, columns: Columns) {
+  const { list } = shown
+  const line = lineWriter(shown, columns)
   return (row: Month): object[] => {
     const { month, dimension, prices } = row
     if (month === null || dimension === null) return [line(row, 0, list.valid_from, 0)]
@@ -133,13 +130,13 @@ function daysOf(list: PriceList, columns: Columns) {
   }
 }
 
-function lineWriter(list: PriceList, columns: Columns) {
-  const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
+function lineWriter({ list, version }: ShownRows, columns: Columns) {
+  const margin = parseMarginFormula(list.margin_formula, columns.costs)
   return (row: Row, index: number, date: string | undefined, price: number): object => ({
     ...keyOf(row, columns),
     price_dimension: list.price_dimensions[index],
     ...(date !== undefined && { date }),
     price,
-    margin: marginOf(price, row.costs),
+    ...(version !== 'past' && { margin: margin(price, row.costs) }),
   })
 }

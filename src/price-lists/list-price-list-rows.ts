@@ -1,14 +1,17 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { isInCalendar, lastCalendarDay, monthPlace, priceOnDay } from './calendar.ts'
+import { horizonDays, isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
+import { findMoment } from './history/moments.ts'
+import { chooseWalk, pastRows } from './history/past-rows.ts'
+import { revisionHeader } from './history/record-revision.ts'
+import { type ListRows, priceOnDay, publishedRows } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
-import { isPublished } from './publication.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /** One page of the rows of a list. Published rows have prices, margins and dynamic attributes; draft rows do not. */
@@ -23,19 +26,81 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const list = await findPriceList(trx, account, { id: params.id })
     const date = readDate(list, query.date)
     const columns = await findColumns(trx, account)
-    const isDraft = query.version === 'draft'
-    const isMember = isDraft ? sql<boolean>`r.removed_version is null` : isPublished
-    const shown = { isMember, prices: pricesOf(list, date) }
-    const { count, rows } = await findPage(trx, list, shown, { offset, limit })
-    const show = isDraft ? () => ({}) : publishedFields(list, columns)
-    return {
-      count,
-      results: await mapCooperatively(rows, (row) => ({
-        ...keyFields(row, columns),
-        ...show(row),
-      })),
-    }
+    const shown = await shownRows(trx, list, query)
+    const { count, rows } = await findPage(trx, { ...shown, date }, { offset, limit })
+    const show = shown.version === 'draft' ? () => ({}) : publishedFields(list, columns, shown)
+    const results = await mapCooperatively(rows, (row) => ({
+      ...keyFields(row, columns),
+      ...show(row),
+    }))
+    return new Answer({ count, results }, revisionHeader(shown.revision))
   })
+
+/** The rows of a list that a request asks for. */
+export interface ShownRows {
+  list: PriceList
+  version: 'draft' | 'published' | 'past'
+  revision: number
+  rows: ListRows
+}
+
+interface RowsQuery {
+  version?: string
+  lines?: string
+  as_of?: string
+  priced?: string
+}
+
+/** Throws `invalid-request` for the draft of a moment, or its prices, and as `findMoment` does. */
+export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Promise<ShownRows> {
+  const shown = await rowsOf(trx, list, query)
+  if (query.priced === undefined) return shown
+  if (shown.version === 'draft') {
+    const message = 'the draft has no prices'
+    throw invalidRequest([{ pointer: '/query/priced', code: 'not_allowed', message }])
+  }
+  const { rows } = shown
+  const isPriced = sql`(${hasAllPrices(list, rows)}) = ${query.priced === 'true'}`
+  const isMember = sql<boolean>`${rows.isMember} and ${isPriced}`
+  return { ...shown, rows: { ...rows, fromKeys: rows.from, isMember } }
+}
+
+/** SQL that is true for a row `r` whose every cell has a price. */
+function hasAllPrices(list: PriceList, { fromMonths }: ListRows): RawBuilder<boolean> {
+  if (!list.is_calendar) return sql`array_position(r.prices, null) is null`
+  return sql`(
+    select coalesce(sum(cardinality(array_remove(m.prices, null))), 0) from ${fromMonths}
+    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+  ) = ${horizonDays * list.price_dimensions.length}::integer`
+}
+
+async function rowsOf(
+  trx: Trx,
+  list: PriceList,
+  { version, lines, as_of }: RowsQuery,
+): Promise<ShownRows> {
+  const { version: revision } = list
+  const rows = publishedRows(list)
+  if (as_of === undefined) {
+    const isDraft = version === 'draft'
+    if (!isDraft) return { list, revision, version: 'published', rows }
+    const isMember = sql<boolean>`r.removed_version is null`
+    return { list, revision, version: 'draft', rows: { ...rows, isMember } }
+  }
+  const place = { pointer: '/query/as_of' }
+  if (version === 'draft' || lines === 'dynamic_attributes') {
+    const what = version === 'draft' ? 'the draft has' : 'dynamic attributes have'
+    throw invalidRequest([{ ...place, code: 'not_allowed', message: `${what} no history` }])
+  }
+  const moment = await findMoment(trx, list, as_of, place)
+  const walk = await chooseWalk(trx, list, moment.revision)
+  return {
+    list,
+    version: 'past',
+    revision: moment.revision,
+    rows: pastRows(list, moment.revision, walk),
+  }
+}
 
 interface StoredRow {
   id: number
@@ -50,22 +115,19 @@ interface StoredRow {
 /** Count and rows are of the same publication. */
 function findPage(
   trx: Trx,
-  list: PriceList,
-  { isMember, prices }: { isMember: RawBuilder<boolean>; prices: RawBuilder<number[]> },
+  { list, rows, version, date }: ShownRows & { date: string | undefined },
   { offset, limit }: { offset: number; limit: number },
 ) {
-  const members = sql`
-    from price_lists l
-    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${isMember}`
-  const isList = sql`l.account_id = ${list.account_id} and l.id = ${list.id}`
-  const ids = sql`select r.id ${members} where ${isList} order by r.id offset ${offset} limit ${limit}`
+  const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
+  const members = sql`from ${rows.fromKeys} where ${ofList} and ${rows.isMember}`
+  const ids = sql`select r.id ${members} order by r.id offset ${offset} limit ${limit}`
   const page = sql<StoredRow>`
-    select r.id, r.product_id, r.code, r.extensions, ${prices} as prices, r.dynamic_attributes, p.costs
-    from price_list_rows r
+    select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, rows, date)} as prices,
+      ${version === 'past' ? sql`null` : sql`r.dynamic_attributes`} as dynamic_attributes, p.costs
+    from ${rows.from}
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.id = ${anyOf(ids)}`
-  return readPageOfLargeRows(trx, { all: sql`select ${members} where ${isList}`, page })
+    where ${ofList} and ${rows.isMember} and r.id = ${anyOf(ids)}`
+  return readPageOfLargeRows(trx, { all: sql`select ${members}`, page })
 }
 
 /**
@@ -84,17 +146,20 @@ export function readDate(list: PriceList, date: string | undefined): string | un
   return date ?? list.valid_from
 }
 
-/** SQL of the prices of a row by dimension; in a calendar list those of one day. */
-export function pricesOf(list: PriceList, date: string | undefined): RawBuilder<number[]> {
-  if (date === undefined) return sql`r.prices`
-  const { month, place } = monthPlace(date)
-  const price = priceOnDay(list, {
-    dimension: sql`d`,
-    month: sql`${month}::date`,
-    place: sql`${place}::integer`,
+/** SQL of the prices of a row by dimension; in a calendar list those of one day. What has no price is 0. */
+export function pricesOf(
+  { price_dimensions }: PriceList,
+  rows: ListRows,
+  date: string | undefined,
+): RawBuilder<number[]> {
+  const prices = price_dimensions.map((_, index) => {
+    const dimension = sql.lit(index + 1)
+    if (date === undefined) return sql`coalesce(r.prices[${dimension}], 0)`
+    const { month, place } = monthPlace(date)
+    const at = { dimension, month: sql`${month}::date`, place: sql`${place}::integer` }
+    return priceOnDay(rows, at)
   })
-  return sql`array(
-    select ${price} from generate_series(1, ${list.price_dimensions.length}::integer) d order by d)`
+  return sql`array[${sql.join(prices)}]`
 }
 
 function keyFields(row: StoredRow, columns: Columns): Schemas['PriceListRow'] {
@@ -106,12 +171,17 @@ function keyFields(row: StoredRow, columns: Columns): Schemas['PriceListRow'] {
   }
 }
 
-function publishedFields(list: PriceList, columns: Columns) {
+function publishedFields(
+  list: PriceList,
+  columns: Columns,
+  { version }: ShownRows,
+): (row: StoredRow) => object {
+  const pricesOfRow = (row: StoredRow) =>
+    list.price_dimensions.map((name, index) => [name, row.prices[index] as number] as const)
+  if (version === 'past') return (row) => ({ prices: Object.fromEntries(pricesOfRow(row)) })
   const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
   return (row: StoredRow) => {
-    const byDimension = list.price_dimensions.map(
-      (name, index) => [name, row.prices[index] as number] as const,
-    )
+    const byDimension = pricesOfRow(row)
     return {
       prices: Object.fromEntries(byDimension),
       margin: Object.fromEntries(

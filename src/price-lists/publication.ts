@@ -4,17 +4,7 @@ import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
 import type { HeldList } from '../jobs/work.ts'
-import { type ListKey, lockListOf, type PriceList } from './queries.ts'
-
-/** SQL that is true for a row `r` in the published version of its list `l`. */
-export const isPublished: RawBuilder<boolean> = sql`
-  (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
-
-/** As `isPublished`, for rows of one list: reads its version once instead of joining it to each row. */
-export function isPublishedNow({ account_id, id }: ListKey): RawBuilder<boolean> {
-  const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
-  return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
-}
+import { lockListOf, type PriceList } from './queries.ts'
 
 /** Ids as the text of a Postgres array, which Node passes on without parsing. */
 export type IdsText = string
@@ -36,26 +26,51 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /**
- * Deletes at most one chunk of the rows that were removed up to `version`. Returns whether there were any. The list must
- * be locked.
+ * Moves at most one chunk of the rows that were removed up to `version` to the history. Returns whether there were any.
+ * The list must be locked.
  */
-export async function deleteRemovedRows(
+export async function archiveRemovedRows(
   trx: Trx,
   list: PriceList,
   version: number,
 ): Promise<boolean> {
   const removed = sql`${ofList(list)} and removed_version <= ${version}`
-  const chunk = await findChunk(trx, removed, rowsDeletedAtOnce(list))
-  if (chunk) await deleteChunk(trx, list, chunk)
+  const chunk = await findChunk(trx, removed, chunkRows)
+  if (chunk) await archiveRows(trx, list, chunk.ids)
   return chunk !== undefined
 }
 
+/** Moves rows that have left a list to the history; their months stay where they are. */
+async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<void> {
+  const columns = sql`product_id, code, extensions, extension_key, prices, dynamic_attributes, since, added_version,
+    removed_version`
+  await sql`
+    with gone as (
+      delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[]) returning *
+    ), kept as (
+      insert into removed_rows (account_id, price_list_id, row_id, ${columns})
+      select account_id, price_list_id, id, ${columns} from gone
+      on conflict do nothing returning row_id
+    )
+    select count(*) from kept`.execute(trx)
+}
+
+/** As `archiveRemovedRows`, for the rows of these products: they come back as new rows. */
+export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
+  const { rows } = await sql<{ ids: IdsText | null }>`
+    select array_agg(id)::text as ids from price_list_rows
+    where ${ofList(list)} and removed_version <= ${list.version} and product_id = any(${productIds}::bigint[])`.execute(
+    trx,
+  )
+  if (rows[0]?.ids) await archiveRows(trx, list, rows[0].ids)
+}
+
 /**
- * Deletes the rows that were removed up to the published version, chunk by chunk, then tells the planner about the list.
- * Until then a statement may walk through the whole list once.
+ * Moves the rows that were removed up to the published version to the history, chunk by chunk, then tells the planner
+ * about the list. Until then a statement may walk through the whole list once.
  */
 export async function tidyList({ db, account, priceListId, signal }: HeldList): Promise<void> {
-  const deleteSome = async (trx: Trx) => {
+  const archiveSome = async (trx: Trx) => {
     const list = await trx
       .selectFrom('price_lists')
       .selectAll()
@@ -63,10 +78,10 @@ export async function tidyList({ db, account, priceListId, signal }: HeldList): 
       .where('id', '=', priceListId)
       .forNoKeyUpdate()
       .executeTakeFirst()
-    return list !== undefined && deleteRemovedRows(trx, list, list.version)
+    return list !== undefined && archiveRemovedRows(trx, list, list.version)
   }
   let hasMore = true
-  while (hasMore && !signal.aborted) hasMore = await inAccount(db, account, deleteSome)
+  while (hasMore && !signal.aborted) hasMore = await inAccount(db, account, archiveSome)
   if (!signal.aborted) await inAccount(db, account, (trx) => analyzeList(trx, account, priceListId))
 }
 
@@ -82,12 +97,24 @@ async function analyzeList(trx: Trx, account: number, id: number): Promise<void>
   await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
 }
 
-/** Deletes all rows of a list. The list must be locked. */
-export function deleteRows(trx: Trx, list: PriceList): Promise<void> {
-  return deleteAll(trx, list, ofList(list))
+/** Tables of a list's history, and the months of rows that have left it. */
+const historyTables = [
+  'list_revisions',
+  'list_changes',
+  'calendar_changes',
+  'removed_rows',
+  'calendar_months',
+]
+
+/** Deletes all rows of a list and their history. The list must be locked. */
+export async function deleteRows(trx: Trx, list: PriceList): Promise<void> {
+  await deleteAll(trx, list, ofList(list))
+  for (const table of historyTables)
+    await sql`delete from ${sql.table(table)} where ${ofList(list)}`.execute(trx)
 }
 
-const ofList = ({ account_id, id }: PriceList) =>
+/** SQL that is true for what belongs to a list. */
+export const ofList = ({ account_id, id }: PriceList) =>
   sql`account_id = ${account_id} and price_list_id = ${id}`
 
 function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): Promise<void> {
@@ -111,7 +138,7 @@ async function deleteChunk(trx: Trx, list: PriceList, { ids }: Chunk): Promise<v
 }
 
 /** Deletes the stored months of rows, which only calendar lists have. */
-export async function deleteMonths(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
+async function deleteMonths(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
   if (!list.is_calendar || rowIds === '{}') return
   await sql`
     delete from calendar_months where ${ofList(list)} and row_id = any(${rowIds}::bigint[])`.execute(
@@ -155,16 +182,6 @@ async function findChunk(
     ) as r
     having count(*) > 0`.execute(trx)
   return rows[0]
-}
-
-/** Publishes the draft. One row changes, so readers see all of it at once. */
-export async function publish(trx: Trx, list: PriceList): Promise<void> {
-  await trx
-    .updateTable('price_lists')
-    .set({ version: list.version + 1, published_at: sql`statement_timestamp()` })
-    .where('account_id', '=', list.account_id)
-    .where('id', '=', list.id)
-    .execute()
 }
 
 /** Resets the draft of the job's list, if it has one, to the published version. */

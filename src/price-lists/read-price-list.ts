@@ -8,7 +8,10 @@ export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAcc
 
 /** A price list as the contract shows it. */
 export function priceListOf({
-  account_id: _,
+  account_id: _account,
+  oldest_revision: _revision,
+  oldest_at: _at,
+  row_count: _rows,
   version,
   published_at,
   product_filters,
@@ -18,6 +21,7 @@ export function priceListOf({
     ...list,
     product_filters: product_filters as Schemas['PriceList']['product_filters'],
     is_published: version > 0,
+    revision: version,
     published_at: published_at?.toISOString(),
   }) as Schemas['PriceList']
 }

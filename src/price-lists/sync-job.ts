@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import type { Trx } from '../database/pool.ts'
-import { type Attempt, type CurrentJob, inAttempt, type JobRow } from '../jobs/attempt.ts'
+import { type Attempt, inAttempt, type JobRow, type RunningJob } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/job-row.ts'
 import { syncChunk, syncResult } from './catalog-difference.ts'
-import { chunkRows, publish } from './publication.ts'
+import { archiveRemovedRows, chunkRows } from './publication.ts'
+import { publish } from './publish.ts'
 import { lockListOf } from './queries.ts'
 
 /** How far a sync has come. */
@@ -32,10 +33,12 @@ export async function runSync(attempt: Attempt, _: JobRow, rows = chunkRows): Pr
 async function syncFrom(
   { after, total }: Place,
   trx: Trx,
-  job: CurrentJob,
+  job: RunningJob,
   rows: number,
-): Promise<Required<Place>> {
+): Promise<Place> {
   const list = await lockListOf(trx, job)
+  // A row that has left the list and comes back is a new one.
+  if (await archiveRemovedRows(trx, list, list.version)) return { after, left: 1 }
   const columns = await findColumns(trx, job.account_id)
   const { handled, left, last } = await syncChunk(trx, list, columns, { after, rows })
   const place = { after: last, total: total ?? handled, left }
@@ -51,7 +54,11 @@ async function syncFrom(
     .where('id', '=', job.id)
     .execute()
   if (left > 0) return place
-  await publish(trx, list)
-  await endDone(trx, job)
+  const revision = await publish(trx, list, {
+    kind: 'sync',
+    origin: job.origin,
+    job: job.id,
+  })
+  await endDone(trx, job, revision)
   return place
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
-import { backgroundThreshold, type Handler } from '../contract/operation.ts'
+import { Answer, backgroundThreshold, type Handler } from '../contract/operation.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
@@ -10,7 +10,8 @@ import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { addDraftRows } from '../price-lists/draft-rows.ts'
-import { publish } from '../price-lists/publication.ts'
+import { revisionHeader } from '../price-lists/history/record-revision.ts'
+import { publish } from '../price-lists/publish.ts'
 import {
   type ListName,
   lockPriceList,
@@ -23,7 +24,7 @@ export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows; above 100 products, the job. */
 export const addProducts: Handler<'addProducts'> = (
-  { account, body, errors, inAccount },
+  { account, body, errors, origin, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -37,13 +38,13 @@ export const addProducts: Handler<'addProducts'> = (
       const productIds = `{${[...ids].join(',')}}`
       if (ids.size > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'add-products' } as const
-        return enqueueJob(trx, boss, { ...job, total: ids.size, productIds })
+        return enqueueJob(trx, boss, { ...job, total: ids.size, productIds, origin })
       }
       await rejectBusy(trx, account, list.id)
-      if (ids.size === 0) return []
+      if (ids.size === 0) return new Answer([], revisionHeader(list.version))
       const rowIds = await addDraftRows(trx, list, productIds)
-      await publish(trx, list)
-      return readNumbers(rowIds)
+      const revision = await publish(trx, list, { kind: 'add_products', origin }, rowIds)
+      return new Answer(readNumbers(rowIds), revisionHeader(revision))
     }),
   )
 

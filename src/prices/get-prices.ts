@@ -1,26 +1,37 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { RowErrors } from '../contract/row-errors.ts'
+import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { today } from '../price-lists/calendar.ts'
-import { findNames } from '../promotions/queries.ts'
+import { findPromotionNames } from '../promotions/queries.ts'
+import { lastBefore } from './read/lowest-price.ts'
+import type { PricesRead } from './read/price-rows.ts'
 import {
   knownPricings,
+  loadPastPricing,
   loadPricing,
   type Pricing,
   PricingChanged,
   pricingKey,
 } from './read/pricing.ts'
-import { readFewKeys, readPrices } from './read/read-prices.ts'
-import { sendRows } from './read/streamed-rows.ts'
+import { type Read, readFewKeys, readPrices } from './read/read-prices.ts'
+import { type StreamedRead, sendRows } from './read/streamed-rows.ts'
 import { readWantedRows } from './read/wanted-rows.ts'
 
 /** Reads prices, wildcards expanded, in payload order, then by code and extensions. */
-export const getPrices: Handler<'getPrices'> = async (
-  { account, body, errors, inAccount, inAccountSending, selectInAccount },
-  context,
-) => {
+export const getPrices: Handler<'getPrices'> = async (request, context) => {
+  const { account, body, errors, inAccount, inAccountSending, selectInAccount } = request
   const { readRowsMax: rowsMax, readBytesMax: bytesMax } = context.limits
+  const asked = { body, rowsMax, bytesMax, errors }
+  rejectFaultyLowest(body)
+  const send = async (read: ReadIn) => {
+    const answer = await inAccount(read)
+    return 'wanted' in answer ? sendRows(inAccountSending, answer, read) : answer
+  }
+  if (body.as_of !== undefined) {
+    rejectUnversioned(body)
+    return send(async (trx) => readWith(trx, await loadPastPricing(trx, account, body), asked))
+  }
   const known = knownPricings(context)
   const dated = { promotion_date: today(), ...body }
   const key = pricingKey(account, dated)
@@ -29,28 +40,62 @@ export const getPrices: Handler<'getPrices'> = async (
     return kept && readWithKnown(kept, body.payload, (found) => read(kept, found))
   }
   const few = await readKnown((pricing, errors) =>
-    readFewKeys(selectInAccount, pricing, { body, rowsMax, bytesMax, errors }),
+    readFewKeys(selectInAccount, pricing, { ...asked, errors }),
   )
   if (few) return few
-  const read = async (trx: Trx) => {
+  return send(async (trx) => {
     const answer = await readKnown((pricing, errors) =>
-      readPrices(trx, pricing, { body, rowsMax, bytesMax, errors }),
+      readPrices(trx, pricing, { ...asked, errors }),
     )
     if (answer) return answer
     known.forget(key)
     const pricing = await loadPricing(trx, account, dated)
-    const sound = errors.sound(body.payload)
-    await rejectUnknownPromotions(trx, account, sound, errors)
-    // A faulty request reads no prices, but the answer names the faults of all rows.
-    if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
-    errors.reject()
-    const found = await readPrices(trx, pricing, { body, rowsMax, bytesMax, errors })
-    if (!found) throw errors.problem()
+    const found = await readWith(trx, pricing, asked)
     known.add(key, pricing)
     return found
+  })
+}
+
+type ReadIn = (trx: Trx) => Promise<PricesRead | StreamedRead>
+
+/** Throws `invalid-request` for options of `lowest_price` that nothing asks for, and a day too far ahead. */
+function rejectFaultyLowest({ include = [], lowest_price }: Schemas['GetPricesInput']): void {
+  if (lowest_price === undefined) return
+  const field = 'lowest_price'
+  if (!include.includes(field)) {
+    const message = 'include must name lowest_price'
+    throw invalidRequest([{ pointer: `/${field}`, field, code: 'not_allowed', message }])
   }
-  const answer = await inAccount(read)
-  return 'wanted' in answer ? sendRows(inAccountSending, answer, read) : answer
+  if (lowest_price.before === undefined || lowest_price.before <= lastBefore()) return
+  const message = `must not be after ${lastBefore()}`
+  throw invalidRequest([{ pointer: `/${field}/before`, field, code: 'range', message }])
+}
+
+const versioned = new Set<string>(['base_price', 'priced', 'explain'])
+
+/** Costs and attributes have no history. Throws `invalid-request`. */
+function rejectUnversioned({ include = [] }: Schemas['GetPricesInput']): void {
+  const unversioned = include.filter((field) => !versioned.has(field))
+  if (unversioned.length === 0) return
+  const message = `${unversioned.join(', ')} cannot be read as of a moment`
+  throw invalidRequest([{ pointer: '/include', field: 'include', code: 'not_allowed', message }])
+}
+
+/** Answers a read with a pricing that was just loaded. Throws `invalid-request` with the faults of all rows. */
+async function readWith(
+  trx: Trx,
+  pricing: Pricing,
+  read: Read,
+): Promise<PricesRead | StreamedRead> {
+  const { errors } = read
+  const sound = errors.sound(read.body.payload)
+  await rejectUnknownPromotions(trx, pricing, sound, errors)
+  // A faulty request reads no prices, but the answer names the faults of all rows.
+  if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
+  errors.reject()
+  const found = await readPrices(trx, pricing, read)
+  if (!found) throw errors.problem()
+  return found
 }
 
 /**
@@ -82,13 +127,13 @@ function promotionNames(payload: readonly Row[]): string[] {
 /** A promotion that does not exist is an error of its row; one that is not valid on the day is not. */
 async function rejectUnknownPromotions(
   trx: Trx,
-  account: number,
+  { list, moment }: Pricing,
   rows: readonly Positioned<Row>[],
   errors: RowErrors,
 ): Promise<void> {
   const names = promotionNames(rows.map(({ row }) => row))
   if (names.length === 0) return
-  const known = await findNames(trx, account, 'promotions', names)
+  const known = await findPromotionNames(trx, list.account_id, names, moment?.at)
   for (const { row, position } of rows) {
     if (row.promotion !== undefined && !known.has(row.promotion))
       errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')

@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { backgroundThreshold, type Handler, type Schemas } from '../contract/operation.ts'
+import {
+  Answer,
+  backgroundThreshold,
+  type Handler,
+  type Origin,
+  type Schemas,
+} from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -10,7 +16,9 @@ import {
   syncResult,
 } from '../price-lists/catalog-difference.ts'
 import { addDraftRows } from '../price-lists/draft-rows.ts'
-import { deleteRemovedRows, publish, removeDraftRows } from '../price-lists/publication.ts'
+import { revisionHeader } from '../price-lists/history/record-revision.ts'
+import { archiveRemovedRows, removeDraftRows } from '../price-lists/publication.ts'
+import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 
 /**
@@ -18,7 +26,7 @@ import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/q
  * the job.
  */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (
-  { account, body, inAccount },
+  { account, body, origin, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -30,10 +38,10 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       const { handled: total } = difference
       if (total > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'sync-with-catalog', total } as const
-        return enqueueJob(trx, boss, job)
+        return enqueueJob(trx, boss, { ...job, origin })
       }
       await rejectBusy(trx, account, list.id)
-      return syncAtOnce(trx, list, difference)
+      return syncAtOnce(trx, list, difference, origin)
     }),
   )
 
@@ -41,12 +49,14 @@ async function syncAtOnce(
   trx: Trx,
   list: PriceList,
   { added, removed }: SmallDifference,
-): Promise<Schemas['SyncResult']> {
-  if (added) await addDraftRows(trx, list, added)
+  origin: Origin,
+): Promise<Answer<Schemas['SyncResult']>> {
+  const come = added ? await addDraftRows(trx, list, added) : '{}'
   if (removed) await removeDraftRows(trx, list, removed)
   const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
     select ${syncResult(list)} as result`.execute(trx)
-  await publish(trx, list)
-  await deleteRemovedRows(trx, list, list.version + 1)
-  return rows[0]?.result ?? { added: [], removed: [], untouched: [] }
+  const revision = await publish(trx, list, { kind: 'sync', origin }, come)
+  await archiveRemovedRows(trx, list, list.version + 1)
+  const result = rows[0]?.result ?? { added: [], removed: [], untouched: [] }
+  return new Answer(result, revisionHeader(revision))
 }

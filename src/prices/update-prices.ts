@@ -1,8 +1,9 @@
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import type { Handler } from '../contract/operation.ts'
+import { Answer, type Handler } from '../contract/operation.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
+import { recordRevision, revisionHeader } from '../price-lists/history/record-revision.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
 import { rejectFaultyAddress } from './payload.ts'
 import { groupByRow, inPayloadOrder, rowsOf } from './write/cells.ts'
@@ -12,7 +13,13 @@ import { findPublishedRows, rejectMissing, setPrices } from './write/set-prices.
 export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
 
 /** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
-export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, inAccount }) =>
+export const updatePrices: Handler<'updatePrices'> = ({
+  account,
+  body,
+  errors,
+  origin,
+  inAccount,
+}) =>
   whenListIsFree(() =>
     inAccount(async (trx) => {
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
@@ -27,13 +34,21 @@ export const updatePrices: Handler<'updatePrices'> = ({ account, body, errors, i
       const byRow = await groupByRow(list, keyed, errors)
       // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
       const isWritten = errors.count === 0 && !list.is_calendar
-      const rowIds = await (isWritten
-        ? setPrices(trx, list, byRow)
-        : findPublishedRows(trx, list, rowsOf(byRow)))
+      const set = isWritten ? await setPrices(trx, list, byRow) : undefined
+      const rowIds = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
       rejectMissing(keyed, rowsOf(byRow), rowIds, errors)
       errors.reject()
       const ids = rowIds as number[]
-      if (list.is_calendar) await setDays(trx, list, byRow, ids)
-      return inPayloadOrder(byRow, ids)
+      const { priced, slices = 1 } = set ?? { priced: await setDays(trx, list, byRow, ids) }
+      const change = {
+        kind: 'update_prices',
+        origin,
+        priced,
+        added: 0,
+        removed: 0,
+        slices,
+      } as const
+      const revision = await recordRevision(trx, list, change)
+      return new Answer(inPayloadOrder(byRow, ids), revisionHeader(revision))
     }),
   )

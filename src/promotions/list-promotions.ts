@@ -7,7 +7,8 @@ import {
   withoutAbsent,
 } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import { isValidOn } from './queries.ts'
+import { utcTimestamp } from '../lib/formats.ts'
+import { isValidOn, promotionsAsOf } from './queries.ts'
 
 /** One page of promotions in the order of their ids. */
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
@@ -41,12 +42,14 @@ const fields = [
 interface Filters extends PageQuery {
   name?: string
   valid_on?: string
+  as_of?: string
 }
 
 function filtered(trx: Trx, account: number, query: Filters) {
-  const { offset: _, limit: __, valid_on, ...filters } = query
+  const { offset: _, limit: __, valid_on, as_of, ...filters } = query
+  const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
   return trx
-    .selectFrom('promotions')
+    .selectFrom(promotionsAsOf(account, moment))
     .where((promotion) => promotion.and({ account_id: account, ...filters }))
     .$if(valid_on !== undefined, (all) => all.where(isValidOn(valid_on ?? '')))
 }

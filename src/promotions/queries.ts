@@ -1,4 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type AliasedRawBuilder, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Promotions } from '../../generated/database.d.ts'
+import { changeSettingsVersion } from '../accounts/queries.ts'
 import type { ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
@@ -12,12 +14,55 @@ export interface Promotion {
   price_dimensions: string[] | null
 }
 
+/** What a promotion says, beside its id. */
+const terms = sql`name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions`
+
+/**
+ * Keeps the promotions with these ids or names as they are until now, before they are replaced or deleted. Those that
+ * change promotions of an account do it one after the other. Returns the moment of the change.
+ */
+export async function keepPromotions(
+  trx: Trx,
+  account: number,
+  which: RawBuilder<boolean>,
+): Promise<RawBuilder<Date>> {
+  await changeSettingsVersion(trx, account)
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(trx)
+  const now = sql<Date>`${rows[0]?.now}::timestamptz`
+  await sql`
+    insert into promotion_versions (account_id, id, from_at, until_at, ${terms})
+    select account_id, id, changed_at, ${now}, ${terms} from promotions where account_id = ${account} and ${which}
+    on conflict do nothing returning id`.execute(trx)
+  return now
+}
+
+/** SQL of a FROM item with the account's promotions as they were at a moment; as they are now without one. */
+export function promotionsAsOf(
+  account: number,
+  at: string | undefined,
+): AliasedRawBuilder<Selectable<Promotions>, 'promotions'> {
+  const rows = at === undefined ? sql`promotions` : promotionsAt(account, at)
+  return sql<Selectable<Promotions>>`${rows}`.as('promotions')
+}
+
+function promotionsAt(account: number, at: string): RawBuilder<unknown> {
+  const moment = sql`${at}::timestamptz`
+  return sql`(
+    select account_id, id, ${terms} from promotions where account_id = ${account} and changed_at <= ${moment}
+    union all
+    select account_id, id, ${terms} from promotion_versions
+    where account_id = ${account} and from_at <= ${moment} and until_at > ${moment}
+  )`
+}
+
 /** The price list and day of a read. */
 export interface PromotionScope {
   /** The list by name or id, whichever the read gives; the other is null. */
   priceListName: string | null
   priceListId: number | null
   date: string
+  /** Promotions as they were at this moment. */
+  asOf?: string | undefined
 }
 
 /** SQL that is true for a promotion valid on the day. */
@@ -29,11 +74,11 @@ export function isValidOn(date: string): RawBuilder<boolean> {
 export async function findValidPromotions(
   trx: Trx,
   account: number,
-  { priceListName, priceListId, date }: PromotionScope,
+  { priceListName, priceListId, date, asOf }: PromotionScope,
 ): Promise<Promotion[]> {
   const { rows } = await sql<Promotion>`
     select name, kind, value, product_filters, price_dimensions
-    from promotions
+    from ${promotionsAsOf(account, asOf)}
     where account_id = ${account} and ${isValidOn(date)}
       and (price_lists is null or coalesce(${priceListName}, (
         select l.name from price_lists l where l.account_id = ${account} and l.id = ${priceListId}
@@ -42,16 +87,30 @@ export async function findValidPromotions(
   return rows
 }
 
-/** Those of the names that exist as promotions, valid or not, or as price lists. */
-export async function findNames(
+/** Those of the names that exist as price lists. */
+export function findListNames(trx: Trx, account: number, names: string[]): Promise<Set<string>> {
+  return findNames(trx, account, sql`price_lists`, names)
+}
+
+/** Those of the names that exist as promotions, valid or not; or existed at a moment. */
+export function findPromotionNames(
   trx: Trx,
   account: number,
-  table: 'promotions' | 'price_lists',
+  names: string[],
+  asOf: string | undefined,
+): Promise<Set<string>> {
+  return findNames(trx, account, promotionsAsOf(account, asOf), names)
+}
+
+async function findNames(
+  trx: Trx,
+  account: number,
+  table: RawBuilder<unknown> | AliasedRawBuilder<unknown, string>,
   names: string[],
 ): Promise<Set<string>> {
   if (names.length === 0) return new Set()
   const { rows } = await sql<{ name: string }>`
-    select name from ${sql.table(table)} where account_id = ${account} and name = any(${names}::text[])`.execute(
+    select name from ${table} where account_id = ${account} and name = any(${names}::text[])`.execute(
     trx,
   )
   return new Set(rows.map(({ name }) => name))

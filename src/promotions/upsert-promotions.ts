@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { changeSettingsVersion } from '../accounts/queries.ts'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
@@ -12,7 +11,7 @@ import { type InputColumn, type InsertRows, insertRows } from '../database/input
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { findNames } from './queries.ts'
+import { findListNames, keepPromotions } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
@@ -27,7 +26,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     const columns = await findColumns(trx, account)
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
-    const lists = await findNames(trx, account, 'price_lists', [...listNames])
+    const lists = await findListNames(trx, account, [...listNames])
     await mapCooperatively(sound, ({ row, position }) => {
       rejectFaultyTerms(row, position, errors)
       rejectUnknownLists(row, position, lists, errors)
@@ -64,9 +63,10 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
     },
     findFaults: () => findUnknownLists(trx, account),
     write: async (staged) => {
-      const counts = await upsertStaged(staged, upsertFrom(account, staged.input))
-      await changeSettingsVersion(trx, account)
-      return counts
+      const { rows } = await sql<{ names: string }>`
+        select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`.execute(trx)
+      const at = await keepNamed(trx, account, rows[0]?.names ?? '{}')
+      return upsertStaged(staged, upsertFrom(account, staged.input, at))
     },
   }
 }
@@ -133,27 +133,31 @@ async function upsertPromotionRows(
   account: number,
   promotions: Input[],
 ): Promise<Map<string, Upserted>> {
+  const at = await keepNamed(trx, account, arrayLiteral(promotions.map(({ name }) => name)))
   const input = await insertRows(trx, promotionColumns, promotions)
-  const { rows } = await sql<Upserted>`${upsertFrom(account, input)}`.execute(trx)
-  await changeSettingsVersion(trx, account)
+  const { rows } = await sql<Upserted>`${upsertFrom(account, input, at)}`.execute(trx)
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-function upsertFrom(account: number, input: InsertRows): RawBuilder<unknown> {
+const keepNamed = (trx: Trx, account: number, names: string) =>
+  keepPromotions(trx, account, sql`name = any(${names}::text[])`)
+
+function upsertFrom(account: number, input: InsertRows, at: RawBuilder<Date>): RawBuilder<unknown> {
   return sql`
     insert into promotions as present
-      (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions)
+      (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions, changed_at)
     ${input.rows((column) => [
       sql`${account}`,
       ...['name', 'kind', 'value', 'valid_from', 'valid_to'].map(column),
       sql`${column('price_lists')}::text[]`,
       column('product_filters'),
       sql`${column('price_dimensions')}::text[]`,
+      at,
     ])}
     on conflict (account_id, name) do update set
-      (kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions) =
+      (kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions, changed_at) =
       (excluded.kind, excluded.value, excluded.valid_from, excluded.valid_to, excluded.price_lists,
-        excluded.product_filters, excluded.price_dimensions)
+        excluded.product_filters, excluded.price_dimensions, excluded.changed_at)
     returning name, id, xmax = 0 as created`
 }
 

@@ -7,7 +7,12 @@ import type { AttemptDone, Metrics, Observed, QueueState } from './telemetry.ts'
 const secondsOfRequests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
 
-const kinds: components['schemas']['JobKind'][] = ['add-products', 'sync-with-catalog', 'load-file']
+const kinds: components['schemas']['JobKind'][] = [
+  'add-products',
+  'sync-with-catalog',
+  'load-file',
+  'revert',
+]
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
 /** The counters of this process, and gauges that are read at each scrape. */

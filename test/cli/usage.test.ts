@@ -75,11 +75,15 @@ t.test('the help tells the exit codes, and each command shows an example', async
   t.strictSame(commands.filter((name) => name !== 'help').sort(), [
     'account',
     'cluster',
+    'diff',
     'export',
+    'history',
     'jobs',
     'load',
+    'log',
     'login',
     'prices',
+    'revert',
     'serve',
     'wait',
   ])

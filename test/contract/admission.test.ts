@@ -353,7 +353,8 @@ t.test('a query parameter given twice is answered 400', async (t) => {
       const request = { method, path: twice, headers: { authorization, ...json }, ...body }
       const fault = { pointer: `/query/${name}`, message: 'is given more than once' }
       const answer = await send(t, service, request)
-      t.match(answer, { status: 400, body: { errors: [fault] } }, `${id}, ${name}`)
+      const faults = answer.body.errors.filter(({ code }: { code: string }) => code !== 'required')
+      t.match([answer.status, faults], [400, [fault]], `${id}, ${name}`)
     }
   }
 })

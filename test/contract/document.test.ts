@@ -17,12 +17,15 @@ const described: [string, Document][] = Object.entries<Document>(contract.paths)
       .map((method): [string, Document] => [`${method} ${path}`, item[method]]),
 )
 
-t.test('a GET and get_prices read, all other operations of an account write', async (t) => {
-  for (const { id, method, scope } of operations) {
-    const isRead = method === 'GET' || id === 'getPrices'
-    if (scope) t.equal(scope, isRead ? 'read' : 'write', id)
-  }
-})
+t.test(
+  'a GET, get_prices and get_price_history read, all other operations of an account write',
+  async (t) => {
+    for (const { id, method, scope } of operations) {
+      const isRead = method === 'GET' || ['getPrices', 'getPriceHistory'].includes(id)
+      if (scope) t.equal(scope, isRead ? 'read' : 'write', id)
+    }
+  },
+)
 
 t.test('every operation is described, tagged, and says who may call it', async (t) => {
   const tags = new Set(contract.tags.map(({ name }: { name: string }) => name))

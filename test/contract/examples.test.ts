@@ -9,6 +9,7 @@ import {
   answerExamples,
   type BodyExample,
   bodyExamples,
+  examplePath,
   fileExamples,
   fileQuery,
 } from '../helpers/examples.ts'
@@ -24,6 +25,8 @@ const service = await sharedService()
 /** About jobs, for which the examples load too few products, or the contract itself. */
 const isUnlikeTheDay = ({ id }: Operation) => /Job|Contract(Yaml|Json)/.test(id)
 
+const isUndo = ({ id }: Operation) => id === 'revertPriceList'
+
 /** What the examples call the things that have an id in their path. */
 const names: Record<string, string> = {
   '/api/v1/price_list/': 'Retail 2026',
@@ -34,7 +37,10 @@ t.test("the examples are a first day's work", async (t) => {
   const login = operations.filter(({ id }) => id === 'login')
   const writes = operations.filter(({ hasBody, scope }) => hasBody && scope === 'write')
   const reads = operations.filter((one) => one.scope === 'read' && !isUnlikeTheDay(one))
-  for (const operation of [...login, ...writes, ...reads]) {
+  // It undoes what the reads show.
+  const last = writes.filter(isUndo)
+  const first = writes.filter((one) => !isUndo(one))
+  for (const operation of [...login, ...first, ...reads, ...last]) {
     await t.test(operation.id, async (t) => {
       for (const { mediaType, name, body } of inOrderOfTheDay(operation)) {
         const answer = await call(operation, body, mediaType)
@@ -81,7 +87,8 @@ async function call(
   accept = '*/*',
 ): Promise<TestResponse> {
   const isFile = typeof body === 'string'
-  const path = (await concretePath(operation.path)) + (isFile ? fileQuery(operation) : '')
+  const query = isFile ? fileQuery(operation) : requiredQuery(operation)
+  const path = (await concretePath(operation.path)) + query
   const headers = { authorization: `jwt ${token}`, 'content-type': type, accept }
   if (operation.id === 'login')
     await createAccount(service.url, { account: 'A', ...(body as User) })
@@ -90,6 +97,13 @@ async function call(
   const answer = await send(t, service, { method: operation.method, path, headers, ...payload })
   if (operation.id === 'login') token = answer.body.token
   return answer
+}
+
+/** The example of a query that a call needs. */
+function requiredQuery(operation: Operation): string {
+  const { parameters = [] } = contract.paths[operation.path][operation.method.toLowerCase()]
+  const isNeeded = parameters.some((one: Document) => one.in === 'query' && one.required)
+  return isNeeded ? new URL(examplePath(operation), 'http://localhost').search : ''
 }
 
 interface User {
@@ -103,7 +117,7 @@ async function concretePath(path: string): Promise<string> {
   const found = `${collection}?name=${encodeURIComponent(names[collection] ?? '')}`
   const headers = { authorization: `jwt ${token}` }
   const { body } = await send(t, service, { method: 'GET', path: found, headers })
-  return path.replace('{id}', body.results[0].id)
+  return path.replace('{id}', body.results[0].id).replace('{revision}', '2')
 }
 
 function answerOf({ path, method, status }: Operation): Document {
@@ -151,7 +165,7 @@ async function expectFile(
     )
 }
 
-const isNew = /^(id|pk|\w+_id|\w+_at|latest_update|token)$/
+const isNew = /^(id|pk|\w+_id|at|\w+_at|from|to|next|latest_update|token)$/
 
 /** The value with what is new each time replaced by its type. */
 function masked(key: string, value: unknown): unknown {

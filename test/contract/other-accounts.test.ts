@@ -132,6 +132,25 @@ const filesOfLists = Object.entries({
 const cases: Case[] = [
   ['readPriceList', 'path', ({ list }) => get(`price_list/${list}`)],
   ['listPriceListRows', 'path', ({ list }) => get(`price_list/${list}/rows`)],
+  ['listRevisions', 'path', ({ list }) => get(`price_list/${list}/revisions/`)],
+  ['readRevision', 'path', ({ list }) => get(`price_list/${list}/revisions/1`)],
+  ['diffPriceList', 'path', ({ list }) => get(`price_list/${list}/diff/?from=0`)],
+  [
+    'revertPriceList',
+    'path',
+    ({ list }) => post(`price_list/${list}/revert/`, { to_revision: 1, on_conflict: 'skip' }),
+  ],
+  ['listChanges', 'path', ({ list }) => get(`price_list/${list}/changes/?after=0`)],
+  [
+    'getPriceHistory',
+    'price_list_name',
+    ({ tag }) => post('prices/get_price_history/', { price_list_name: `list ${tag}`, payload: [] }),
+  ],
+  [
+    'getPriceHistory',
+    'price_list_id',
+    ({ list }) => post('prices/get_price_history/', { price_list_id: list, payload: [] }),
+  ],
   ['readAgreement', 'path', ({ agreement }) => get(`agreement/${agreement}`)],
   [
     'updateAgreement',

@@ -134,7 +134,7 @@ async function listValues(t: Test, account: Account): Promise<void> {
     }
   })
   const { body: created } = await account.post('price_list/bulk_create/', lists)
-  const added = ['id', 'origin', 'is_published', 'is_calendar', 'margin_formula']
+  const added = ['id', 'origin', 'is_published', 'revision', 'is_calendar', 'margin_formula']
   t.strictSame(await listed(account, 'price_list/', ...added), lists, 'price lists')
   for (const [index, { id }] of created.entries()) {
     if (index % 9 === 0)

@@ -3,7 +3,7 @@ import { CopyingClient } from '../../src/database/copy.ts'
 import { hasRows } from '../../src/database/planner.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
-import { deleteRemovedRows } from '../../src/price-lists/publication.ts'
+import { archiveRemovedRows } from '../../src/price-lists/publication.ts'
 import { findPriceList } from '../../src/price-lists/queries.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
@@ -345,10 +345,10 @@ t.test('rows that were removed are deleted without comparing each with all', asy
   const statements = await statementsOf(() =>
     inAccount(db, shop.id, async (trx) => {
       const list = await findPriceList(trx, shop.id, { id: listId })
-      t.ok(await deleteRemovedRows(trx, list, 1))
+      t.ok(await archiveRemovedRows(trx, list, 1))
     }),
   )
-  const deletion = statements.filter(({ text }) => /^\s*delete/.test(text))
+  const deletion = statements.filter(({ text }) => /^\s*with gone/.test(text))
   t.equal(deletion.length, 1)
   for (const node of await planOf(planner, shop.id, deletion[0] as Statement))
     t.notMatch(node.Filter ?? '', 'InitPlan')

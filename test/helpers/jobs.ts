@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { Origin } from '../../src/contract/operation.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { aList, aShop } from './shop.ts'
 
@@ -7,6 +8,12 @@ export interface BigJob {
   list: { id: number; name: string }
   /** The response of the call that started it. */
   job: { id: number }
+}
+
+/** Who changes something, where it does not matter. */
+export const anOrigin: Origin = {
+  actor: { type: 'user', id: '1', name: 'ana@acme.example' },
+  request_id: 'a-request',
 }
 
 /** Codes `P000`, `P001`, ... */

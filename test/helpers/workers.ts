@@ -11,6 +11,7 @@ import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
+import { runRevert } from '../../src/prices/revert/revert-job.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { select } from './sql.ts'
 
@@ -53,6 +54,7 @@ export async function startTestWorkers(
     runners: {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
+      revert: runRevert,
       'load-file': testFileLoader(boss),
       ...runners,
     },

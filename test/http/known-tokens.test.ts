@@ -3,7 +3,12 @@ import { KnownTokens } from '../../src/http/authentication.ts'
 
 t.test('no more than 1,000 tokens are kept, however many come', async (t) => {
   const known = new KnownTokens()
-  const caller = { account: 1, subject: '1', scopes: new Set<string>() }
+  const caller = {
+    account: 1,
+    subject: '1',
+    isExternal: false,
+    scopes: new Set<string>(),
+  }
   const tokens = Array.from({ length: 5000 }, (_, index) => `token ${index}`)
   for (const token of tokens) known.add(token, caller, Date.now())
   const kept = tokens.filter((token) => known.find(token))

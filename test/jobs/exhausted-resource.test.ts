@@ -55,7 +55,12 @@ t.test('what the database may never have for a job ends it at the tenth try', as
   for (const [code, message] of Object.entries(states)) {
     const { body: job } = await account.send('POST', salesPath, `${header}\n`, csv)
     const fail: RunJob = () => Promise.reject(Object.assign(new Error('failed'), { code }))
-    const runners = { 'load-file': fail, 'add-products': fail, 'sync-with-catalog': fail }
+    const runners = {
+      'load-file': fail,
+      'add-products': fail,
+      'sync-with-catalog': fail,
+      revert: fail,
+    }
     const nothing = async () => {}
     const options = { runners, backoffMaxSeconds: 0, undo: nothing, log: () => undefined }
     const tryOnce = (number: number) => runJob(anAttempt(db, account, job, number), options)
@@ -129,7 +134,12 @@ t.test('a job whose fault cannot be counted is handed out again', async (t) => {
     throw new Error('a fault of its own')
   }
   const options: RunOptions = {
-    runners: { 'add-products': fails, 'sync-with-catalog': fails, 'load-file': fails },
+    runners: {
+      'add-products': fails,
+      'sync-with-catalog': fails,
+      'load-file': fails,
+      revert: fails,
+    },
     backoffMaxSeconds: 0,
     undo: async () => undefined,
     log: () => undefined,

@@ -4,6 +4,7 @@ import { enqueueJob } from '../../src/jobs/enqueue.ts'
 import { endDone } from '../../src/jobs/job-row.ts'
 import { findOldestJob } from '../../src/jobs/list-order.ts'
 import { createBoss, fileQueue, listQueue, type Slot } from '../../src/jobs/queue.ts'
+import { anOrigin } from '../helpers/jobs.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
@@ -20,7 +21,7 @@ t.teardown(() => boss.stop({ graceful: false }))
 /** Accepts a job; answers its id. */
 function accept({ id: account }: TestAccount, priceListId: number | null): Promise<number> {
   return inAccount(db, account, async (trx) => {
-    const job = { account, priceListId, kind: 'load-file', total: 1 } as const
+    const job = { account, priceListId, kind: 'load-file', total: 1, origin: anOrigin } as const
     return (await enqueueJob(trx, boss, job)).body.id
   })
 }
@@ -35,7 +36,7 @@ async function begin(queue: string) {
   )) as number
   const end = async () => {
     await inAccount(db, account, (trx) =>
-      endDone(trx, { account_id: account, id: job, price_list_id: priceListId }),
+      endDone(trx, { account_id: account, id: job, price_list_id: priceListId }, undefined),
     )
     await boss.complete(queue, slot.id)
   }

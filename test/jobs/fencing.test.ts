@@ -20,7 +20,7 @@ import { addDraftRows } from '../../src/price-lists/draft-rows.ts'
 import { undoDraft } from '../../src/price-lists/publication.ts'
 import { lockListOf } from '../../src/price-lists/queries.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
-import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
+import { aBigJob, addAll, anOrigin, someCodes } from '../helpers/jobs.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -112,6 +112,7 @@ t.test('a job that was not committed leaves no slot', async (t) => {
       priceListId: list.id,
       kind: 'sync-with-catalog',
       total: 1,
+      origin: anOrigin,
     } as const
     await enqueueJob(trx, boss, job)
     t.equal((await slots()).length, before, 'nor is it there before the commit')
@@ -125,7 +126,7 @@ t.test('a job has ended when its last chunk was done, not when that began', asyn
   const { shop, list, job } = await aBigJob(t, service)
   const current = { account_id: shop.id, id: job.id, price_list_id: list.id }
   const ends = [
-    (trx: Trx) => endDone(trx, current),
+    (trx: Trx) => endDone(trx, current, undefined),
     (trx: Trx) => endUndone(trx, current, 'cancelled', []),
   ]
   for (const end of ends)

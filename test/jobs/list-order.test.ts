@@ -8,7 +8,7 @@ import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
-import { aBigJob } from '../helpers/jobs.ts'
+import { aBigJob, anOrigin } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -185,6 +185,7 @@ function enqueue(
     const { body } = await enqueueJob(trx, boss, {
       account,
       priceListId,
+      origin: anOrigin,
       kind: 'load-file',
       total: 1,
     })

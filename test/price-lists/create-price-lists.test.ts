@@ -20,6 +20,7 @@ const defaults = {
   is_calendar: false,
   origin: 'api',
   is_published: false,
+  revision: 0,
 }
 
 t.test('answers id and name of each list in payload order', async (t) => {
@@ -77,6 +78,7 @@ t.test('every field is kept as it was sent', async (t) => {
   const {
     origin: _,
     is_published: __,
+    revision: ___,
     ...read
   } = (await account.get(`/api/v1/price_list/${id}/`)).body
   t.strictSame(read, { id, ...list })

@@ -37,13 +37,14 @@ async function anExportedList(
 
 /** As jobs leave it: B is removed and that is not published yet, C is removed and not tidied away. */
 async function removeRows(id: number): Promise<void> {
-  const remove = (code: string, version: number) =>
+  const remove = (code: string, version: string) =>
     query(
       service.url,
-      `update price_list_rows set removed_version = ${version} where price_list_id = ${id} and code = '${code}'`,
+      `update price_list_rows set removed_version = (select ${version} from price_lists where id = ${id})
+       where price_list_id = ${id} and code = '${code}'`,
     )
-  await remove('B', 2)
-  await remove('C', 1)
+  await remove('B', 'version + 1')
+  await remove('C', 'version')
 }
 
 for (const is_calendar of [false, true]) {

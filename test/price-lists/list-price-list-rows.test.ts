@@ -144,3 +144,45 @@ t.test('hostile codes, extensions and dimensions are texts from end to end', asy
 t.test('a foreign list is an absent one', async (t) => {
   await expectAbsentLists(t, service, (account, id) => account.get(`/api/v1/price_list/${id}/rows`))
 })
+
+t.test('priced picks rows by whether every cell has a price', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+  const keys = ['A', 'B', 'C'].map((code) => ({ code, country: 'UK' }))
+  const list = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
+  await addProducts(shop, 'L', keys)
+  await setPrices(shop, 'L', [
+    { ...keys[0], price_dimension: 'x', price: 0 },
+    { ...keys[0], price_dimension: 'y', price: 1 },
+    { ...keys[1], price_dimension: 'x', price: 2 },
+  ])
+  const codes = async (query: string) => {
+    const { count, results } = (await shop.get(`${rowsPath(list)}?${query}`)).body
+    t.equal(count, results.length)
+    return results.map(({ code }: { code: string }) => code)
+  }
+  t.strictSame(await codes('priced=true'), ['A'])
+  t.strictSame(await codes('priced=false'), ['B', 'C'])
+  t.strictSame(await codes('priced=true&as_of=1'), [])
+  const file = await shop.send('GET', `${rowsPath(list)}?priced=true`, undefined, {
+    accept: 'application/x-ndjson',
+  })
+  t.equal(file.body.split('\n').filter(Boolean).length, 2)
+  for (const query of ['priced=yes', 'priced=true&version=draft'])
+    t.equal((await shop.get(`${rowsPath(list)}?${query}`)).status, 400, query)
+  const calendar = await aList(shop, { name: 'C', is_calendar: true })
+  await addProducts(shop, 'C', keys.slice(0, 2))
+  const days = Array.from({ length: 365 }, (_, index) =>
+    new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10),
+  )
+  await setPrices(
+    shop,
+    'C',
+    days.map((date) => ({ ...keys[0], date, price: 1 })),
+  )
+  await setPrices(shop, 'C', [{ ...keys[1], date: '2026-01-01', price: 1 }])
+  const { results } = (await shop.get(`${rowsPath(calendar)}?priced=true`)).body
+  t.strictSame(
+    results.map(({ code }: { code: string }) => code),
+    ['A'],
+  )
+})

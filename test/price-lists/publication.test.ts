@@ -4,6 +4,7 @@ import { startWorkers, stopWorkers } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
+import { runRevert } from '../../src/prices/revert/revert-job.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -58,6 +59,7 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
     runners: {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
+      revert: runRevert,
       'load-file': testFileLoader(boss),
     },
   })

@@ -19,6 +19,7 @@ t.test('shows the settings of a list, and leaves out a description that it has n
     is_calendar: false,
     origin: 'api',
     is_published: false,
+    revision: 0,
   }
   for (const path of [`/api/v1/price_list/${id}`, `/api/v1/price_list/${id}/`]) {
     const { status, body } = await shop.get(path)

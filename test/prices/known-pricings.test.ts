@@ -130,6 +130,8 @@ t.test('a list that a failover has lost is forgotten when its id is given again'
   for (const request of [{ price_list_name: 'lost' }, byId])
     t.equal((await send(shop, wholesale, request)).status, 201)
   await select(service.url, `delete from price_lists where id = ${id}`)
+  for (const table of ['list_revisions', 'list_changes'])
+    await select(service.url, `delete from ${table} where price_list_id = ${id}`)
   await select(service.url, `alter table price_lists alter column id restart with ${id}`)
   t.equal((await aList(shop, { name: 'next' })).id, id)
   await addProducts(shop, 'next', [a])

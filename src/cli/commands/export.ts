@@ -104,7 +104,8 @@ async function openExport(
   return { total: count, chunks: data as ReadableStream<Uint8Array> }
 }
 
-async function findList({ GET }: PricewellClient, name: string): Promise<number> {
+/** The id of a price list. Throws Failed if there is none of that name. */
+export async function findList({ GET }: PricewellClient, name: string): Promise<number> {
   const { data } = await GET('/api/v1/price_list/', { params: { query: { name } } })
   const [list] = data.results
   if (!list) throw new Failed(`There is no price list "${name}".`)

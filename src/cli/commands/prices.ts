@@ -19,6 +19,7 @@ export function addPrices(program: Program): void {
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
     .option('--date <day>', 'the day to read of a calendar list; today when left out')
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
+    .option('--as-of <moment>', 'as it was at a revision, or at a day and time')
     .addHelpText(
       'after',
       "\nExample:\n  pricewell prices 'Retail 2026' 85123A --where country=France --dimension retail",
@@ -28,18 +29,64 @@ export function addPrices(program: Program): void {
       const client = openClient(options)
       const extensions = await castExtensions(client, options.where ?? {})
       const payload = await inputRows(client, list, { code, ...extensions }, options)
-      const body = {
-        price_list_name: list,
-        include: ['base_price' as const, 'margin' as const, 'active_margin' as const],
-        payload,
-      }
-      const { promotionDate: promotion_date } = options
+      const { promotionDate: promotion_date, asOf: as_of } = options
+      // Costs, and so margins, have no history.
+      const margins = as_of === undefined ? (['margin', 'active_margin'] as const) : []
       const { data } = await client.POST('/api/v1/prices/get_prices/', {
-        body: { ...body, ...(promotion_date && { promotion_date }) },
+        body: {
+          price_list_name: list,
+          include: ['base_price', ...margins],
+          payload,
+          ...(promotion_date && { promotion_date }),
+          ...(as_of !== undefined && { as_of }),
+        },
       })
       const shown = data.length > 0 ? table(data.map(columns)) : 'No row of the list matches.'
       answer(options, data, shown)
     })
+}
+
+/** `pricewell history`. */
+export function addHistory(program: Program): void {
+  program
+    .command('history')
+    .description(
+      'Shows the prices of a product in a price list over time: of every row that matches.',
+    )
+    .argument('<list>', 'the name of the price list')
+    .argument('<code>', 'the product code')
+    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option('--dimension <name>', 'only this price dimension; all of the list when left out')
+    .option('--date <day>', 'the day to read of a calendar list; today when left out')
+    .addHelpText('after', "\nExample:\n  pricewell history 'Retail 2026' 85123A --dimension retail")
+    .action(async (list, code, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const extensions = await castExtensions(client, options.where ?? {})
+      const open = await inputRows(client, list, { code, ...extensions }, options)
+      const { data: rows } = await client.POST('/api/v1/prices/get_prices/', {
+        body: { price_list_name: list, payload: open },
+      })
+      const payload = rows.map(keysOf)
+      const { data } = await client.POST('/api/v1/prices/get_price_history/', {
+        body: { price_list_name: list, payload },
+      })
+      const entries = data.flatMap(({ history, ...key }) =>
+        history.map((entry) => told(key, entry)),
+      )
+      answer(options, data, entries.length > 0 ? table(entries) : 'No row of the list matches.')
+    })
+}
+
+/** The input keys of an answered row. */
+function keysOf(row: PriceRow): Row {
+  const { price_list_name, price_list_id, extended_catalog_id, pk, ...others } = row
+  const { active_price, promotions, ...key } = others
+  return key
+}
+
+function told(key: Row, { from, to, price, kind, actor, note }: Schemas['PriceEntry']): TableRow {
+  return { ...(key as TableRow), price, from, to: to ?? 'now', kind, who: actor?.name, note }
 }
 
 /** A payload row for each price dimension, with the day if the list has a calendar. */
@@ -81,6 +128,8 @@ function columns(row: PriceRow): TableRow {
     pk,
     margin,
     dynamic_attributes,
+    priced,
+    explain,
     ...product
   } = others
   const asked = { ...product, price_dimension, date } as TableRow

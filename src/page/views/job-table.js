@@ -5,7 +5,11 @@ import { table } from '../table.js'
 
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
-const kinds = { 'add-products': 'Add products to', 'sync-with-catalog': 'Sync with the catalog:' }
+const kinds = {
+  'add-products': 'Add products to',
+  'sync-with-catalog': 'Sync with the catalog:',
+  revert: 'Undo changes of',
+}
 /** @type {Record<string, string>} */
 const files = {
   upsertProducts: 'Load products',

@@ -10,20 +10,24 @@ import { table } from '../table.js'
 
 const rowsAtOnce = 50
 
+/** @typedef {{ page: number, date: string | undefined, asOf: string | undefined }} Place */
+
 /**
- * One page of the rows of a list, or the last page if there are fewer; one day of a calendar list.
+ * One page of the rows of a list, or the last page if there are fewer; one day of a calendar list, as it was at the end of
+ * a day.
  *
  * @param {PriceList} list
- * @param {number} page
- * @param {string | undefined} date
+ * @param {Place} place
  * @param {AbortSignal} signal
  */
-export async function rowsOf(list, page, date, signal) {
+export async function rowsOf(list, place, signal) {
+  const { page, date, asOf } = place
   const path = `/api/v1/price_list/${list.id}/rows`
   const query = {
     offset: (page - 1) * rowsAtOnce,
     limit: rowsAtOnce,
     date: list.is_calendar ? date : undefined,
+    as_of: format.endOf(asOf),
   }
   const [{ count, results }, { extensions }] = await Promise.all([
     get(path, query, signal),
@@ -32,7 +36,7 @@ export async function rowsOf(list, page, date, signal) {
   announce(`${format.count(count)} rows`)
   if (count === 0) return emptyRows(list)
   const pages = Math.ceil(count / rowsAtOnce)
-  if (page > pages) return rowsOf(list, pages, date, signal)
+  if (page > pages) return rowsOf(list, { ...place, page: pages }, signal)
   return [
     el(
       'div',
@@ -43,10 +47,15 @@ export async function rowsOf(list, page, date, signal) {
         el('h2', {}, `${format.count(count)} rows`),
         el('span', { class: 'hint' }, 'published prices, before promotions'),
       ),
-      list.is_calendar && dayField(list, date),
+      el(
+        'div',
+        { class: 'choice' },
+        list.is_calendar && dayField(list, place),
+        list.is_published && asOfField(asOf, (day) => open(list, { ...place, asOf: day })),
+      ),
     ),
-    rowTable(list, results, extensions, date),
-    pager(list, page, pages, date),
+    rowTable(list, results, extensions, place),
+    pager(list, place, pages),
   ].filter((node) => node instanceof Node)
 }
 
@@ -61,11 +70,11 @@ function emptyRows(list) {
  * @param {PriceList} list
  * @param {PriceListRow[]} rows
  * @param {{ name: string }[]} extensions
- * @param {string | undefined} date
+ * @param {Place} place
  */
-function rowTable(list, rows, extensions, date) {
+function rowTable(list, rows, extensions, { date, asOf }) {
   const of = (/** @type {PriceListRow} */ row) =>
-    href('prices', { code: row.code, list: list.id, date })
+    href('prices', { code: row.code, list: list.id, date, as_of: asOf })
   return table({
     caption: `Rows of ${list.name}`,
     rows,
@@ -88,7 +97,11 @@ function rowTable(list, rows, extensions, date) {
         sort: (/** @type {PriceListRow} */ row) => sortable(row[column.name]),
         cell: (/** @type {PriceListRow} */ row) => name(row[column.name]),
       })),
-      ...list.price_dimensions.flatMap((dimension) => priceColumns(list, dimension)),
+      ...list.price_dimensions.flatMap((dimension) => {
+        const [price, margin] = priceColumns(list, dimension)
+        // Costs have no history.
+        return asOf === undefined ? [price, margin] : [price]
+      }),
     ],
   })
 }
@@ -96,7 +109,7 @@ function rowTable(list, rows, extensions, date) {
 /**
  * @param {PriceList} list
  * @param {string} dimension
- * @returns {import('../table.js').Column<PriceListRow>[]}
+ * @returns {[import('../table.js').Column<PriceListRow>, import('../table.js').Column<PriceListRow>]}
  */
 function priceColumns({ price_dimensions }, dimension) {
   const isFirst = price_dimensions[0] === dimension
@@ -124,19 +137,46 @@ function sortable(value) {
 }
 
 /**
+ * Shows rows of a list at another place.
+ *
  * @param {PriceList} list
- * @param {string | undefined} date
+ * @param {Partial<Place>} place
  */
-function dayField(list, date) {
+function open(list, { page, date, asOf }) {
+  location.hash = href(`lists/${list.id}`, { page, date, as_of: asOf })
+}
+
+/**
+ * A field for the day at whose end the past is read; today and an empty field mean now.
+ *
+ * @param {string | undefined} asOf
+ * @param {(day: string | undefined) => void} onDay
+ */
+export function asOfField(asOf, onDay) {
+  const input = el('input', {
+    type: 'date',
+    value: asOf ?? '',
+    max: format.today(),
+    onchange: () => {
+      if (input.checkValidity()) onDay(format.endOf(input.value) && input.value)
+    },
+  })
+  return el('label', {}, el('span', {}, 'As of'), input)
+}
+
+/**
+ * @param {PriceList} list
+ * @param {Place} place
+ */
+function dayField(list, place) {
   const last = format.daysFrom(list.valid_from, 365).at(-1)
   const input = el('input', {
     type: 'date',
-    value: date ?? list.valid_from,
+    value: place.date ?? list.valid_from,
     min: list.valid_from,
     max: last,
     onchange: () => {
-      if (input.checkValidity() && input.value)
-        location.hash = href(`lists/${list.id}`, { date: input.value })
+      if (input.checkValidity() && input.value) open(list, { date: input.value, asOf: place.asOf })
     },
   })
   return el('label', {}, el('span', {}, 'Day'), input)
@@ -144,16 +184,15 @@ function dayField(list, date) {
 
 /**
  * @param {PriceList} list
- * @param {number} page
+ * @param {Place} place
  * @param {number} pages
- * @param {string | undefined} date
  */
-function pager(list, page, pages, date) {
+function pager(list, { page, date, asOf }, pages) {
   if (pages === 1) return undefined
   const to = (/** @type {number} */ number, /** @type {string} */ text) =>
     number < 1 || number > pages
       ? el('span', { class: 'off' }, text)
-      : el('a', { href: href(`lists/${list.id}`, { page: number, date }) }, text)
+      : el('a', { href: href(`lists/${list.id}`, { page: number, date, as_of: asOf }) }, text)
   return el(
     'nav',
     { class: 'pager', 'aria-label': 'Pages' },

@@ -4,14 +4,18 @@ import { href } from '../routes.js'
 import { fill } from '../states.js'
 import { rowsOf } from './list-rows.js'
 import { kindOf, publication, validity } from './lists.js'
+import { revisionsOf } from './revisions.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 
-/** @type {import('../main.js').View<{ id: number, page: number, date: string | undefined }>} */
-export function showList(main, { id, page, date }, signal) {
+/** @typedef {{ id: number, page: number, date: string | undefined, asOf: string | undefined }} Choice */
+
+/** @type {import('../main.js').View<Choice>} */
+export function showList(main, { id, ...place }, signal) {
   const heading = el('h1', {}, `Price list ${id}`)
   const facts = el('div', { class: 'panel' })
   const rows = el('div', { class: 'panel' })
+  const changes = el('div', { class: 'panel' })
   main.replaceChildren(
     el(
       'nav',
@@ -21,13 +25,15 @@ export function showList(main, { id, page, date }, signal) {
     heading,
     facts,
     rows,
+    changes,
   )
   void fill(facts, signal, async () => {
     /** @type {PriceList} */
     const list = await get(`/api/v1/price_list/${id}`, {}, signal)
     heading.replaceChildren(name(list.name))
     document.title = `${list.name} · Pricewell`
-    void fill(rows, signal, () => rowsOf(list, page, date, signal))
+    void fill(rows, signal, () => rowsOf(list, place, signal))
+    void fill(changes, signal, () => revisionsOf(list, signal))
     return factsOf(list)
   })
 }

@@ -6,10 +6,14 @@ import { empty, fill } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
 import { competitorHint, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
+import { historyOf } from './price-history.js'
 import { priceTable } from './price-table.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
-/** @typedef {{ code: string, list: Schemas['PriceList'], on: string, date: string | undefined }} Wanted */
+/**
+ * @typedef {{ code: string, list: Schemas['PriceList'], on: string, date: string | undefined,
+ *   asOf: string | undefined }} Wanted
+ */
 /** @typedef {Schemas['PriceRow'] & { price_dimension: string }} PriceRow */
 
 /**
@@ -34,7 +38,9 @@ export async function showPricesOf(wanted, signal, onDay) {
   if (rows.length === 0) return [about, noPrices(list)]
   const place = el('div', {}, priceTable(wanted, rows, schema, competitors))
   about.append(priceHeading(wanted), place, competitorHint(competitors))
-  if (!list.is_calendar || !wanted.date) return about
+  const past = el('div', {})
+  void fill(past, signal, () => historyOf(list, rows, schema.extensions, signal))
+  if (!list.is_calendar || !wanted.date) return [about, past]
   let moving = new AbortController()
   const move = (/** @type {string} */ date) => {
     moving.abort()
@@ -46,7 +52,7 @@ export async function showPricesOf(wanted, signal, onDay) {
       priceTable(there, await readPrices(there, current), schema, competitors),
     )
   }
-  return [about, calendarStrips({ ...wanted, date: wanted.date }, rows, schema, signal, move)]
+  return [about, past, calendarStrips({ ...wanted, date: wanted.date }, rows, schema, signal, move)]
 }
 
 function noProduct() {
@@ -71,11 +77,14 @@ function noPrices({ is_published }) {
  * @param {AbortSignal} signal
  * @returns {Promise<PriceRow[]>}
  */
-function readPrices({ code, list, on, date }, signal) {
+function readPrices({ code, list, on, date, asOf }, signal) {
+  const as_of = format.endOf(asOf)
   const body = {
     price_list_id: list.id,
     promotion_date: on,
-    include: ['base_price', 'margin', 'active_margin'],
+    // Costs have no history.
+    include: as_of ? ['base_price'] : ['base_price', 'margin', 'active_margin'],
+    ...(as_of && { as_of }),
     payload: list.price_dimensions.map((price_dimension) => ({
       code,
       price_dimension,
@@ -113,11 +122,16 @@ function aboutProduct(code, { count, results }, { attributes }) {
 }
 
 /** @param {Wanted} wanted */
-function priceHeading({ list, on }) {
+function priceHeading({ list, on, asOf }) {
   return el(
     'div',
     { class: 'heading rule' },
     el('h3', {}, 'In ', el('a', { href: href(`lists/${list.id}`) }, name(list.name))),
-    el('span', { class: 'hint' }, `with the promotions of ${format.day(on)}`),
+    el(
+      'span',
+      { class: 'hint' },
+      asOf && `as of ${format.day(asOf)}, `,
+      `with the promotions of ${format.day(on)}`,
+    ),
   )
 }

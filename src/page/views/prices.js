@@ -6,7 +6,10 @@ import { empty, fill } from '../states.js'
 import { showPricesOf } from './prices-of-code.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
-/** @typedef {{ code: string, list: number | undefined, on: string | undefined, date: string | undefined }} Choice */
+/**
+ * @typedef {{ code: string, list: number | undefined, on: string | undefined, date: string | undefined,
+ *   asOf: string | undefined }} Choice
+ */
 
 /** @type {import('../main.js').View<Choice>} */
 export function showPrices(main, choice, signal) {
@@ -47,7 +50,7 @@ async function listsToChoose(wanted, signal) {
  * @param {AbortSignal} signal
  */
 function choiceForm(lists, choice, place, signal) {
-  const { code, codes, list, on, date, dateLabel, element } = choiceFields(lists, choice)
+  const { code, codes, list, on, date, asOf, dateLabel, element } = choiceFields(lists, choice)
   // A single-line field would drop line ends, which a code may contain.
   const shown = code.value
   const wantedCode = () => (code.value === shown ? choice.code : code.value)
@@ -61,7 +64,10 @@ function choiceForm(lists, choice, place, signal) {
     if (chosen?.is_calendar) setCalendar(date, chosen)
     if (wantedCode() === '' || !chosen)
       return fill(place, current, async () => invitation(lists, chosen))
-    const wanted = { code: wantedCode(), list: chosen, on: on.value || format.today() }
+    const past = format.endOf(asOf.value) ? asOf.value : undefined
+    // The promotions of the past are those of its day, unless another one is chosen.
+    const day0 = past !== undefined && on.value === format.today() ? past : on.value
+    const wanted = { code: wantedCode(), list: chosen, on: day0 || format.today(), asOf: past }
     const day = chosen.is_calendar ? date.value : undefined
     return fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
   }
@@ -69,7 +75,8 @@ function choiceForm(lists, choice, place, signal) {
     const isChosen = choice.on !== undefined || on.value !== format.today()
     const wanted = { code: wantedCode(), list: list.value, on: isChosen ? on.value : undefined }
     const day = dateLabel.hidden ? undefined : date.value
-    history.replaceState(null, '', href('prices', { ...wanted, date: day }))
+    const as_of = format.endOf(asOf.value) && asOf.value
+    history.replaceState(null, '', href('prices', { ...wanted, date: day, as_of }))
   }
   const onDay = (/** @type {string} */ day) => {
     date.value = day
@@ -85,7 +92,7 @@ function choiceForm(lists, choice, place, signal) {
     'input',
     debounced(() => void suggest(code, codes, signal)),
   )
-  for (const input of [list, on, date]) input.addEventListener('change', change)
+  for (const input of [list, on, date, asOf]) input.addEventListener('change', change)
   void look()
   return element
 }
@@ -107,10 +114,12 @@ function choiceFields(lists, choice) {
   list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
   const on = el('input', { type: 'date', value: choice.on ?? format.today() })
   const date = el('input', { type: 'date', value: choice.date ?? '' })
+  const asOf = el('input', { type: 'date', value: choice.asOf ?? '', max: format.today() })
   const dateLabel = labelled('Day', date)
   const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
-  const element = el('div', { class: 'choice' }, labels, labelled('Promotions on', on), dateLabel)
-  return { code, codes, list, on, date, dateLabel, element }
+  const days = [labelled('Promotions on', on), dateLabel, labelled('As of', asOf)]
+  const element = el('div', { class: 'choice' }, labels, days)
+  return { code, codes, list, on, date, asOf, dateLabel, element }
 }
 
 /**

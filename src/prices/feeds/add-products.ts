@@ -2,14 +2,14 @@ import { type RawBuilder, sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
-import type { Feed, FeedCounts } from '../../contract/feed.ts'
+import type { Feed, FeedCounts, FeedRequest } from '../../contract/feed.ts'
 import { type Answer, backgroundThreshold, type Schemas } from '../../contract/operation.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
-import { publish } from '../../price-lists/publication.ts'
+import { publish } from '../../price-lists/publish.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import {
   faultMessages,
@@ -29,7 +29,7 @@ const ignored = ['price_dimension', 'date', 'price', 'margin']
  */
 export const feedAddedProducts: Feed<'addProducts'> = async (
   trx,
-  { account, query, job },
+  { account, query, origin, job },
   { boss },
 ) => {
   const list = await findFeedList(trx, account, query)
@@ -49,7 +49,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
         await waitForEarlierJobs(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
-    write: () => addStaged(trx, list, boss, job),
+    write: () => addStaged(trx, list, boss, { job, origin }),
   }
 }
 
@@ -90,7 +90,7 @@ async function addStaged(
   trx: Trx,
   { account_id: account, id }: PriceList,
   boss: PgBoss,
-  job: number | undefined,
+  { job, origin }: Pick<FeedRequest<'addProducts'>, 'job' | 'origin'>,
 ): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
   const list = await lockPriceList(trx, account, { id })
   const { rows } = await sql<{ total: number; created: number; ids: string }>`
@@ -112,11 +112,12 @@ async function addStaged(
       kind: 'add-products',
       total,
       productIds,
+      origin,
     })
   await rejectEarlierJobs(trx, account, id, job)
-  if (total > 0) {
-    await addDraftRows(trx, list, productIds)
-    await publish(trx, list)
-  }
-  return { created, updated: total - created }
+  const counts = { created, updated: total - created }
+  if (total === 0) return { ...counts, revision: list.version }
+  const rowIds = await addDraftRows(trx, list, productIds)
+  const revision = await publish(trx, list, { kind: 'add_products', origin, job }, rowIds)
+  return { ...counts, revision }
 }

@@ -5,7 +5,7 @@ import type { FeedColumn, FeedId } from '../../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
-import { isPublished } from '../../price-lists/publication.ts'
+import { isPublished } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
   type ListName,
@@ -77,7 +77,7 @@ export function joinPublished(list: PriceList): RawBuilder<unknown> {
 
 function publishedRows({ account_id, id }: PriceList): RawBuilder<unknown> {
   return sql`(
-    select r.id, r.code, r.extension_key, r.dynamic_attributes
+    select r.id, r.code, r.extension_key, r.dynamic_attributes, r.since, r.prices
     from price_lists l
     join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and ${isPublished}
     where l.account_id = ${account_id} and l.id = ${id}

@@ -6,10 +6,12 @@ import type { Schemas } from '../../contract/operation.ts'
 import type { InputColumn } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
+import { recordRevision } from '../../price-lists/history/record-revision.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
 import { fixedKeys } from '../update-prices.ts'
 import { mergeMonths } from '../write/set-days.ts'
+import { changedCells, writeChanged } from '../write/set-prices.ts'
 import {
   exportedKeys,
   extensionColumns,
@@ -20,7 +22,7 @@ import {
 } from './staged-rows.ts'
 
 /** Prices from a file, for the list in the query. */
-export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, job }) => {
+export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, origin, job }) => {
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
@@ -37,8 +39,10 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, jo
     },
     findFaults: () => findMissingRows(trx, list, job),
     write: async () => {
-      const updated = await (list.is_calendar ? writeDays : writePrices)(trx, list)
-      return { created: 0, updated }
+      const { updated, priced } = await (list.is_calendar ? writeDays : writePrices)(trx, list)
+      const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
+      const revision = await recordRevision(trx, list, change)
+      return { created: 0, updated, revision }
     },
   }
 }
@@ -76,40 +80,48 @@ function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unkno
   return sql`array[${sql.join(places)}]`
 }
 
-function writePrices(trx: Trx, list: PriceList): Promise<number> {
-  const prices = pricesBy(sql`f.dimension`, list.price_dimensions.length)
-  const input = sql`(
-    select r.id, ${prices} as prices from pg_temp.feed f ${joinPublished(list)} group by r.id
-  ) as input`
-  return mergePrices(trx, list, input)
+/** How many rows of the list a file names, and how many cells have another price now. */
+interface Updated {
+  updated: number
+  priced: number
 }
 
-async function writeDays(trx: Trx, list: PriceList): Promise<number> {
+async function writePrices(trx: Trx, list: PriceList): Promise<Updated> {
+  const given = pricesBy(sql`f.dimension`, list.price_dimensions.length)
+  const merged = list.price_dimensions.map((_, index) => {
+    const place = sql.lit(index + 1)
+    return sql`coalesce(input.prices[${place}], input.old[${place}])`
+  })
+  const { rows } = await sql<Updated>`
+    with found as materialized (
+      select id, since, old, array[${sql.join(merged)}] as new
+      from (
+        select r.id, r.since, r.prices as old, ${given} as prices
+        from pg_temp.feed f ${joinPublished(list)} group by r.id, r.since, r.prices
+      ) as input
+    ), ${writeChanged(list, 0)}
+    select count(*) as updated, coalesce(sum(${changedCells(list)}), 0) as priced from found`.execute(
+    trx,
+  )
+  return countsOf(rows[0])
+}
+
+async function writeDays(trx: Trx, list: PriceList): Promise<Updated> {
   const prices = pricesBy(sql`extract(day from f.date)`, daysInMonth)
   const input = sql`(
     select r.id as row_id, f.dimension, date_trunc('month', f.date)::date as month, ${prices} as prices
     from pg_temp.feed f ${joinPublished(list)}
     group by r.id, f.dimension, date_trunc('month', f.date)
   ) as input`
-  await mergeMonths(trx, list, input)
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select distinct code, extension_key from pg_temp.feed) as named`.execute(
+  const priced = await mergeMonths(trx, list, input)
+  const { rows } = await sql<{ updated: number }>`
+    select count(*) as updated from (select distinct code, extension_key from pg_temp.feed) as named`.execute(
     trx,
   )
-  return rows[0]?.count ?? 0
+  return countsOf({ updated: 0, ...rows[0], priced })
 }
 
-/** Sets the prices of `input` (id, prices by dimension, null for unchanged ones). Returns the number of rows. */
-async function mergePrices(trx: Trx, list: PriceList, input: RawBuilder<unknown>): Promise<number> {
-  const merged = list.price_dimensions.map(
-    (_, index) =>
-      sql`coalesce(input.prices[${sql.lit(index + 1)}], r.prices[${sql.lit(index + 1)}])`,
-  )
-  const { numAffectedRows } = await sql`
-    update price_list_rows r set prices = array[${sql.join(merged)}]
-    from ${input}
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
-    trx,
-  )
-  return Number(numAffectedRows)
-}
+const countsOf = ({ updated, priced }: Updated = { updated: 0, priced: 0 }): Updated => ({
+  updated: Number(updated),
+  priced: Number(priced),
+})

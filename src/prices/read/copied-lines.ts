@@ -145,6 +145,7 @@ export function copiedFields(columns: Columns, extras: Extras): RawBuilder<unkno
     ...(extras.costs ? items('costs', columns.costs) : []),
     ...(extras.attributes ? items('attributes', columns.attributes) : []),
     ...(extras.dynamicAttributes ? [sql.ref('dynamic_attributes')] : []),
+    ...(extras.priced ? [sql.ref('is_priced')] : []),
   ])
 }
 
@@ -159,6 +160,7 @@ function matchReader(columns: Columns, extras: Extras): (line: string) => Matchi
   const costsAt = code + 1 + extensions.length
   const attributesAt = costsAt + (extras.costs ? costs.length : 0)
   const dynamicAt = attributesAt + (extras.attributes ? attributes.length : 0)
+  const pricedAt = dynamicAt + (extras.dynamicAttributes ? 1 : 0)
   return (line) => {
     const fields = readCopyLine(line)
     const match: MatchingRow = {
@@ -171,6 +173,7 @@ function matchReader(columns: Columns, extras: Extras): (line: string) => Matchi
     }
     if (extras.costs) match.costs = fields.slice(costsAt, attributesAt).map(numberOrNull)
     if (extras.attributes) match.attributes = fields.slice(attributesAt, dynamicAt)
+    if (extras.priced) match.is_priced = fields[pricedAt] === 't'
     if (extras.dynamicAttributes) match.dynamic_attributes = JSON.parse(fields[dynamicAt] ?? 'null')
     return match
   }

@@ -3,7 +3,7 @@ import type { Columns } from '../../catalog/columns.ts'
 import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import type { ListRows } from '../../price-lists/list-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
@@ -18,7 +18,7 @@ const visitsOfRow = 5
  */
 export async function boundMatchingRows(
   trx: Trx,
-  list: PriceList,
+  rows: ListRows,
   wanted: WantedRow[],
   rowsMax: number,
 ): Promise<number> {
@@ -28,18 +28,18 @@ export async function boundMatchingRows(
   const scans = countScans(unnamed)
   const visitsMax = rowsMax * visitsOfRow
   const countedMax = Math.max(rowsMax, scans > 1 ? Math.ceil(visitsMax / scans) : 0) + 1
-  const ofCodes = codes.length > 0 ? await countOfCodes(trx, list, codes) : 0
-  const ofList = scans > 0 ? await countUpTo(trx, list, countedMax) : 0
+  const ofCodes = codes.length > 0 ? await countOfCodes(trx, rows, codes) : 0
+  const ofList = scans > 0 ? await countUpTo(trx, rows, countedMax) : 0
   rejectCostly({ ofCodes, ofList: scans > 1 ? scans * ofList : 0 }, visitsMax)
   return wanted.length - open.length + ofCodes + unnamed.length * ofList
 }
 
 /** Counts the rows of the list with these codes, as often as they are given. */
-async function countOfCodes(trx: Trx, { account_id, id }: PriceList, codes: string[]) {
+async function countOfCodes(trx: Trx, { list, fromKeys }: ListRows, codes: string[]) {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(times * (
-      select count(*) from price_list_rows r
-      where r.account_id = ${account_id} and r.price_list_id = ${id} and r.code = input.code
+      select count(*) from ${fromKeys}
+      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
     )), 0) as count
     from (select code, count(*) as times from unnest(${codes}::text[]) as given (code) group by code) as input`.execute(
     trx,
@@ -47,11 +47,11 @@ async function countOfCodes(trx: Trx, { account_id, id }: PriceList, codes: stri
   return rows[0]?.count ?? 0
 }
 
-async function countUpTo(trx: Trx, { account_id, id }: PriceList, most: number): Promise<number> {
+async function countUpTo(trx: Trx, { list, fromKeys }: ListRows, most: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count
     from (
-      select from price_list_rows r where r.account_id = ${account_id} and r.price_list_id = ${id} limit ${most}
+      select from ${fromKeys} where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} limit ${most}
     ) as bounded`.execute(trx)
   return rows[0]?.count ?? 0
 }
@@ -75,7 +75,7 @@ function rejectCostly(
 /** Counts the matching rows. Equal wanted rows are matched once and multiplied. Throws `too-costly`. */
 export async function countMatchingRows(
   trx: Trx,
-  list: PriceList,
+  rowsOfList: ListRows,
   columns: Columns,
   wanted: WantedRow[],
 ): Promise<number> {
@@ -83,10 +83,10 @@ export async function countMatchingRows(
     ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
   ].map(([, rows]) => rows)
   const distinct = alike.map(([row]) => row as WantedRow)
-  const extras = { costs: false, dynamicAttributes: false, attributes: false }
+  const extras = { costs: false, dynamicAttributes: false, attributes: false, priced: false }
   const statement = sql<{ at: number; count: number }>`
     select at, count(*) as count
-    from (${selectAllMatching(list, columns, distinct, extras)}) as matching
+    from (${selectAllMatching(rowsOfList, columns, distinct, extras)}) as matching
     group by at`
   const { rows } = await withinReadTime(fewerRows, () => statement.execute(trx))
   return rows.reduce((sum, { at, count }) => sum + count * (alike[at]?.length ?? 0), 0)

@@ -8,7 +8,7 @@ import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
-import { isPublishedNow } from '../../price-lists/publication.ts'
+import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { type MatchingRow, priceOf } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
@@ -30,13 +30,15 @@ export async function readExactRows(
 ): Promise<WrittenRows | undefined> {
   const pieces: Promise<string>[] = []
   let count = 0
+  let revision = 0
   for (let from = 0; from < rows.length; from += keysAtOnce) {
     if (from > 0) await yieldToEventLoop()
     const slice = rows.slice(from, from + keysAtOnce)
     const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
     if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)
-    const piece = findExactRows(run, pricing, wanted).then((found) => {
+    const piece = findExactRows(run, pricing, wanted).then(({ found, version }) => {
       count += found.length
+      revision = version
       return held.write(wanted, found)
     })
     // Its failure is seen below, where all pieces are awaited.
@@ -44,7 +46,7 @@ export async function readExactRows(
     pieces.push(piece)
   }
   const texts = await Promise.all(pieces)
-  return rows.length === 0 || held.areTooLong ? undefined : { texts, rows: count }
+  return rows.length === 0 || held.areTooLong ? undefined : { texts, rows: count, revision }
 }
 
 /** Awaits pieces that are no longer needed, so that their failure is not taken for that of the next statement. */
@@ -67,12 +69,12 @@ export const selectIn =
     )
   }
 
-/** The published rows with these keys, in their order. Throws PricingChanged. */
+/** The published rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
 async function findExactRows(
   run: RunSelect,
   pricing: Pricing,
   wanted: WantedRow[],
-): Promise<MatchingRow[]> {
+): Promise<{ found: MatchingRow[]; version: number }> {
   const { list } = pricing
   const values = columnsOf(list).map(({ value }) => wanted.map(value))
   const areAlike = values.slice(1).every((column) => column.every((value) => value === column[0]))
@@ -91,7 +93,8 @@ async function findExactRows(
   rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
   const read =
     kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNumbers
-  return foundRows(wanted, read(ids), read(products), read(prices))
+  const found = foundRows(wanted, read(ids), read(products), read(prices))
+  return { found, version: Number(version) }
 }
 
 interface KeyColumn {
@@ -122,7 +125,8 @@ const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('
 const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
 
 function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
-  const price = priceOf({ ...parameterList, is_calendar })
+  const listRows = publishedRows({ ...parameterList, is_calendar })
+  const price = priceOf(listRows)
   const values = columns.map(({ name, type }, index) =>
     sql.raw(`$${index + 3}::${type} as ${name}`),
   )
@@ -130,7 +134,7 @@ function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
   const names = sql.raw(columns.map(({ name }) => name).join(', '))
   const found = sql`
     left join price_list_rows r on r.account_id = $1 and r.price_list_id = $2
-      and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(parameterList)}`
+      and r.code = input.code and r.extension_key = input.extension_key and ${listRows.isMember}`
   const select = (kind: string, fields: RawBuilder<unknown>, input: RawBuilder<unknown>) =>
     accountSelect(
       `prices_of_${is_calendar ? 'days' : 'rows'}_${kind}`,

@@ -3,9 +3,8 @@ import type { Columns } from '../../catalog/columns.ts'
 import { extensionKey } from '../../catalog/row-key.ts'
 import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
-import { monthPlace, priceOnDay } from '../../price-lists/calendar.ts'
-import { isPublishedNow } from '../../price-lists/publication.ts'
-import type { ListKey, PriceList } from '../../price-lists/queries.ts'
+import { monthPlace } from '../../price-lists/calendar.ts'
+import { type ListRows, setOnDay } from '../../price-lists/list-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import {
   groupByNames,
@@ -27,6 +26,7 @@ export interface MatchingRow {
   costs?: (number | null)[]
   dynamic_attributes?: Record<string, unknown> | null
   attributes?: (string | null)[] | null
+  is_priced?: boolean
 }
 
 /** Columns to read beside the price. */
@@ -34,6 +34,7 @@ export interface Extras {
   costs: boolean
   dynamicAttributes: boolean
   attributes: boolean
+  priced: boolean
 }
 
 /**
@@ -42,17 +43,17 @@ export interface Extras {
  */
 export async function findMatchingRows(
   trx: Trx,
-  list: PriceList,
+  rows: ListRows,
   columns: Columns,
   wanted: WantedRow[],
   extras: Extras,
 ): Promise<MatchingRow[]> {
   if (wanted.length === 0) return []
   const isInOrder = wanted.every(isExact)
-  const { rows } = await sql<MatchingRow>`
-    select * from (${selectAllMatching(list, columns, wanted, extras)}) as matching
+  const { rows: found } = await sql<MatchingRow>`
+    select * from (${selectAllMatching(rows, columns, wanted, extras)}) as matching
     ${isInOrder ? sql`` : orderBy(columns, wanted)}`.execute(trx)
-  return isInOrder ? rows.sort((a, b) => a.at - b.at) : rows
+  return isInOrder ? found.sort((a, b) => a.at - b.at) : found
 }
 
 /**
@@ -60,7 +61,7 @@ export async function findMatchingRows(
  * have them, others by a scan of the list.
  */
 export function selectAllMatching(
-  list: PriceList,
+  rowsOfList: ListRows,
   columns: Columns,
   wanted: WantedRow[],
   extras: Extras,
@@ -73,14 +74,14 @@ export function selectAllMatching(
     { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
     { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}` },
     ...groupByNames(others.filter(namesAttribute)).map((group) => {
-      const codes = sql`join product_attributes a on a.account_id = ${list.account_id}`
+      const codes = sql`join product_attributes a on a.account_id = ${rowsOfList.list.account_id}`
       return { rows: group, codes, on: matchesAttributes(columns, group) }
     }),
     ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => {
       return { rows: group, on: matchesExtensions(columns, group) }
     }),
   ].filter(({ rows }) => rows.length > 0)
-  const selects = parts.map((part) => selectMatching(list, part, extras))
+  const selects = parts.map((part) => selectMatching(rowsOfList, part, extras))
   return sql.join(selects, sql` union all `)
 }
 
@@ -93,27 +94,35 @@ interface Part {
 }
 
 function selectMatching(
-  list: PriceList,
+  rowsOfList: ListRows,
   { rows, codes = sql``, on }: Part,
   extras: Extras,
 ): RawBuilder<unknown> {
+  const { list, from, isMember } = rowsOfList
   return sql`
-    select input.at, r.id, r.product_id, r.code, r.extensions, ${priceOf(list)} as price
+    select input.at, r.id, r.product_id, r.code, r.extensions, ${priceOf(rowsOfList)} as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? sql`, pa.attributes` : sql``}
+      ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
     from ${inputRows(rows)} ${codes}
-    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and ${on} and ${isPublishedNow(list)}
+    join ${from} on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and ${on} and ${isMember}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
-/** SQL of the price of a row `r` for the row `input`, which has a dimension and, for a calendar list, a month and place. */
-export function priceOf(list: ListKey & Pick<PriceList, 'is_calendar'>): RawBuilder<number> {
-  if (!list.is_calendar) return sql`r.prices[input.dimension]`
+/**
+ * SQL of the price of a row `r` for the row `input`, which has a dimension and, for a calendar list, a month and place.
+ * What has no price is 0.
+ */
+export const priceOf = (rows: ListRows): RawBuilder<number> => sql`coalesce(${setPrice(rows)}, 0)`
+
+/** SQL of the price that was set; null without one. */
+function setPrice(rows: ListRows): RawBuilder<number | null> {
   const [dimension, month] = [sql`input.dimension`, sql`input.month`]
-  return priceOnDay(list, { dimension, month, place: sql`input.place` })
+  if (!rows.list.is_calendar) return sql`r.prices[${dimension}]`
+  return setOnDay(rows, { dimension, month, place: sql`input.place` })
 }
 
 /** A wanted row with its index. */

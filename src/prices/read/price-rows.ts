@@ -1,19 +1,31 @@
 import { readValue } from '../../catalog/column-value.ts'
 import type { Columns, ColumnType } from '../../catalog/columns.ts'
+import type { Answer, JsonText, Stream } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { PromotedPrice, PromotedRow } from '../../promotions/promoted-prices.ts'
+import type { Explain, Explained } from './explain.ts'
+import type { FindLowest } from './lowest-price.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 
-export interface PriceRowOptions {
+/** What was loaded for fields of `include` beside the rows. */
+export interface LookUp {
+  explain?: Explain
+  findLowest?: FindLowest
+}
+
+export interface PriceRowOptions extends LookUp {
   list: PriceList
   columns: Columns
   include: ReadonlySet<string>
   priceOf: (row: PromotedRow, only?: string) => PromotedPrice
 }
+
+/** The answer to a read, with the revision that it shows. */
+export type PricesRead = Answer<JsonText | Stream>
 
 export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 
@@ -35,7 +47,8 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
     const prices = `"active_price":${active_price},"promotions":${promoted}`
-    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(match, active_price)}}`
+    const explained = { row: wanted, match, activePrice: active_price }
+    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(explained)}}`
   }
 }
 
@@ -97,19 +110,25 @@ export function openKeys(
   return { head, lacking }
 }
 
-type WriteExtras = (match: MatchingRow, activePrice: number) => string
+type WriteExtras = (priced: Explained) => string
 
 /** Writes the fields of `include`, each after a comma. */
-function extrasWriter({ list, columns, include }: PriceRowOptions): WriteExtras {
+function extrasWriter(options: PriceRowOptions): WriteExtras {
+  const { list, columns, include, explain, findLowest } = options
   const marginFor = (field: string) =>
     include.has(field) ? parseMarginFormula(list.margin_formula, columns.costs) : undefined
   const marginOf = marginFor('margin')
   const activeMarginOf = marginFor('active_margin')
-  return ({ price, costs, dynamic_attributes }, activePrice) => {
+  return (priced) => {
+    const { match, activePrice } = priced
+    const { price, costs, dynamic_attributes, is_priced } = match
     const extras = {
       ...(include.has('base_price') && { base_price: price }),
       ...(marginOf && { margin: marginOf(price, costs ?? []) }),
       ...(activeMarginOf && { active_margin: activeMarginOf(activePrice, costs ?? []) }),
+      ...(include.has('priced') && { priced: is_priced === true }),
+      ...(explain && { explain: explain(priced) }),
+      ...(findLowest && { lowest_price: findLowest(match) }),
       ...(include.has('dynamic_attributes') && { dynamic_attributes: dynamic_attributes ?? {} }),
     }
     return `,${JSON.stringify(extras).slice(1, -1)}`
@@ -118,6 +137,8 @@ function extrasWriter({ list, columns, include }: PriceRowOptions): WriteExtras 
 
 /** Rows of an answer as JSON, in pieces without brackets and commas around them. */
 export interface WrittenRows {
+  /** That of the list when they were read. */
+  revision: number
   texts: string[]
   rows: number
 }

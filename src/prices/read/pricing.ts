@@ -2,6 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
+import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
+import { chooseWalk, pastRows } from '../../price-lists/history/past-rows.ts'
+import { type ListRows, publishedRows } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
   type ListKey,
@@ -48,6 +51,40 @@ export async function loadPricing(trx: Trx, account: number, body: DatedInput): 
   return {
     settingsVersion,
     list,
+    date: body.promotion_date,
+    rows: publishedRows(list),
+    columns,
+    promotions: await compilePromotions(promotions, columns),
+  }
+}
+
+/**
+ * The pricing of a read of the past: the rows and promotions of then, the columns of today. Throws as `findMoment` does,
+ * and if the list does not exist.
+ */
+export async function loadPastPricing(
+  trx: Trx,
+  account: number,
+  body: Schemas['GetPricesInput'],
+): Promise<Pricing> {
+  const settingsVersion = await findSettingsVersion(trx, account)
+  const list = await findNamedList(body, (by) => findPriceList(trx, account, by))
+  const columns = await findColumns(trx, account)
+  const moment = await findMoment(trx, list, body.as_of ?? 0, { pointer: '/as_of', field: 'as_of' })
+  const date = body.promotion_date ?? moment.at.slice(0, 10)
+  const promotions = await findValidPromotions(trx, account, {
+    priceListName: list.name,
+    priceListId: null,
+    date,
+    asOf: moment.at,
+  })
+  const walk = await chooseWalk(trx, list, moment.revision)
+  return {
+    settingsVersion,
+    list,
+    date,
+    moment,
+    rows: pastRows(list, moment.revision, walk),
     columns,
     promotions: await compilePromotions(promotions, columns),
   }
@@ -67,8 +104,24 @@ export interface Pricing {
   /** The account's version when the pricing was loaded. Columns and promotions change only with it. */
   settingsVersion: number
   list: PriceList
+  /** The day whose promotions count. */
+  date: string
+  /** The moment of a read of the past. */
+  moment?: Moment
+  rows: ListRows
   columns: Columns
   promotions: PromotionRules
+}
+
+/** The revision that a read shows; `listVersion` is the present one. */
+export function shownRevision({
+  pricing,
+  listVersion,
+}: {
+  pricing: Pricing
+  listVersion: number | null
+}): number {
+  return pricing.moment?.revision ?? listVersion ?? 0
 }
 
 /** The memory for the pricings of a process, roughly. */

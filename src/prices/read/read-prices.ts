@@ -1,20 +1,25 @@
-import { JsonText, type Schemas, Stream } from '../../contract/operation.ts'
+import { Answer, JsonText, type Schemas, Stream } from '../../contract/operation.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
+import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
-import { boundMatchingRows, fewerRows } from './count-rows.ts'
+import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
 import { keysAtOnce, type RunSelect, readExactRows, selectIn } from './exact-rows.ts'
+import { explainedMax, loadExplanations, rejectManyExplained } from './explain.ts'
+import { loadLowestPrices, lowestRowsMax, rejectManyLowest } from './lowest-price.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
+  type LookUp,
+  type PricesRead,
   priceRowWriter,
   rejectTooLarge,
   type WritePriceRow,
   type WrittenRows,
 } from './price-rows.ts'
-import { lookForChanges, type Pricing } from './pricing.ts'
+import { lookForChanges, type Pricing, shownRevision } from './pricing.ts'
 import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
@@ -42,7 +47,7 @@ export async function readPrices(
   trx: Trx,
   pricing: Pricing,
   read: Read,
-): Promise<JsonText | Stream | StreamedRead | undefined> {
+): Promise<PricesRead | StreamedRead | undefined> {
   const shown = shownRows(pricing, read.body)
   const exact = await readExact(selectIn(trx), pricing, read, shown)
   return exact ?? readMatchingRows(trx, pricing, read, shown)
@@ -53,7 +58,7 @@ export async function readFewKeys(
   run: RunSelect,
   pricing: Pricing,
   read: Read,
-): Promise<JsonText | Stream | undefined> {
+): Promise<PricesRead | undefined> {
   if (read.body.payload.length > keysAtOnce) return undefined
   return readExact(run, pricing, read, shownRows(pricing, read.body))
 }
@@ -65,14 +70,20 @@ interface ShownRows {
   held: HeldRows
 }
 
-function shownRows({ list, columns, promotions }: Pricing, body: Read['body']): ShownRows {
+function shownRows(
+  { list, columns, promotions }: Pricing,
+  body: Read['body'],
+  lookUp: LookUp = {},
+): ShownRows {
   const include = new Set<string>(body.include)
   const extras = {
-    costs: include.has('margin') || include.has('active_margin'),
+    costs: ['margin', 'active_margin', 'explain'].some((field) => include.has(field)),
     dynamicAttributes: include.has('dynamic_attributes'),
-    attributes: promotions.usesAttributes,
+    attributes: promotions.usesAttributes || include.has('explain') || include.has('lowest_price'),
+    priced: include.has('priced'),
   }
-  const write = priceRowWriter({ list, columns, include, priceOf: promotedPrices(promotions) })
+  const priceOf = promotedPrices(promotions)
+  const write = priceRowWriter({ list, columns, include, priceOf, ...lookUp })
   return { extras, write, held: new HeldRows(write) }
 }
 
@@ -81,8 +92,15 @@ async function readExact(
   pricing: Pricing,
   { body, errors, rowsMax }: Read,
   { extras, held }: ShownRows,
-): Promise<JsonText | Stream | undefined> {
-  if (extras.costs || extras.dynamicAttributes || extras.attributes) return undefined
+): Promise<PricesRead | undefined> {
+  if (
+    pricing.moment ||
+    extras.priced ||
+    extras.costs ||
+    extras.dynamicAttributes ||
+    extras.attributes
+  )
+    return undefined
   const written = await readExactRows(run, pricing, errors.sound(body.payload), { errors, held })
   if (!written) return undefined
   rejectTooLarge(written.rows, rowsMax)
@@ -94,28 +112,47 @@ async function readMatchingRows(
   pricing: Pricing,
   { body, rowsMax, bytesMax, errors }: Read,
   { extras, write, held }: ShownRows,
-): Promise<JsonText | Stream | StreamedRead | undefined> {
-  const { list, columns } = pricing
+): Promise<PricesRead | StreamedRead | undefined> {
+  const { list, columns, rows } = pricing
   const { list: listVersion } = await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const isBare = !body.include?.length && pricing.promotions.names.size === 0
-  const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, list, wanted, rowsMax))
+  const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, rows, wanted, rowsMax))
   const read = { pricing, wanted, extras, write, isBare, listVersion }
   const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
-  if (most > heldMax(extras) || most > rowsMax || held.areTooLong) return streamed
+  const asks = (field: 'explain' | 'lowest_price') => body.include?.includes(field) === true
+  if (asks('explain') && most > explainedMax)
+    rejectManyExplained(await countMatchingRows(trx, rows, columns, wanted))
+  if (asks('lowest_price') && most > lowestRowsMax)
+    rejectManyLowest(await countMatchingRows(trx, rows, columns, wanted))
+  const isLarge = most > heldMax(extras) || most > rowsMax || held.areTooLong
+  if (isLarge && !asks('explain') && !asks('lowest_price')) return streamed
   const found = await withinReadTime(fewerRows, () =>
-    findMatchingRows(trx, list, columns, wanted, extras),
+    findMatchingRows(trx, rows, columns, wanted, extras),
   )
   rejectTooLarge(found.length, rowsMax)
+  const rowsFound = { wanted, found }
+  const lookUp = {
+    ...(asks('explain') && { explain: await loadExplanations(trx, pricing, rowsFound) }),
+    ...(asks('lowest_price') && {
+      findLowest: await loadLowestPrices(trx, pricing, body.lowest_price ?? {}, rowsFound),
+    }),
+  }
+  const written = Object.keys(lookUp).length > 0 ? shownRows(pricing, body, lookUp).held : held
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
-    texts.push(await held.write(wanted, found.slice(from, from + rowsAtOnce)))
-  return held.areTooLong ? streamed : inPieces({ texts, rows: found.length })
+    texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
+  if (written.areTooLong) return streamed
+  return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
 }
 
 /** More than four pieces are sent one by one, without joining them to one large text first. */
-function inPieces({ texts, rows }: WrittenRows): JsonText | Stream {
+function inPieces({ texts, rows, revision }: WrittenRows): PricesRead {
+  return new Answer(asText(texts, rows), revisionHeader(revision))
+}
+
+function asText(texts: string[], rows: number): JsonText | Stream {
   const pieces = texts.filter((text) => text !== '')
   if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`, rows)
   const open = async function* () {

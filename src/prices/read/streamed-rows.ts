@@ -1,17 +1,18 @@
 import type { Readable } from 'node:stream'
 import { sql } from 'kysely'
-import type { InAccount, JsonText, Stream } from '../../contract/operation.ts'
+import { Answer, type InAccount, type Stream } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { readStatementMs, tooSlow } from '../../contract/read-cost.ts'
 import { sendPieces } from '../../contract/send-pieces.ts'
 import { CopyTarget } from '../../database/copy.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
+import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { type CopiedRead, copiedFields, linesWriter } from './copied-lines.ts'
 import { countMatchingRows, fewerRows } from './count-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
-import { rejectTooLarge } from './price-rows.ts'
-import { lookForChanges, PricingChanged } from './pricing.ts'
+import { type PricesRead, rejectTooLarge } from './price-rows.ts'
+import { lookForChanges, PricingChanged, shownRevision } from './pricing.ts'
 import { orderBy } from './wildcards.ts'
 
 /** A read with so many rows that they are sent while they are read: by one statement, in constant memory. */
@@ -29,7 +30,7 @@ export interface StreamedRead extends CopiedRead {
 const stalledMs = 30_000
 
 /** Does the read again, with what the transaction sees. */
-type ReadAgain = (trx: Trx) => Promise<JsonText | Stream | StreamedRead>
+type ReadAgain = (trx: Trx) => Promise<PricesRead | StreamedRead>
 
 /**
  * Sends the rows of a read; its transaction lasts as long as the answer. The read may have waited for a connection: if its
@@ -39,12 +40,14 @@ export function sendRows(
   inAccountSending: InAccount,
   planned: StreamedRead,
   readAgain: ReadAgain,
-): Promise<JsonText | Stream> {
+): Promise<PricesRead> {
   return new Promise((resolve, reject) => {
     inAccountSending(async (trx) => {
       const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
       if (!('wanted' in read)) return resolve(read)
-      await copyRows(trx, read, resolve).catch((error) => {
+      const revision = revisionHeader(shownRevision(read))
+      const answer = (stream: Stream) => resolve(new Answer(stream, revision))
+      await copyRows(trx, read, answer).catch((error) => {
         // Before the rollback: it fails too if rows are unread, and would hide this error.
         reject(error)
         throw error
@@ -114,7 +117,7 @@ async function countRows(trx: Trx, read: StreamedRead): Promise<number> {
   const isShort = !extras.dynamicAttributes && most * (usualRowBytes + promotionBytes) <= bytesMax
   if (most <= rowsMax && isShort) return most
   await sql`set local statement_timeout = ${sql.lit(readStatementMs)}`.execute(trx)
-  const count = await countMatchingRows(trx, pricing.list, pricing.columns, wanted)
+  const count = await countMatchingRows(trx, pricing.rows, pricing.columns, wanted)
   await sql`set local statement_timeout to default`.execute(trx)
   rejectTooLarge(count, rowsMax)
   return count
@@ -161,12 +164,12 @@ interface Piece {
 
 async function copyMatching(
   trx: Trx,
-  { pricing: { list, columns }, wanted, extras }: StreamedRead,
+  { pricing: { rows: listRows, columns }, wanted, extras }: StreamedRead,
 ): Promise<Readable> {
   const { rows } = await sql<{ stream: Readable }>`
     copy (
       select ${copiedFields(columns, extras)}
-      from (${selectAllMatching(list, columns, wanted, extras)}) as matching ${orderBy(columns, wanted)}
+      from (${selectAllMatching(listRows, columns, wanted, extras)}) as matching ${orderBy(columns, wanted)}
     ) to stdout ${new CopyTarget()}`.execute(trx)
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Column, Columns } from '../../catalog/columns.ts'
+import { type Column, type Columns, keyOrder } from '../../catalog/columns.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /**
@@ -77,13 +77,8 @@ const isMixed = (group: WantedRow[]): boolean =>
 export const namesAttribute = ({ attributes }: WantedRow): boolean =>
   attributes.some((value) => value !== null)
 
-/** Payload order, then code and extensions: numbers by value, all else as text by code point. */
+/** Payload order, then code and extensions. */
 export function orderBy(columns: Columns, wanted: WantedRow[]): RawBuilder<unknown> {
-  const keys = columns.extensions.map(({ type, ordinal }) =>
-    type === 'integer' || type === 'number'
-      ? sql`(extensions[${ordinal}::integer])::numeric`
-      : sql`extensions[${ordinal}::integer]`,
-  )
-  const place = wanted.length > 1 ? [sql`at`] : []
-  return sql`order by ${sql.join([...place, sql`code`, ...keys])}`
+  const place = wanted.length > 1 ? sql`at, ` : sql``
+  return sql`order by ${place}${keyOrder(columns)}`
 }

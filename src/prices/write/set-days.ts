@@ -5,39 +5,64 @@ import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { daysInMonth, monthPlace } from '../../price-lists/calendar.ts'
+import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
+import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 
-/** Sets prices of days, stored by row, dimension and month. */
+/** Sets prices of days, stored by row, dimension and month. Returns how many of them are others now. */
 export async function setDays(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,
   rowIds: number[],
-): Promise<void> {
+): Promise<number> {
   const chunks = await mapCooperatively(rowIds, (id, row) =>
     chunksOf(list, cellsOf(byRow, row), id),
   )
-  await mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
+  return mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
 }
 
-/** Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months. */
+/**
+ * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and notes the
+ * former prices in the history. Returns how many prices are others now.
+ */
 export async function mergeMonths(
   trx: Trx,
   list: PriceList,
   input: RawBuilder<unknown>,
-): Promise<void> {
-  const { numAffectedRows } = await sql`
-    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices)
-    select ${list.account_id}, ${list.id}, row_id, dimension, month, prices from ${input}
-    order by row_id, dimension, month
-    on conflict (account_id, price_list_id, row_id, dimension, month) do update set prices = array[${merged}]`.execute(
-    trx,
-  )
-  const load = { column: 'price_list_id', value: list.id, rows: Number(numAffectedRows) } as const
+): Promise<number> {
+  const { account_id, id } = list
+  const revision = nextRevision(list)
+  const changed = sql`(select * from found where new is distinct from old) as changed`
+  const { rows } = await sql<{ months: number; priced: number }>`
+    with found as materialized (
+      select input.row_id, input.dimension, input.month, coalesce(m.since, 0) as since,
+        coalesce(m.prices, ${noPrices}) as old, array[${merged}] as new
+      from ${input} left join (
+        select row_id, dimension, month, since, prices from calendar_months
+        where account_id = ${account_id} and price_list_id = ${id}
+      ) as m using (row_id, dimension, month)
+    ), written as (
+      insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices, since)
+      select ${account_id}, ${id}, row_id, dimension, month, new, ${revision}
+      from found where new is distinct from old
+      order by row_id, dimension, month
+      on conflict (account_id, price_list_id, row_id, dimension, month) do update set
+        prices = excluded.prices, since = excluded.since
+      returning row_id
+    ), logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
+    select count(*) as months, coalesce(sum((
+      select count(*) from unnest(old, new) as day (was, is_now) where was is distinct from is_now
+    )), 0) as priced from found`.execute(trx)
+  const { months = 0, priced = 0 } = rows[0] ?? {}
+  const load = { column: 'price_list_id', value: list.id, rows: months } as const
   await analyzeLoaded(trx, { table: 'calendar_months', ...load })
+  return Number(priced)
 }
+
+const noPrices = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
 
 /** Prices of a row in a dimension and month. */
 interface Chunk {
@@ -74,6 +99,6 @@ const chunkColumns: InputColumn<Chunk>[] = [
 const merged = sql.join(
   Array.from({ length: daysInMonth }, (_, day) => {
     const place = sql.raw(`[${day + 1}]`)
-    return sql`coalesce(excluded.prices${place}, present.prices${place})`
+    return sql`coalesce(input.prices${place}, m.prices${place})`
   }),
 )

@@ -4,7 +4,9 @@ import type { RowErrors } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
 import { columnsOf, type InputColumn, inputRows, isCopied } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
-import { isPublished, isPublishedNow } from '../../price-lists/publication.ts'
+import { insertChanges } from '../../price-lists/history/log-changes.ts'
+import { nextRevision } from '../../price-lists/history/record-revision.ts'
+import { isPublished, isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { keyColumns, positionedKeyColumns } from '../payload.ts'
 import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
@@ -38,26 +40,36 @@ export async function findPublishedRows(
 const firstRows = 1000
 const rowsAtOnce = 4500
 
+/** The rows of an update, and how many of their cells have another price now. */
+export interface SetPrices {
+  ids: RowIds
+  priced: number
+  slices: number
+}
+
 /**
- * Sets prices of published rows and returns their ids. Dimensions without a price keep theirs; unknown rows are
- * skipped.
+ * Sets prices of published rows, and notes the former ones in the history. Dimensions without a price keep theirs;
+ * unchanged rows are not written; unknown rows are skipped.
  */
-export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<RowIds> {
+export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
   const columns = rowColumns(list, byRow)
   const rows = Array.from({ length: byRow.starts.length - 1 }, (_, row) => row)
   const ids: RowIds = new Array(rows.length).fill(null)
-  const slices: Promise<void>[] = []
+  const slices: Promise<number>[] = []
   for (const slice of slicesOf(rows)) {
     const input = await inputRows(trx, columns, slice)
-    const done = setPricesOf(trx, list, input).then(({ found, positions }) => {
-      for (const [index, row] of positions.entries()) ids[row] = found[index] as number
-    })
+    const done = setPricesOf(trx, list, input, slices.length).then(
+      ({ found, positions, priced }) => {
+        for (const [index, row] of positions.entries()) ids[row] = found[index] as number
+        return priced
+      },
+    )
     // Its failure is seen below, where all slices are awaited.
     done.catch(() => undefined)
     slices.push(done)
   }
-  await Promise.all(slices)
-  return ids
+  const counts = await Promise.all(slices)
+  return { ids, priced: counts.reduce((sum, count) => sum + count, 0), slices: slices.length }
 }
 
 /** Sets the prices of an input. Returns the ids of the found rows and their positions in it. */
@@ -65,24 +77,45 @@ async function setPricesOf(
   trx: Trx,
   list: PriceList,
   input: RawBuilder<unknown>,
-): Promise<{ found: number[]; positions: number[] }> {
-  const prices = list.price_dimensions.map((_, index) => {
+  slice: number,
+): Promise<{ found: number[]; positions: number[]; priced: number }> {
+  const merged = list.price_dimensions.map((_, index) => {
     const given = sql.ref(`input.${priceName(index)}`)
-    return sql`coalesce(${given}, r.prices[${index + 1}::integer])`
+    return sql`coalesce(${given}, r.prices[${sql.lit(index + 1)}])`
   })
-  const { rows } = await sql<Record<'ids' | 'positions', string | null>>`
-    with updated as (
-      update price_list_rows r set prices = array[${sql.join(prices)}]
-      from ${input}
-      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
-        and r.extension_key = input.extension_key and ${isPublishedNow(list)}
-      returning r.id, input.position
-    )
-    select array_agg(id)::text as ids, array_agg(position)::text as positions from updated`.execute(
-    trx,
-  )
-  const { ids = null, positions = null } = rows[0] ?? {}
-  return { found: readNumbers(ids), positions: readNumbers(positions) }
+  const { rows } = await sql<Record<'ids' | 'positions', string | null> & { priced: number }>`
+    with found as materialized (
+      select r.id, input.position, r.since, r.prices as old, array[${sql.join(merged)}] as new
+      from ${input} join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+        and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}
+    ), ${writeChanged(list, slice)}
+    select array_agg(id)::text as ids, array_agg(position)::text as positions,
+      coalesce(sum(${changedCells(list)}), 0) as priced
+    from found`.execute(trx)
+  const { ids = null, positions = null, priced = 0 } = rows[0] ?? {}
+  return { found: readNumbers(ids), positions: readNumbers(positions), priced: Number(priced) }
+}
+
+/** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices are others, and their changes. */
+export function writeChanged(list: PriceList, slice: number): RawBuilder<unknown> {
+  const revision = nextRevision(list)
+  const rows = sql`(select id, since, old, new from found where new is distinct from old) as changed`
+  return sql`
+    updated as (
+      update price_list_rows u set prices = found.new, since = ${revision}
+      from found
+      where u.account_id = ${list.account_id} and u.price_list_id = ${list.id} and u.id = found.id
+        and found.new is distinct from found.old
+    ), logged as (${insertChanges(list, { revision, change: 'priced', slice, rows })})`
+}
+
+/** SQL of how many cells of a row of `found` have another price. */
+export function changedCells({ price_dimensions }: PriceList): RawBuilder<number> {
+  const cells = price_dimensions.map((_, index) => {
+    const place = sql.lit(index + 1)
+    return sql`(new[${place}] is distinct from old[${place}])::integer`
+  })
+  return sql`(${sql.join(cells, sql` + `)})`
 }
 
 /** A single slice if the rows go by COPY, of which a transaction can run one at a time. */

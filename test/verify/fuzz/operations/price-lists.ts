@@ -172,7 +172,7 @@ function shown({ id, settings, isPublished }: PriceList): unknown {
   return { ...settings, id, is_published: isPublished }
 }
 
-function withoutTime({ published_at: _, ...list }: Record<string, unknown>): unknown {
+function withoutTime({ published_at: _, revision: __, ...list }: Record<string, unknown>): unknown {
   return list
 }
 

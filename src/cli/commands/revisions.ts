@@ -1,0 +1,151 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { UsageFault } from '../faults.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { openClient } from '../session.ts'
+import { number, startBar, type TableRow, table } from '../terminal.ts'
+import { findList } from './export.ts'
+
+const shown = 25
+
+/** `pricewell log`. */
+export function addLog(program: Program): void {
+  program
+    .command('log')
+    .description(
+      `Shows the last ${shown} revisions of a price list: who changed what, when and why.`,
+    )
+    .argument('<list>', 'the name of the price list')
+    .addHelpText('after', "\nExample:\n  pricewell log 'Retail 2026'")
+    .action(async (name, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const params = { path: { id: await findList(client, name) }, query: { limit: shown } }
+      const { data } = await client.GET('/api/v1/price_list/{id}/revisions/', { params })
+      // The newest last, where a terminal ends.
+      const revisions = data.results.toReversed()
+      const text =
+        revisions.length > 0 ? table(revisions.map(logged)) : 'The list has no revisions.'
+      answer(options, revisions, text)
+    })
+}
+
+function logged(revision: Schemas['Revision']): TableRow {
+  const { actor, reverts, voided, note } = revision
+  const undone =
+    reverts && (reverts.from === reverts.to ? reverts.from : `${reverts.from}-${reverts.to}`)
+  return {
+    revision: revision.revision,
+    at: revision.at,
+    kind: revision.kind,
+    who: actor.name,
+    priced: revision.priced,
+    added: revision.added,
+    removed: revision.removed,
+    reverts: undone,
+    mistake: voided ? 'yes' : undefined,
+    note,
+  }
+}
+
+/** `pricewell diff`. */
+export function addDiff(program: Program): void {
+  program
+    .command('diff')
+    .description('Compares a price list at two moments, the largest changes first.')
+    .argument('<list>', 'the name of the price list')
+    .argument('<from>', 'a revision, or a day and time; 0 is before the first publication')
+    .argument('[to]', 'the same; now when left out')
+    .addHelpText(
+      'after',
+      "\nShows 1,000 cells at most.\n\nExample:\n  pricewell diff 'Retail 2026' 12 13",
+    )
+    .action(async (name, from, to, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const query = { from, limit: 1000, ...(to !== undefined && { to }) }
+      const params = { path: { id: await findList(client, name) }, query }
+      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', { params })
+      const cells = data.results.toSorted((a, b) => sizeOf(b) - sizeOf(a))
+      const count = `${number(data.count)} ${data.count === 1 ? 'cell differs' : 'cells differ'}.`
+      const text = cells.length > 0 ? `${table(cells.map(compared))}\n${count}` : count
+      answer(options, cells, text)
+    })
+}
+
+/** Rows that come and go are first. */
+const sizeOf = ({ change_percent }: Schemas['CellChange']): number =>
+  change_percent === null ? Number.POSITIVE_INFINITY : Math.abs(change_percent)
+
+function compared({ pk: _, extended_catalog_id: __, ...cell }: Schemas['CellChange']): TableRow {
+  return cell as TableRow
+}
+
+/** `pricewell revert`. */
+export function addRevert(program: Program): void {
+  program
+    .command('revert')
+    .description('Undoes one revision of a price list, or all after one.')
+    .argument('<list>', 'the name of the price list')
+    .addOption(new Option('--revision <number>', 'undoes this one').argParser(revisionNumber))
+    .addOption(
+      new Option('--to <number>', 'undoes all after this one')
+        .argParser(revisionNumber)
+        .conflicts('revision'),
+    )
+    .option('--skip', 'leaves out what was changed again since, instead of undoing nothing')
+    .option('--void', 'marks what was undone as a mistake')
+    .option('--note <text>', 'why, for the log')
+    .addHelpText(
+      'after',
+      "\nExample:\n  pricewell revert 'Retail 2026' --revision 13 --note 'wrong file'",
+    )
+    .action(async (name, _options, command) => {
+      const options = command.optsWithGlobals()
+      const { revision, to, skip, void: isVoid, note } = options
+      if (revision === undefined && to === undefined)
+        throw new UsageFault('Say what to undo: --revision or --to.')
+      const client = openClient(options)
+      const { data } = await client.POST('/api/v1/price_list/{id}/revert/', {
+        params: {
+          path: { id: await findList(client, name) },
+          // A header is Latin-1; the service reads it as UTF-8.
+          ...(note && { header: { 'Change-Note': Buffer.from(note).toString('latin1') } }),
+        },
+        body: {
+          ...(revision === undefined ? { to_revision: to as number } : { revision }),
+          on_conflict: skip ? 'skip' : 'reject',
+          void: isVoid === true,
+        },
+      })
+      const result = 'id' in data ? await resultOf(client, data.id, options) : data
+      answer(options, result, told(result))
+    })
+}
+
+async function resultOf(
+  client: PricewellClient,
+  id: number,
+  options: Shared,
+): Promise<Schemas['RevertResult']> {
+  const bar = startBar(`Job ${id}`, options)
+  try {
+    const onProgress = ({ finished, total }: { finished: number; total: number }) =>
+      bar.show(finished, total)
+    return (await client.waitForJob(id, { onProgress })).result as Schemas['RevertResult']
+  } finally {
+    bar.stop()
+  }
+}
+
+function told({ revision, priced, added, removed, skipped }: Schemas['RevertResult']): string {
+  if (priced + added + removed === 0 && skipped === 0) return 'There was nothing to undo.'
+  const left = skipped > 0 ? `, ${number(skipped)} left out` : ''
+  return `Revision ${revision}: ${number(priced)} prices as before, ${number(added)} rows back, ${number(removed)} rows gone${left}.`
+}
+
+function revisionNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('It is a number, as `pricewell log` shows it.')
+  return Number(text)
+}

@@ -1,0 +1,149 @@
+import { post } from '../api.js'
+import { el, name, svg } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/** @typedef {Schemas['PriceEntry']} Entry */
+
+/** More charts than this help nobody. */
+const chartsMax = 8
+
+/**
+ * The published prices of rows over time, a chart each.
+ *
+ * @param {Schemas['PriceList']} list
+ * @param {(Schemas['PriceRow'] & { price_dimension: string, date?: string })[]} rows
+ * @param {{ name: string }[]} extensions
+ * @param {AbortSignal} signal
+ */
+export async function historyOf(list, rows, extensions, signal) {
+  const shown = rows.slice(0, chartsMax)
+  const payload = shown.map(({ code, price_dimension, date, ...row }) => ({
+    code,
+    price_dimension,
+    ...(date !== undefined && { date }),
+    ...Object.fromEntries(extensions.map((column) => [column.name, row[column.name]])),
+  }))
+  const answer = await post(
+    '/api/v1/prices/get_price_history/',
+    { price_list_id: list.id, payload },
+    signal,
+  )
+  const titles = payload.map((key) => titleOf(list, key, extensions))
+  return el(
+    'section',
+    { class: 'panel' },
+    el(
+      'div',
+      { class: 'heading' },
+      el('h3', {}, 'Over time'),
+      el('span', { class: 'hint' }, 'published prices, before promotions'),
+    ),
+    answer.map((/** @type {{ history: Entry[] }} */ { history }, /** @type {number} */ index) =>
+      chart(list, titles[index] ?? '', history),
+    ),
+    rows.length > chartsMax &&
+      el('p', { class: 'hint' }, `The first ${chartsMax} of ${rows.length}.`),
+  )
+}
+
+/**
+ * @param {Schemas['PriceList']} list
+ * @param {Record<string, unknown>} key
+ * @param {{ name: string }[]} extensions
+ */
+function titleOf({ price_dimensions }, key, extensions) {
+  const parts = extensions.map((column) => String(key[column.name]))
+  return [...parts, ...(price_dimensions.length > 1 ? [key.price_dimension] : [])].join(', ')
+}
+
+/**
+ * A step for each price. The newest entries stand below as a list, which can be read.
+ *
+ * @param {Schemas['PriceList']} list
+ * @param {string} title
+ * @param {Entry[]} history
+ */
+function chart(list, title, history) {
+  const last = history.at(-1)
+  if (!last) return el('p', { class: 'hint' }, name(title), ': no prices')
+  return el(
+    'figure',
+    { class: 'steps' },
+    el('figcaption', {}, el('strong', {}, name(title)), el('output', {}, format.price(last.price))),
+    steps(title, pricedOf(history)),
+    el(
+      'details',
+      {},
+      el(
+        'summary',
+        {},
+        `${format.count(history.length)} ${history.length === 1 ? 'price' : 'prices'}`,
+      ),
+      el(
+        'ul',
+        { class: 'plain' },
+        history.toReversed().map((entry) => entryOf(list, entry)),
+      ),
+    ),
+  )
+}
+
+/** @param {Schemas['PriceList']} list @param {Entry} entry */
+function entryOf(list, { from, price, revision, kind, actor, note }) {
+  const link = { href: href(`lists/${list.id}/revisions/${revision}`) }
+  return el(
+    'li',
+    {},
+    el('span', { class: 'value' }, format.price(price)),
+    ' since ',
+    kind === undefined ? format.moment(from) : el('a', link, format.moment(from)),
+    actor && [' by ', name(actor.name)],
+    note !== undefined && [': ', name(note)],
+  )
+}
+
+/** Without the time before the first price, which would flatten the rest. @param {Entry[]} history */
+const pricedOf = (history) =>
+  history.length > 1 && history[0]?.kind === 'add_products' ? history.slice(1) : history
+
+const [width, height] = [600, 60]
+
+/** @param {string} title @param {Entry[]} history */
+function steps(title, history) {
+  const [first] = history
+  const now = Date.now()
+  const began = Date.parse(first?.from ?? '')
+  const prices = history.map(({ price }) => price)
+  const [low, high] = [Math.min(...prices), Math.max(...prices)]
+  const x = (/** @type {number} */ at) => ((at - began) / Math.max(now - began, 1)) * width
+  const y = (/** @type {number} */ price) =>
+    high === low ? height / 2 : height - 4 - ((price - low) / (high - low)) * (height - 8)
+  const path = history.map(({ from, to, price }, index) => {
+    const isJoined = index > 0 && history[index - 1]?.to === from
+    const start = x(Date.parse(from)).toFixed(1)
+    const end = x(to === null ? now : Date.parse(to)).toFixed(1)
+    return `${isJoined ? `V${y(price).toFixed(1)}` : `M${start},${y(price).toFixed(1)}`}H${end}`
+  })
+  const words = low === high ? format.price(low) : `${format.price(low)} to ${format.price(high)}`
+  return [
+    svg(
+      'svg',
+      {
+        viewBox: `0 0 ${width} ${height}`,
+        preserveAspectRatio: 'none',
+        role: 'img',
+        'aria-label': `${title}: ${words} since ${format.moment(first?.from ?? '')}`,
+      },
+      svg('path', { d: path.join(''), class: 'step', 'vector-effect': 'non-scaling-stroke' }),
+    ),
+    el(
+      'p',
+      { class: 'hint axis' },
+      el('span', {}, format.moment(first?.from ?? '')),
+      el('span', {}, words),
+      el('span', {}, 'now'),
+    ),
+  ]
+}

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import { daysInMonth } from '../calendar.ts'
+import { ofList } from '../publication.ts'
+import type { PriceList } from '../queries.ts'
+
+/** Revisions after the first and up to the second. */
+export interface Revisions {
+  after: number
+  until: number
+}
+
+/**
+ * SQL of a FROM item `cell` with each change of a cell in some revisions: revision, change, row_id, dimension, date (null
+ * without a calendar), old and new price (null where there is none).
+ */
+export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const inRevisions = sql`${ofList(list)} and revision > ${revisions.after} and revision <= ${revisions.until}`
+  return list.is_calendar ? changedDays(inRevisions) : changedPrices(list, inRevisions)
+}
+
+function changedPrices(
+  { price_dimensions }: PriceList,
+  inRevisions: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`(
+    select revision, change, row_id, dimension, null::date as date, old, new
+    from (
+      select c.revision, c.change, row.row_id, d.dimension,
+        c.old_prices[d.dimension * cardinality(c.row_ids) - cardinality(c.row_ids) + row.place] as old,
+        c.new_prices[d.dimension * cardinality(c.row_ids) - cardinality(c.row_ids) + row.place] as new
+      from list_changes c
+      cross join lateral unnest(c.row_ids) with ordinality as row (row_id, place)
+      cross join generate_series(1, ${sql.lit(price_dimensions.length)}) as d (dimension)
+      where ${inRevisions}
+    ) as cell
+    where change <> 'priced' or old is distinct from new
+  ) as cell`
+}
+
+function changedDays(inRevisions: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    select revision, change, row_id, dimension, date, old, new
+    from (
+      select c.revision, c.change, at.row_id, at.dimension, at.month + day.place - 1 as date,
+        c.old_prices[at.place][day.place] as old, c.new_prices[at.place][day.place] as new
+      from calendar_changes c
+      cross join lateral unnest(c.row_ids, c.dimensions, c.months) with ordinality as at (row_id, dimension, month, place)
+      cross join generate_series(1, ${sql.lit(daysInMonth)}) as day (place)
+      where ${inRevisions}
+    ) as cell
+    where case change when 'added' then new is not null when 'removed' then old is not null else old is distinct from new end
+  ) as cell`
+}
+
+/** SQL of a FROM item `r` with the product and the key of the row that a list has or had: of `cell.row_id`. */
+export function keyOfCell(list: PriceList): RawBuilder<unknown> {
+  const columns = sql`product_id, code, extensions, extension_key`
+  return sql`lateral (
+    select ${columns} from price_list_rows where ${ofList(list)} and id = cell.row_id
+    union all
+    select ${columns} from removed_rows where ${ofList(list)} and row_id = cell.row_id
+    limit 1
+  ) as r`
+}

@@ -1,0 +1,191 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../../catalog/column-value.ts'
+import { type Columns, findColumns, keyOrder } from '../../catalog/columns.ts'
+import type { Export } from '../../contract/export.ts'
+import {
+  Answer,
+  type Handler,
+  type OperationRequest,
+  type Schemas,
+} from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { pageOf, readPage } from '../../contract/read-page.ts'
+import { invalidRequest } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { mapCooperatively } from '../../lib/cooperative.ts'
+import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
+import { changedCells, keyOfCell, type Revisions } from './changed-cells.ts'
+import { findMoment } from './moments.ts'
+import { revisionHeader } from './record-revision.ts'
+
+/** One page of the cells of a list that differ between two moments, by code and extensions. */
+export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query, inAccount }) =>
+  inAccount(async (trx) => {
+    const { list, columns, revisions } = await openDiff(trx, { account, params, query })
+    await rejectCostly(trx, list, revisions)
+    const { offset, limit } = pageOf(query)
+    const all = selectDiff(list, columns, revisions)
+    const page = sql<StoredCell>`select * from (${all}) as diff order by id offset ${offset} limit ${limit}`
+    const { count, rows } = await readPage(trx, { all, page })
+    const results = await mapCooperatively(rows, shownCell(list, columns))
+    return new Answer({ count, results }, revisionHeader(revisions.until))
+  })
+
+/** All cells that differ. */
+export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
+  const { list, columns, revisions } = await openDiff(trx, request)
+  const show = shownCell(list, columns)
+  return {
+    columns: [
+      ...['pk', 'extended_catalog_id', 'code', ...columns.extensions.map(({ name }) => name)],
+      ...['price_dimension', ...(list.is_calendar ? ['date'] : [])],
+      ...['change', 'old', 'new', 'change_percent'],
+    ],
+    query: sql`${selectDiff(list, columns, revisions)} order by id`,
+    rowsOf: (cell: StoredCell) => [show(cell)],
+  }
+}
+
+async function openDiff(
+  trx: Trx,
+  {
+    account,
+    params,
+    query,
+  }: Pick<OperationRequest<'diffPriceList'>, 'account' | 'params' | 'query'>,
+) {
+  const list = await findPriceList(trx, account, { id: params.id })
+  rejectUnpublished(list)
+  const columns = await findColumns(trx, account)
+  const isBeginning = query.from === '0' && list.oldest_revision === 0
+  const from = isBeginning
+    ? 0
+    : (await findMoment(trx, list, query.from, { pointer: '/query/from' })).revision
+  const to = await findMoment(trx, list, query.to ?? list.version, { pointer: '/query/to' })
+  if (from > to.revision) {
+    const message = 'must not be after to'
+    throw invalidRequest([{ pointer: '/query/from', code: 'range', message }])
+  }
+  return { list, columns, revisions: { after: from, until: to.revision } }
+}
+
+/** More take longer than a read may. */
+const changesMax = 2_000_000
+
+/** Throws `too-costly` if too many cells have changed: all of them are compared for a page. */
+async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<void> {
+  const { rows } = await sql<{ changes: number }>`
+    select coalesce(sum(priced + (added + removed) * ${list.price_dimensions.length}::bigint), 0) as changes
+    from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id}
+      and revision > ${after} and revision <= ${until}`.execute(trx)
+  const changes = Number(rows[0]?.changes ?? 0)
+  if (changes <= changesMax) return
+  throw new Problem(
+    'too-costly',
+    `A page of a diff looks at no more than ${changesMax} changes, this one would look at ${changes}. Take fewer revisions, or all as a file (\`Accept: text/csv\`).`,
+  )
+}
+
+/** A cell as a statement answers it. */
+export interface StoredCell {
+  /** Its place among all cells. */
+  id: number
+  pk: number
+  product_id: number
+  code: string
+  extensions: string[]
+  dimension: number
+  date: string | null
+  change: Schemas['CellChange']['change']
+  old: number | null
+  new: number | null
+  change_percent: number | null
+}
+
+/** SQL of the cells that differ, as they are shown. */
+function selectDiff(list: PriceList, columns: Columns, revisions: Revisions): RawBuilder<unknown> {
+  return sql`
+    select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,
+      dimension, date, change, old, new, ${changePercent(sql`old`, sql`new`)} as change_percent
+    from (
+      select pk, product_id, code, extensions, dimension, date,
+        case when was and is_now then 'priced' when is_now then 'added' else 'removed' end as change,
+        case when was then coalesce(old, 0) end as old, case when is_now then coalesce(new, 0) end as new
+      from ${differentCells(list, revisions)}
+    ) as cell`
+}
+
+/**
+ * SQL of a FROM item `cell` with the cells that differ: pk and product of the newer row, key, dimension, date, old and new
+ * price (null where none was set), and whether the row was in the list before (`was`) and after (`is_now`). A row that
+ * left and came back counts by what it had at the ends.
+ */
+export function differentCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const { after, until } = revisions
+  return sql`(
+    select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
+      cell.first_old as old, cell.last_new as new, row.was, row.is_now
+    from (
+      select r.code, r.extension_key, r.extensions, cell.dimension, cell.date,
+        (array_agg(cell.old order by cell.revision))[1] as first_old,
+        (array_agg(cell.new order by cell.revision desc))[1] as last_new
+      from ${changedCells(list, revisions)} cross join ${keyOfCell(list)}
+      group by r.code, r.extension_key, r.extensions, cell.dimension, cell.date
+    ) as cell
+    cross join lateral (
+      select bool_or(${isIn(after)}) as was, bool_or(${isIn(until)}) as is_now,
+        (array_agg(id order by added_version desc))[1] as pk,
+        (array_agg(product_id order by added_version desc))[1] as product_id
+      from ${rowsWithKey(list, sql`cell`)}
+      where added_version <= ${until}
+    ) as row
+    where (row.was or row.is_now) and (row.was <> row.is_now or cell.first_old is distinct from cell.last_new)
+      and ${list.is_calendar ? isPriced : sql`true`}
+  ) as cell`
+}
+
+/** Of a row that comes or goes only days with a price are shown. */
+const isPriced = sql`(row.was and cell.first_old is not null or row.is_now and cell.last_new is not null)`
+
+/** SQL that is true for a row that was in the list at a revision. */
+export const isIn = (revision: number) =>
+  sql`added_version <= ${revision} and (removed_version is null or removed_version > ${revision})`
+
+/** SQL of a FROM item `rows` with the rows that had a key in a list. */
+export function rowsWithKey(
+  { account_id, id }: PriceList,
+  key: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const isKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = ${key}.code
+    and extension_key = ${key}.extension_key`
+  return sql`(
+    select id, product_id, added_version, removed_version from price_list_rows where ${isKey}
+    union all
+    select row_id, product_id, added_version, removed_version from removed_rows where ${isKey}
+  ) as rows`
+}
+
+/** SQL of a change in percent, rounded half up to 6 decimals; null without a price to compare with. */
+export function changePercent(
+  old: RawBuilder<unknown>,
+  now: RawBuilder<unknown>,
+): RawBuilder<number | null> {
+  return sql`floor((${now} - ${old}) * 100 / nullif(${old}, 0) * 1000000 + 0.5) / 1000000`
+}
+
+/** A cell as the contract shows it. */
+export function shownCell(list: PriceList, columns: Columns) {
+  return (cell: Omit<StoredCell, 'id'>): Schemas['CellChange'] => ({
+    pk: cell.pk,
+    extended_catalog_id: cell.product_id,
+    code: cell.code,
+    ...Object.fromEntries(columnEntries(columns.extensions, cell.extensions)),
+    price_dimension: list.price_dimensions[cell.dimension - 1] as string,
+    ...(cell.date !== null && { date: cell.date }),
+    change: cell.change,
+    old: cell.old,
+    new: cell.new,
+    change_percent: cell.change_percent,
+  })
+}

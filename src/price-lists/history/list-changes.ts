@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { type Columns, findColumns, keyOrder } from '../../catalog/columns.ts'
+import {
+  type Context,
+  type Handler,
+  type OperationRequest,
+  type Schemas,
+  Stream,
+} from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { withinReadTime } from '../../contract/read-cost.ts'
+import { invalidRequest } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { AccountBudget } from '../../lib/account-budget.ts'
+import { ofList } from '../publication.ts'
+import { findPriceList, type PriceList } from '../queries.ts'
+import { changedCells, keyOfCell } from './changed-cells.ts'
+import { changePercent, type StoredCell, shownCell } from './diff-price-list.ts'
+import { historyNotKept } from './moments.ts'
+
+type Request = Pick<OperationRequest<'listChanges'>, 'account' | 'params' | 'query' | 'inAccount'>
+
+/** Between two looks for a change. */
+const pollMs = 500
+/** Reads of an account that wait for a change, in a process. */
+const waitingMax = 20
+const waiting = new WeakMap<Context, AccountBudget>()
+
+/**
+ * Each change of each revision after a place, by revision, code and extensions. With `wait` the answer waits for the first
+ * change. Throws `history-not-kept`, `too-many-requests` if the account has 20 waiting reads.
+ */
+export const listChanges: Handler<'listChanges'> = async (request, context) => {
+  const page = await readChanges(request)
+  const { wait = 0 } = request.query
+  if (wait === 0 || page.results.length > 0 || page.has_more) return page
+  const budget = waiting.get(context) ?? new AccountBudget(Number.POSITIVE_INFINITY)
+  waiting.set(context, budget)
+  if (budget.of(request.account) >= waitingMax) throw tooManyWait()
+  const open = (gone: AbortSignal) => {
+    gone.addEventListener('abort', budget.take(request.account, 1), { once: true })
+    return waitForChanges(request, page, AbortSignal.any([gone, context.stopping]))
+  }
+  return new Stream('application/json; charset=utf-8', open)
+}
+
+const tooManyWait = () =>
+  new Problem(
+    'too-many-requests',
+    `${waitingMax} reads of this account wait for changes already.`,
+    {
+      headers: { 'retry-after': '5' },
+    },
+  )
+
+async function* waitForChanges(
+  request: Request,
+  page: Schemas['ChangePage'],
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const until = performance.now() + (request.query.wait ?? 0) * 1000
+  let current = page
+  while (current.results.length === 0 && performance.now() < until && !signal.aborted) {
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined)
+    current = await readChanges(request)
+  }
+  yield JSON.stringify(current)
+}
+
+function readChanges({
+  account,
+  params,
+  query,
+  inAccount,
+}: Request): Promise<Schemas['ChangePage']> {
+  return inAccount(async (trx) => {
+    const list = await findPriceList(trx, account, { id: params.id })
+    const place = await readPlace(trx, list, query.after)
+    const limit = query.limit ?? 1000
+    const last = await lastRevision(trx, list, place, { until: query.until ?? list.version, limit })
+    if (last === undefined)
+      return { results: [], next: cursorOf(list, place), revision: list.version, has_more: false }
+    const columns = await findColumns(trx, account)
+    const cells = await findCells(trx, list, columns, { place, last: last.revision, limit })
+    const shown = cells.slice(0, limit)
+    const next =
+      cells.length > limit ? placeAfter(shown, place) : { revision: last.revision, read: 0 }
+    return {
+      results: shown.map(showChange(list, columns)),
+      next: cursorOf(list, next),
+      revision: list.version,
+      has_more: cells.length > limit || last.hasMore,
+    }
+  })
+}
+
+/** How far a reader has come: all of a revision, or so many of its changes (`read` above 0). */
+interface Place {
+  revision: number
+  read: number
+}
+
+const cursorOf = ({ id }: PriceList, { revision, read }: Place): string =>
+  Buffer.from(`${id}.${revision}.${read}`).toString('base64url')
+
+/** Reads `after`. Throws `invalid-request` if it is ahead, or of another list, and `history-not-kept`. */
+async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Place> {
+  const reject = (message: string) =>
+    invalidRequest([{ pointer: '/query/after', code: 'range', message }])
+  const isRevision = /^\d{1,9}$/.test(after)
+  const [, id, revision, read] =
+    /^(\d+)\.(\d+)\.(\d+)$/.exec(Buffer.from(after, 'base64url').toString()) ?? []
+  if (!isRevision && Number(id) !== list.id)
+    throw reject('must be a revision or a next of this list')
+  const place = isRevision
+    ? { revision: Number(after), read: 0 }
+    : { revision: Number(revision), read: Number(read) }
+  if (place.revision > list.version) throw reject(`the newest revision is ${list.version}`)
+  const oldest = place.read > 0 ? place.revision - 1 : place.revision
+  if (oldest < list.oldest_revision) throw await historyNotKept(trx, list)
+  return place
+}
+
+const firstRevision = ({ revision, read }: Place): number => (read > 0 ? revision : revision + 1)
+
+/** The revision that a page ends in: each revision has a change, so that a page looks at few more than it shows. */
+async function lastRevision(
+  trx: Trx,
+  list: PriceList,
+  place: Place,
+  { until, limit }: { until: number; limit: number },
+): Promise<{ revision: number; hasMore: boolean } | undefined> {
+  const { rows } = await sql<{ revision: number | null; newest: number }>`
+    select max(revision) filter (where before < ${limit + place.read}) as revision, max(revision) as newest
+    from (
+      select revision, sum(priced + added + removed) over (order by revision) - (priced + added + removed) as before
+      from list_revisions
+      where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${until}
+      order by revision limit ${limit + 1}
+    ) as revisions`.execute(trx)
+  const { revision = null, newest = 0 } = rows[0] ?? {}
+  return revision === null ? undefined : { revision, hasMore: newest > revision }
+}
+
+interface FoundCell extends Omit<StoredCell, 'id'> {
+  revision: number
+  at: Date
+}
+
+function findCells(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  { place, last, limit }: { place: Place; last: number; limit: number },
+): Promise<FoundCell[]> {
+  const revisions = { after: firstRevision(place) - 1, until: last }
+  const statement = sql<FoundCell>`
+    select cell.*, v.at, ${changePercent(sql`cell.old`, sql`cell.new`)} as change_percent
+    from (
+      select cell.revision, cell.row_id as pk, r.product_id, r.code, r.extensions, cell.dimension, cell.date, cell.change,
+        case when cell.change <> 'added' then coalesce(cell.old, 0) end as old,
+        case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new
+      from ${changedCells(list, revisions)} cross join ${keyOfCell(list)}
+    ) as cell
+    join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision
+    order by cell.revision, ${keyOrder(columns)}, dimension, date offset ${place.read} limit ${limit + 1}`
+  return withinReadTime('Take a smaller `limit`.', async () => (await statement.execute(trx)).rows)
+}
+
+function placeAfter(shown: FoundCell[], place: Place): Place {
+  const { revision } = shown.at(-1) as FoundCell
+  const read = shown.filter((cell) => cell.revision === revision).length
+  return { revision, read: revision === place.revision ? place.read + read : read }
+}
+
+function showChange(list: PriceList, columns: Columns) {
+  const show = shownCell(list, columns)
+  return (cell: FoundCell) => ({
+    revision: cell.revision,
+    at: cell.at.toISOString(),
+    ...show(cell),
+  })
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { Export } from '../../contract/export.ts'
+import { Answer, type Handler, type OperationRequest } from '../../contract/operation.ts'
+import { pageOf, readPage } from '../../contract/read-page.ts'
+import type { Trx } from '../../database/pool.ts'
+import { utcTimestamp } from '../../lib/formats.ts'
+import { findPriceList } from '../queries.ts'
+import { revisionColumns, revisionOf, type StoredRevision, selectRevisions } from './queries.ts'
+import { revisionHeader } from './record-revision.ts'
+
+/** One page of the revisions of a list, the newest first. */
+export const listRevisions: Handler<'listRevisions'> = ({ account, params, query, inAccount }) =>
+  inAccount(async (trx) => {
+    const list = await findPriceList(trx, account, { id: params.id })
+    const { offset, limit } = pageOf(query)
+    const all = filtered(trx, { account, params, query })
+    const page = all.select(revisionColumns).orderBy('revision', 'desc').offset(offset).limit(limit)
+    const { count, rows } = await readPage(trx, { all, page, order: 'desc' })
+    const results = rows.map(revisionOf)
+    return new Answer({ count, results }, revisionHeader(list.version))
+  })
+
+const fileColumns = [
+  ...['revision', 'at', 'kind', 'actor_type', 'actor_id', 'actor_name', 'request_id', 'job_id'],
+  ...['note', 'voided', 'priced', 'added', 'removed'],
+]
+
+/** All revisions that the filters leave, the newest first. */
+export const exportRevisions: Export<'listRevisions'> = async (trx, request) => {
+  await findPriceList(trx, request.account, { id: request.params.id })
+  return {
+    columns: fileColumns,
+    query: filtered(trx, request).select(revisionColumns).orderBy('revision', 'desc'),
+    rowsOf: (stored: StoredRevision) => {
+      const { actor, ...revision } = revisionOf(stored)
+      return [{ ...revision, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name }]
+    },
+  }
+}
+
+type Request = Pick<OperationRequest<'listRevisions'>, 'account' | 'params' | 'query'>
+
+function filtered(trx: Trx, { account, params, query: { from, to, kind } }: Request) {
+  const moment = (text: string) => sql<Date>`${utcTimestamp(text)}::timestamptz`
+  return selectRevisions(trx, account, params.id)
+    .$if(from !== undefined, (some) => some.where('at', '>=', moment(from ?? '')))
+    .$if(to !== undefined, (some) => some.where('at', '<', moment(to ?? '')))
+    .$if(kind !== undefined, (some) => some.where('kind', '=', kind ?? ''))
+}

@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import { Problem, type RequestError } from '../../contract/problem.ts'
+import { invalidRequest } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { shownTimestamp, utcTimestamp } from '../../lib/formats.ts'
+import type { PriceList } from '../queries.ts'
+
+/** A revision of a list, and the moment whose promotions go with it. */
+export interface Moment {
+  revision: number
+  /** With an offset and microseconds. */
+  at: string
+}
+
+/** Where a faulty moment stands in the request. */
+export type MomentPlace = Pick<RequestError, 'pointer' | 'field'>
+
+const digits = /^\d+$/
+const utcText = (value: unknown) => sql<string>`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
+
+/**
+ * The moment that a request names by a revision or a timestamp, which means the newest revision that is not after it.
+ * Throws `invalid-request` for a moment to come, `price-list-not-published` for one before the first publication,
+ * `history-not-kept` for one whose history is gone.
+ */
+export async function findMoment(
+  trx: Trx,
+  list: PriceList,
+  asOf: number | string,
+  place: MomentPlace,
+): Promise<Moment> {
+  if (typeof asOf === 'string' && !digits.test(asOf))
+    return momentOfTimestamp(trx, list, utcTimestamp(asOf), place)
+  const revision = Number(asOf)
+  if (revision > list.version) {
+    const message = `the newest revision of the list is ${list.version}`
+    throw invalidRequest([{ ...place, code: 'range', message }])
+  }
+  if (revision < list.oldest_revision) throw await historyNotKept(trx, list)
+  if (revision === 0) throw notPublishedThen()
+  const { rows } = await sql<{ at: string | null }>`
+    select ${utcText(sql`coalesce((
+      select at from list_revisions
+      where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${revision}
+    ), ${list.oldest_at}::timestamptz)`)} as at`.execute(trx)
+  return { revision, at: `${rows[0]?.at}Z` }
+}
+
+async function momentOfTimestamp(
+  trx: Trx,
+  list: PriceList,
+  at: string,
+  place: MomentPlace,
+): Promise<Moment> {
+  const { rows } = await sql<{
+    isAhead: boolean
+    isBefore: boolean | null
+    revision: number | null
+  }>`
+    select ${at}::timestamptz > clock_timestamp() as "isAhead",
+      ${at}::timestamptz < ${list.oldest_at}::timestamptz as "isBefore", (
+        select revision from list_revisions
+        where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz
+        order by at desc, revision desc limit 1
+      ) as revision`.execute(trx)
+  const { isAhead, isBefore, revision } = rows[0] ?? {}
+  if (isAhead) throw invalidRequest([{ ...place, code: 'range', message: 'must not be ahead' }])
+  if (isBefore) throw await historyNotKept(trx, list)
+  const known = revision ?? list.oldest_revision
+  if (known === 0) throw notPublishedThen()
+  return { revision: known, at }
+}
+
+const notPublishedThen = () =>
+  new Problem('price-list-not-published', 'The price list was not published at that moment.')
+
+/** The problem of a read that goes back too far. */
+export async function historyNotKept(trx: Trx, { oldest_at }: PriceList): Promise<Problem> {
+  const { rows } = await sql<{ at: string }>`
+    select ${utcText(sql`${oldest_at}::timestamptz`)} as at`.execute(trx)
+  const oldest = shownTimestamp(rows[0]?.at ?? '')
+  return new Problem('history-not-kept', `The history of the list begins at ${oldest}.`, { oldest })
+}

@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Trx } from '../../database/pool.ts'
+import type { ListRows } from '../list-rows.ts'
+import type { PriceList } from '../queries.ts'
+
+/*
+ * The past of a list. A row has its present prices and the revision that set them. The change of that revision has the
+ * former prices, and the revision that had set those: a chain. Walking it backward takes a look-up for each change of the
+ * row, walking the list's revisions forward one for each revision until the first that has the row.
+ */
+
+/** How to find past prices. Both ways give the same. */
+export interface Walk {
+  direction: 'backward' | 'forward'
+  /** The most statements that wrote the changes of one revision. */
+  slices: number
+}
+
+/** The way with fewer look-ups from now to a revision, by the counts of the list. */
+export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
+  const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
+    select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
+    from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and revision > ${revision} and priced > 0`.execute(
+    trx,
+  )
+  const { revisions = 0, changes = 0, slices = 1 } = rows[0] ?? {}
+  const size = Math.max(list.row_count, 1)
+  const back = changes / size
+  const forward = Math.min(revisions, (size * revisions) / Math.max(changes, 1))
+  return { direction: forward < back ? 'forward' : 'backward', slices: Number(slices) }
+}
+
+/** The most statements that wrote the changes of one revision after `revision`. */
+export async function findSlices(trx: Trx, list: PriceList, revision: number): Promise<number> {
+  return (await chooseWalk(trx, list, revision)).slices
+}
+
+/** The rows of a list as they were at a revision, also those that have left it since. */
+export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
+  const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
+    added_version, removed_version`
+  const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`
+  const all = sql`(
+    select id, ${columns} from price_list_rows where ${ofList}
+    union all select row_id, ${columns} from removed_rows where ${ofList}
+  )`
+  const walked = { list, revision, walk }
+  const past = sql`(
+    select now.account_id, now.price_list_id, now.id, now.product_id, now.code, now.extensions, now.extension_key,
+      now.dynamic_attributes, now.added_version, now.removed_version, past.prices, past.since
+    from ${all} as now cross join lateral (${pastPrices(walked)}) as past
+  ) as r`
+  const pastMonths = sql`(
+    select now.account_id, now.price_list_id, now.row_id, now.dimension, now.month, past.prices, past.since
+    from calendar_months now cross join lateral (${pastPrices(walked)}) as past
+    where now.account_id = ${list.account_id} and now.price_list_id = ${list.id}
+  ) as m`
+  const fromKeys = sql`${all} as r`
+  return {
+    list,
+    from: list.is_calendar ? fromKeys : past,
+    fromKeys,
+    fromMonths: pastMonths,
+    isMember: sql`r.added_version <= ${revision} and (r.removed_version is null or r.removed_version > ${revision})`,
+  }
+}
+
+interface Walked {
+  list: PriceList
+  revision: number
+  walk: Walk
+}
+
+/** SQL of the `prices` of the row or month `now` at a revision, and of the revision that had set them (`since`). */
+function pastPrices({ list, revision, walk: { direction, slices } }: Walked): RawBuilder<unknown> {
+  const formerIn = (of: RawBuilder<unknown>) =>
+    formerPrices(list, sql`now`, { revision: of, slices })
+  if (direction === 'forward')
+    return sql`
+      select since, prices from (
+        (
+          select 1 as choice, former.since, former.prices
+          from list_revisions later cross join ${formerIn(sql`later.revision`)}
+          where later.account_id = ${list.account_id} and later.price_list_id = ${list.id}
+            and later.revision > ${revision} and later.revision <= now.since and later.priced > 0
+          order by later.revision limit 1
+        )
+        union all select 2, now.since, now.prices
+      ) as found
+      order by choice limit 1`
+  return sql`
+    with recursive chain (since, prices) as (
+      select now.since, now.prices
+      union all
+      select former.since, former.prices from chain cross join ${formerIn(sql`chain.since`)}
+      where chain.since > ${revision}
+    )
+    select since, prices from chain where since <= ${revision}`
+}
+
+/**
+ * SQL of a FROM item `former` with the prices that a row had before a revision changed them, and the revision that had
+ * set those. Nothing if the revision did not change the row. `row` has the columns `id`, or `row_id`, `dimension` and
+ * `month` in a calendar list.
+ */
+export function formerPrices(
+  list: PriceList,
+  row: RawBuilder<unknown>,
+  { revision, slices }: { revision: RawBuilder<unknown>; slices: number },
+): RawBuilder<unknown> {
+  const looked = { row, revision, slice: sql`slices.slice` }
+  const change = list.is_calendar ? changeOfMonth(list, looked) : changeOfRow(list, looked)
+  // A row of a calendar list that a revert brought back has its months from before.
+  const kinds = list.is_calendar ? sql`('priced'), ('added')` : sql`('priced')`
+  return sql`lateral (
+    select change.since, change.prices
+    from generate_series(0, ${sql.lit(slices - 1)}) as slices (slice) cross join (values ${kinds}) as kinds (kind)
+    cross join lateral (${change}) as change
+  ) as former`
+}
+
+interface Looked {
+  row: RawBuilder<unknown>
+  revision: RawBuilder<unknown>
+  slice: RawBuilder<unknown>
+}
+
+function changeOfRow(
+  { account_id, id, price_dimensions }: PriceList,
+  { row, revision, slice }: Looked,
+): RawBuilder<unknown> {
+  const prices = price_dimensions.map(
+    (_, index) => sql`h.old_prices[${sql.lit(index)} * cardinality(h.row_ids) + h.place]`,
+  )
+  return sql`
+    select h.from_revisions[h.place] as since, array[${sql.join(prices)}] as prices
+    from (
+      select row_ids, from_revisions, old_prices, array_position(row_ids, ${row}.id) as place from list_changes
+      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = kinds.kind
+        and slice = ${slice} and first_row_id <= ${row}.id
+      order by first_row_id desc limit 1
+    ) as h
+    where h.place is not null`
+}
+
+/** Months have 31 prices each, which the arrays of a change hold one after the other. */
+function changeOfMonth(
+  { account_id, id }: PriceList,
+  { row, revision, slice }: Looked,
+): RawBuilder<unknown> {
+  return sql`
+    select h.from_revisions[h.place] as since, array(select unnest(h.old_prices[h.place:h.place])) as prices
+    from (
+      select from_revisions, old_prices, (
+          select place from unnest(row_ids, dimensions, months) with ordinality as month (row_id, dimension, month, place)
+          where month.row_id = ${row}.row_id and month.dimension = ${row}.dimension and month.month = ${row}.month
+        ) as place
+      from calendar_changes
+      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = kinds.kind
+        and slice = ${slice} and first_row_id <= ${row}.row_id
+      order by first_row_id desc limit 1
+    ) as h
+    where h.place is not null`
+}

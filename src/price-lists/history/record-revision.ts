@@ -1,0 +1,99 @@
+import { sql } from 'kysely'
+import type { Origin, Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { PriceList } from '../queries.ts'
+
+/** What a write has changed in a list. */
+export interface Change {
+  kind: Schemas['RevisionKind']
+  origin: Origin
+  job?: number | undefined
+  /** Cells whose price is another. */
+  priced: number
+  /** Rows that came and went. */
+  added: number
+  removed: number
+  /** The revisions that a revert has undone. */
+  reverts?: { from: number; to: number }
+  /** The statements that wrote the changes. */
+  slices?: number
+}
+
+/** The revision that a write of a locked list makes. */
+export const nextRevision = ({ version }: PriceList): number => version + 1
+
+/**
+ * Records a change of a locked list as its next revision, and returns it; the present one if nothing has changed. A first
+ * publication is a revision also without rows.
+ */
+export async function recordRevision(
+  trx: Trx,
+  list: PriceList,
+  { origin, slices = 1, job, reverts, ...change }: Change,
+): Promise<number> {
+  const { priced, added, removed } = change
+  const isPublication = !['update_prices', 'revert'].includes(change.kind)
+  const isChanged = priced + added + removed > 0 || list.version === 0
+  if (isPublication || isChanged)
+    await raiseRevision(trx, list, { ...change, isPublication, isChanged })
+  if (!isChanged) return list.version
+  const revision = nextRevision(list)
+  await trx
+    .insertInto('list_revisions')
+    .values({
+      account_id: list.account_id,
+      price_list_id: list.id,
+      revision,
+      at: sql`clock_timestamp()`,
+      origin: JSON.stringify(await withName(trx, list, origin)),
+      job_id: job ?? null,
+      reverts_from: reverts?.from ?? null,
+      reverts_to: reverts?.to ?? null,
+      slices,
+      ...change,
+    })
+    .execute()
+  return revision
+}
+
+/** A token names no e-mail; a user's is noted with what the user changes. */
+async function withName(trx: Trx, { account_id }: PriceList, origin: Origin): Promise<Origin> {
+  const { actor } = origin
+  if (actor.type !== 'user' || !userId.test(actor.id)) return origin
+  const user = await trx
+    .selectFrom('users')
+    .select('email')
+    .where('account_id', '=', account_id)
+    .where('id', '=', Number(actor.id))
+    .executeTakeFirst()
+  return user ? { ...origin, actor: { ...actor, name: user.email } } : origin
+}
+
+const userId = /^\d{1,15}$/
+
+/** The header that says which revision holds. */
+export const revisionHeader = (revision: number) => ({ 'price-list-revision': String(revision) })
+
+async function raiseRevision(
+  trx: Trx,
+  list: PriceList,
+  {
+    added,
+    removed,
+    isPublication,
+    isChanged,
+  }: Pick<Change, 'added' | 'removed'> & { isPublication: boolean; isChanged: boolean },
+): Promise<void> {
+  await trx
+    .updateTable('price_lists')
+    .set({
+      ...(isChanged && {
+        version: nextRevision(list),
+        row_count: list.row_count + added - removed,
+      }),
+      ...(isPublication && { published_at: sql`statement_timestamp()` }),
+    })
+    .where('account_id', '=', list.account_id)
+    .where('id', '=', list.id)
+    .execute()
+}

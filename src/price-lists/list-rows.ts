@@ -1,0 +1,55 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { ListKey, PriceList } from './queries.ts'
+
+/** SQL that is true for a row `r` in the published version of its list `l`. */
+export const isPublished: RawBuilder<boolean> = sql`
+  (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
+
+/** As `isPublished`, for rows of one list: reads its version once instead of joining it to each row. */
+export function isPublishedNow({ account_id, id }: ListKey): RawBuilder<boolean> {
+  const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
+  return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
+}
+
+/** SQL of where the price of a day is: in a dimension (from 1), a month and at a place of the month. */
+interface DayPlace {
+  dimension: RawBuilder<unknown>
+  month: RawBuilder<unknown>
+  place: RawBuilder<unknown>
+}
+
+/** SQL of the rows of a list: as they are, or as they were. */
+export interface ListRows {
+  list: ListKey & Pick<PriceList, 'is_calendar'>
+  /** A FROM item `r` with the columns of `price_list_rows`, members of the list or not. */
+  from: RawBuilder<unknown>
+  /** The same without prices. */
+  fromKeys: RawBuilder<unknown>
+  /** A FROM item `m` with the columns of `calendar_months`. */
+  fromMonths: RawBuilder<unknown>
+  /** True for a row `r` that is in the list. */
+  isMember: RawBuilder<boolean>
+}
+
+/** The published rows of a list as they are. */
+export function publishedRows(list: ListRows['list']): ListRows {
+  const from = sql`price_list_rows r`
+  const fromMonths = sql`calendar_months m`
+  return { list, from, fromKeys: from, fromMonths, isMember: isPublishedNow(list) }
+}
+
+/** SQL of the price of a row `r` on a day. A day without a price is 0. */
+export const priceOnDay = (rows: ListRows, at: DayPlace): RawBuilder<number> =>
+  sql`coalesce(${setOnDay(rows, at)}, 0)`
+
+/** SQL of the price that was set for a row `r` and a day; null without one. */
+export function setOnDay(
+  { list, fromMonths }: ListRows,
+  { dimension, month, place }: DayPlace,
+): RawBuilder<number | null> {
+  return sql`(
+    select m.prices[${place}] from ${fromMonths}
+    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+      and m.dimension = ${dimension} and m.month = ${month}
+  )`
+}

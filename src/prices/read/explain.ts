@@ -1,0 +1,158 @@
+import { sql } from 'kysely'
+import type { Columns } from '../../catalog/columns.ts'
+import { compileFilters, type ProductFilters } from '../../catalog/product-filters.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import type { Trx } from '../../database/pool.ts'
+import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
+import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
+import { isValidOn, type Promotion, promotionsAsOf } from '../../promotions/queries.ts'
+import type { MatchingRow } from './matching-rows.ts'
+import { findHistories } from './price-histories.ts'
+import type { Pricing } from './pricing.ts'
+import type { WantedRow } from './wanted-rows.ts'
+
+type Explanation = Schemas['Explanation']
+type Verdict = Explanation['promotions'][number]['verdict']
+
+/** Rows that a read explains. */
+export const explainedMax = 1000
+/** Promotions of an account that are looked at, and those that are shown of a row. */
+const promotionsMax = 10_000
+const shownMax = 100
+
+/** What a row is explained with, beside itself. */
+export interface Explained {
+  row: WantedRow
+  match: MatchingRow
+  activePrice: number
+}
+
+export type Explain = (explained: Explained) => Explanation
+
+/** Loads what explains the prices of the found rows. Throws `result-too-large` for more than 1,000 rows. */
+export async function loadExplanations(
+  trx: Trx,
+  pricing: Pricing,
+  { wanted, found }: { wanted: WantedRow[]; found: MatchingRow[] },
+): Promise<Explain> {
+  rejectManyExplained(found.length)
+  const published = await findPublished(trx, pricing, wanted, found)
+  const promotions = await findPromotions(trx, pricing)
+  return ({ row, match, activePrice }) => {
+    const verdicts = promotions
+      .map((promotion) => judge(promotion, { pricing, row, match }))
+      .filter((judged) => judged !== undefined)
+    const decisive = verdicts.find(
+      ({ verdict, price }) =>
+        verdict === 'not_lowest' && price === activePrice && activePrice < match.price,
+    )
+    return {
+      published: published.get(match) ?? { price: match.price },
+      promotions: verdicts
+        .slice(0, shownMax)
+        .map((one) => (one === decisive ? { ...one, verdict: 'in_force' as const } : one)),
+      agreements: [],
+      ...(pricing.moment === undefined && { margin: marginOf(pricing, match) }),
+      decided_by: decisive ? 'promotion' : 'published',
+    }
+  }
+}
+
+/** Throws `result-too-large` for more than 1,000 rows. */
+export function rejectManyExplained(rows: number): void {
+  if (rows <= explainedMax) return
+  const detail = `A read explains at most ${explainedMax} rows, this one has ${rows}. Name more of code, extensions and attributes.`
+  throw new Problem('result-too-large', detail)
+}
+
+/** The published price of each row: when it was set, how and by whom. */
+async function findPublished(
+  trx: Trx,
+  { list, moment }: Pricing,
+  wanted: WantedRow[],
+  found: MatchingRow[],
+): Promise<Map<MatchingRow, Explanation['published']>> {
+  const cells = found.map(({ at, code, extensions }) => ({
+    ...(wanted[at] as WantedRow),
+    code,
+    extensions,
+  }))
+  const histories = await findHistories(trx, list, cells, {
+    untilRevision: moment?.revision ?? list.version,
+  })
+  return new Map(
+    found.map((match, index) => {
+      const entries = JSON.parse(histories[index]?.entries ?? '[]') as Schemas['PriceEntry'][]
+      const { from, to: _, price: __, ...entry } = entries.at(-1) ?? { from: undefined }
+      return [match, { price: match.price, ...(from !== undefined && { at: from }), ...entry }]
+    }),
+  )
+}
+
+interface StoredPromotion extends Promotion {
+  price_lists: string[] | null
+  is_valid: boolean
+}
+
+interface Judged extends StoredPromotion {
+  reprice: Reprice
+  covers: (match: MatchingRow) => boolean
+}
+
+async function findPromotions(trx: Trx, pricing: Pricing): Promise<Judged[]> {
+  const { list, columns, moment, date } = pricing
+  const { rows } = await sql<StoredPromotion>`
+    select name, kind, value, product_filters, price_dimensions, price_lists, ${isValidOn(date)} as is_valid
+    from ${promotionsAsOf(list.account_id, moment?.at)}
+    where account_id = ${list.account_id} order by name limit ${promotionsMax}`.execute(trx)
+  return rows.map((promotion) => {
+    const covers = coversOf(promotion, columns)
+    return { ...promotion, reprice: compileReprice(promotion), covers }
+  })
+}
+
+/** The function that says whether the filters of a promotion let a row pass. */
+export function coversOf(
+  { product_filters }: Pick<Promotion, 'product_filters'>,
+  columns: Columns,
+): (match: MatchingRow) => boolean {
+  const filters = compileFilters((product_filters ?? {}) as ProductFilters, columns)
+  const conditions = filters.map(({ texts, ...column }) => ({ ...column, texts: new Set(texts) }))
+  const textOf = {
+    code: ({ code }: MatchingRow) => code,
+    extension: ({ extensions }: MatchingRow, ordinal: number) => extensions[ordinal - 1],
+    attribute: ({ attributes }: MatchingRow, ordinal: number) => attributes?.[ordinal - 1],
+  }
+  return (match) =>
+    conditions.every(({ kind, ordinal, texts }) => texts.has(textOf[kind](match, ordinal) ?? ''))
+}
+
+/** Why a promotion is in force or not; undefined if it is not about the row. */
+function judge(
+  promotion: Judged,
+  { pricing: { list }, row, match }: { pricing: Pricing; row: WantedRow; match: MatchingRow },
+): Explanation['promotions'][number] | undefined {
+  const { name, kind, value, is_valid, price_lists, price_dimensions } = promotion
+  const isCovered = promotion.covers(match)
+  if (!is_valid && !isCovered) return undefined
+  const dimension = list.price_dimensions[row.dimension - 1] ?? ''
+  const shown = (verdict: Verdict) => ({ name, kind, value, verdict })
+  if (!is_valid) return shown('not_valid')
+  if (price_lists && !price_lists.includes(list.name)) return shown('other_list')
+  if (!isCovered) return shown('other_product')
+  if (price_dimensions && !price_dimensions.includes(dimension)) return shown('other_dimension')
+  const price = promotion.reprice(match.price)
+  const { promotion: only } = row.row
+  return { ...shown(only !== undefined && only !== name ? 'not_named' : 'not_lowest'), price }
+}
+
+/** The margin at the published price. */
+function marginOf({ list, columns }: Pricing, { price, costs = [] }: MatchingRow) {
+  const inputs = columns.costs.map(({ name }, index) => [name, costs[index] ?? null] as const)
+  return {
+    formula: list.margin_formula,
+    inputs: { Price: price, ...Object.fromEntries(inputs) },
+    value: parseMarginFormula(list.margin_formula, columns.costs)(price, costs),
+  }
+}

@@ -1,0 +1,137 @@
+import { type RawBuilder, sql } from 'kysely'
+import { extensionKey } from '../../catalog/row-key.ts'
+import { arrayLiteral } from '../../database/array-literal.ts'
+import type { Trx } from '../../database/pool.ts'
+import { monthPlace } from '../../price-lists/calendar.ts'
+import { findSlices, formerPrices } from '../../price-lists/history/past-rows.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import type { WantedRow } from './wanted-rows.ts'
+
+/** What of a history is read. */
+export interface HistoryRange {
+  /** Moments with an offset; entries that only touch them are left out. */
+  from?: string | undefined
+  to?: string | undefined
+  /** Leaves out prices that a later revision set. */
+  untilRevision?: number | undefined
+  /** Whether entries say that their revision was a mistake (`voided`) or no price was set (`unset`). */
+  withMarks?: boolean
+}
+
+/** The entries of each wanted row that are read, the newest. */
+export const entriesMax = 1000
+
+/**
+ * The history of prices, for each wanted row as JSON, oldest entry first. A row has an entry for each price that was in
+ * force while it was in the list. Walks each row backward to the revision that holds at `from`.
+ */
+export async function findHistories(
+  trx: Trx,
+  list: PriceList,
+  wanted: WantedRow[],
+  { from, to, untilRevision = list.version, withMarks = false }: HistoryRange,
+): Promise<{ entries: string; count: number }[]> {
+  if (wanted.length === 0) return []
+  const until = await revisionAt(trx, list, from)
+  const slices = await findSlices(trx, list, until)
+  const { rows } = await sql<{ at: number; entries: string; count: number }>`
+    with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
+    chain (at, dimension, month, place, id, row_id, added_version, removed_version, since, prices) as (
+      ${presentPrices(list)}
+      union all
+      select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
+        chain.removed_version, former.since, former.prices
+      from chain cross join ${formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })}
+      where chain.since > greatest(${until}, chain.added_version)
+    ), priced as (
+      select at, id, added_version, removed_version, greatest(since, added_version) as revision,
+        prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
+      from chain
+    ), changed as (
+      select at, id, added_version, removed_version, revision, price
+      from (select *, lag(price) over of_row as former, lag(revision) over of_row as before from priced
+        window of_row as (partition by at, id, added_version order by revision)) as priced
+      where before is null or price is distinct from former
+    ), bounded as (
+      select at, price, revision, coalesce(
+          lead(revision) over (partition by at, id, added_version order by revision), removed_version
+        ) as ended
+      from changed
+    ), dated as (
+      select b.at, b.price, b.revision, v.kind, v.origin, v.voided, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
+        row_number() over (partition by b.at order by b.revision desc) as place
+      from bounded b
+      left join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = b.revision
+      left join list_revisions e on e.account_id = ${list.account_id} and e.price_list_id = ${list.id} and e.revision = b.ended
+      where b.revision <= ${untilRevision} and ${isWithin(from, to)}
+    )
+    select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
+        'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'${withMarks ? marks : sql``}
+      ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
+    from dated where place <= ${entriesMax} group by at`.execute(trx)
+  const byRow = new Map(rows.map((row) => [row.at, row]))
+  return wanted.map((_, at) => {
+    const { entries = '[]', count = 0 } = byRow.get(at) ?? {}
+    return { entries, count: Number(count) }
+  })
+}
+
+const marks = sql`, 'voided', case when voided then true end, 'unset', case when price is null then true end`
+
+const utc = (moment: RawBuilder<unknown>) =>
+  sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** SQL that is true for an entry that holds between two moments. */
+function isWithin(from: string | undefined, to: string | undefined): RawBuilder<boolean> {
+  const ends = from === undefined ? sql`true` : sql`(e.at is null or e.at > ${from}::timestamptz)`
+  const begins =
+    to === undefined
+      ? sql`true`
+      : sql`coalesce(v.at, ${sql.lit('-infinity')}::timestamptz) < ${to}::timestamptz`
+  return sql<boolean>`${ends} and ${begins}`
+}
+
+/** The newest revision that is not after a moment; 0 without one. */
+async function revisionAt(trx: Trx, list: PriceList, at: string | undefined): Promise<number> {
+  if (at === undefined) return list.oldest_revision
+  const { rows } = await sql<{ revision: number | null }>`
+    select max(revision) as revision from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz`.execute(
+    trx,
+  )
+  return Math.max(rows[0]?.revision ?? 0, list.oldest_revision)
+}
+
+/** SQL of a FROM item with keys, and the place of the price. */
+function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
+  const places = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
+  const columns = [
+    sql`${arrayLiteral(wanted.map(({ code }) => code))}::text[]`,
+    sql`${arrayLiteral(wanted.map(({ extensions }) => extensionKey(extensions)))}::text[]`,
+    sql`${arrayLiteral(wanted.map(({ dimension }) => dimension))}::integer[]`,
+    sql`${arrayLiteral(places.map((place) => place?.month ?? null))}::date[]`,
+    sql`${arrayLiteral(places.map((place) => place?.place ?? null))}::integer[]`,
+  ]
+  return sql`(
+    select code, extension_key, dimension, month, place, at - 1 as at
+    from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
+  ) as input`
+}
+
+/** SQL of the last prices of the rows with the wanted keys that are or were in a list, and the revision that set them. */
+function presentPrices({ account_id, id, is_calendar, version }: PriceList): RawBuilder<unknown> {
+  const ofKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = w.code and extension_key = w.extension_key`
+  const prices = is_calendar ? sql`coalesce(m.since, 0), m.prices` : sql`r.since, r.prices`
+  const months = is_calendar
+    ? sql`left join calendar_months m on m.account_id = ${account_id} and m.price_list_id = ${id} and m.row_id = r.id
+        and m.dimension = w.dimension and m.month = w.month`
+    : sql``
+  return sql`
+    select w.at, w.dimension, w.month, w.place, r.id, r.id, r.added_version, r.removed_version, ${prices}
+    from wanted w cross join lateral (
+      select id, added_version, removed_version, since, prices from price_list_rows where ${ofKey} and added_version <= ${version}
+      union all
+      select row_id, added_version, removed_version, since, prices from removed_rows where ${ofKey}
+    ) as r (id, added_version, removed_version, since, prices)
+    ${months}`
+}

@@ -1,0 +1,127 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../../catalog/column-value.ts'
+import type { Columns } from '../../catalog/columns.ts'
+import { Problem, type RequestError } from '../../contract/problem.ts'
+import { listedMax } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
+import { differentCells, isIn, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
+import { ofList } from '../../price-lists/publication.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+
+/** How much is to be undone. */
+export interface Undone {
+  products: number
+  conflicts: number
+}
+
+/**
+ * Finds what undoing some revisions changes, for the rest of the transaction: the temporary table `undone_cells` has cells
+ * with their former price, `undone_rows` rows that leave or return. `conflict` says why one cannot be undone. The list
+ * must be locked, and its removed rows archived.
+ */
+export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
+  await sql`
+    create temporary table undone_cells on commit drop as
+    select cell.pk as row_id, cell.code, cell.extensions, cell.dimension, cell.date, cell.old as price,
+      case when later.row_id is not null then 'changed_since' end as conflict
+    from ${differentCells(list, revisions)} left join ${laterCells(list, revisions)}
+      on later.row_id = cell.pk and later.dimension = cell.dimension and later.date is not distinct from cell.date
+    where cell.was and cell.is_now`.execute(trx)
+  await sql`
+    create temporary table undone_rows on commit drop as
+    ${rowsThatLeave(list, revisions)} union all ${rowsThatReturn(list, revisions)}`.execute(trx)
+  const { rows } = await sql<Undone>`
+    select count(distinct row_id) as products, count(conflict) as conflicts
+    from (select row_id, conflict from pg_temp.undone_cells union all select row_id, conflict from pg_temp.undone_rows) as u`.execute(
+    trx,
+  )
+  const { products = 0, conflicts = 0 } = rows[0] ?? {}
+  return { products: Number(products), conflicts: Number(conflicts) }
+}
+
+/** SQL of a FROM item `later` with the cells that were changed again. */
+function laterCells(list: PriceList, { until }: Revisions): RawBuilder<unknown> {
+  const later = changedCells(list, { after: until, until: list.version })
+  return sql`(select distinct row_id, dimension, date from ${later}) as later`
+}
+
+const isLast = (list: PriceList, { until }: Revisions): boolean => until === list.version
+
+/** SQL of the rows that came. */
+function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const { after, until } = revisions
+  const rows = sql`(
+    select id, code, extensions, extension_key, added_version, removed_version, since from price_list_rows where ${ofList(list)}
+    union all
+    select row_id, code, extensions, extension_key, added_version, removed_version, since from removed_rows where ${ofList(list)}
+  ) as r`
+  const isChangedMonth = list.is_calendar
+    ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${until})`
+    : sql``
+  const conflict = isLast(list, revisions)
+    ? sql`null`
+    : sql`case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end`
+  return sql`
+    select r.id as row_id, r.code, r.extensions, 'leave' as move, ${conflict} as conflict
+    from ${rows}
+    where r.added_version > ${after} and r.added_version <= ${until}
+      and ${isLast(list, revisions) ? sql`r.removed_version is null` : sql`true`}
+      and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isIn(after)})`
+}
+
+/** SQL of the rows that left. One that came back meanwhile has its cells changed instead, or is a conflict. */
+function rowsThatReturn(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const { after, until } = revisions
+  const isBack = sql`exists (select from ${rowsWithKey(list, sql`r`)} where added_version > ${after})`
+  const isInList = sql`exists (select from ${rowsWithKey(list, sql`r`)} where removed_version is null)`
+  const changed = isLast(list, revisions) ? sql`` : sql`when ${isBack} then 'changed_since'`
+  return sql`
+    select r.row_id, r.code, r.extensions, 'return' as move, case ${changed}
+        when p.id is null then 'product_gone' when p.active is false then 'product_inactive' end as conflict
+    from removed_rows r left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
+      and ${isLast(list, revisions) ? sql`not ${isInList}` : sql`true`}`
+}
+
+const messages: Record<string, string> = {
+  changed_since: 'was changed again since',
+  product_gone: 'the product is not in the catalog',
+  product_inactive: 'the product is not active',
+}
+
+interface Conflict {
+  code: string
+  extensions: string[]
+  dimension: number | null
+  date: string | null
+  conflict: string
+}
+
+/** The problem that names what cannot be undone. */
+export async function revertConflict(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  count: number,
+): Promise<Problem> {
+  const { rows } = await sql<Conflict>`
+    select code, extensions, dimension, date, conflict from pg_temp.undone_cells where conflict is not null
+    union all
+    select code, extensions, null, null, conflict from pg_temp.undone_rows where conflict is not null
+    order by code, extensions, dimension, date limit ${listedMax}`.execute(trx)
+  const errors = rows.map(({ code, extensions, dimension, date, conflict }) => ({
+    pointer: '',
+    code: conflict as RequestError['code'],
+    message: messages[conflict] ?? conflict,
+    cell: {
+      code,
+      ...Object.fromEntries(columnEntries(columns.extensions, extensions)),
+      ...(dimension !== null && { price_dimension: list.price_dimensions[dimension - 1] }),
+      ...(date !== null && { date }),
+    },
+  }))
+  const detail = `${count} ${count === 1 ? 'change' : 'changes'} cannot be undone. Nothing was written; \`on_conflict: skip\` leaves them out.`
+  return new Problem('revert-conflict', detail, { errors, errorCount: count })
+}

@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import { findColumns } from '../../catalog/columns.ts'
+import {
+  Answer,
+  backgroundThreshold,
+  type Handler,
+  type Origin,
+  type Schemas,
+} from '../../contract/operation.ts'
+import { invalidRequest } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { enqueueJob } from '../../jobs/enqueue.ts'
+import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import type { Revisions } from '../../price-lists/history/changed-cells.ts'
+import { historyNotKept } from '../../price-lists/history/moments.ts'
+import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
+import { archiveRemovedRows, ofList } from '../../price-lists/publication.ts'
+import {
+  lockPriceList,
+  type PriceList,
+  rejectUnmanaged,
+  rejectUnpublished,
+} from '../../price-lists/queries.ts'
+import { findUndone, revertConflict } from './find-undone.ts'
+import { undo } from './undo.ts'
+
+type Input = Schemas['RevertInput']
+
+/** More are undone by a job. */
+const cellsMax = 100_000
+
+/** Undoes one revision of a list, or all after one. Answers what it did; above 100 products or 100,000 cells the job. */
+export const revertPriceList: Handler<'revertPriceList'> = (
+  { account, params, body, origin, inAccount },
+  { boss },
+) =>
+  whenListIsFree(() =>
+    inAccount(async (trx) => {
+      const list = await lockPriceList(trx, account, { id: params.id })
+      rejectUnmanaged(list)
+      const revisions = await readRevisions(trx, list, body)
+      const enqueue = (total: number) => {
+        const job = { account, priceListId: list.id, kind: 'revert', origin } as const
+        return enqueueJob(trx, boss, { ...job, total, call: body })
+      }
+      const cells = await countCells(trx, list, revisions)
+      if (cells > cellsMax) return enqueue(cells)
+      await rejectBusy(trx, account, list.id)
+      const products = await prepare(trx, list, revisions, body)
+      if (products > backgroundThreshold) return enqueue(cells)
+      const result = await revert(trx, list, revisions, { ...body, origin })
+      return new Answer(result, revisionHeader(result.revision))
+    }),
+  )
+
+/** Reads what is to be undone. Throws `invalid-request` for a revision that there is not, and `history-not-kept`. */
+export async function readRevisions(
+  trx: Trx,
+  list: PriceList,
+  { revision, to_revision }: Input,
+): Promise<Revisions> {
+  rejectUnpublished(list)
+  const field = revision === undefined ? 'to_revision' : 'revision'
+  const given = revision ?? to_revision
+  const reject = (code: 'required' | 'conflicting_keys' | 'range', message: string) =>
+    invalidRequest([{ pointer: `/${field}`, field, code, message }])
+  if (given === undefined) throw reject('required', 'revision or to_revision is required')
+  if (revision !== undefined && to_revision !== undefined)
+    throw reject('conflicting_keys', 'only one of revision and to_revision')
+  if (given > list.version || revision === 0)
+    throw reject('range', `must be one of the revisions up to ${list.version}`)
+  const revisions =
+    revision === undefined
+      ? { after: given, until: list.version }
+      : { after: given - 1, until: given }
+  if (revisions.after < list.oldest_revision) throw await historyNotKept(trx, list)
+  return revisions
+}
+
+/** An upper bound of the cells and rows that are undone. */
+async function countCells(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<number> {
+  const { rows } = await sql<{ cells: number }>`
+    select coalesce(sum(priced + added + removed), 0) as cells from list_revisions
+    where ${ofList(list)} and revision > ${after} and revision <= ${until}`.execute(trx)
+  return Number(rows[0]?.cells ?? 0)
+}
+
+/** Finds what is to be undone; returns the number of products. Throws `revert-conflict` unless conflicts are skipped. */
+export async function prepare(
+  trx: Trx,
+  list: PriceList,
+  revisions: Revisions,
+  { on_conflict }: Input,
+): Promise<number> {
+  while (await archiveRemovedRows(trx, list, list.version));
+  const { products, conflicts } = await findUndone(trx, list, revisions)
+  if (conflicts > 0 && on_conflict !== 'skip')
+    throw await revertConflict(trx, list, await findColumns(trx, list.account_id), conflicts)
+  return products
+}
+
+/** Undoes what `prepare` has found. */
+export async function revert(
+  trx: Trx,
+  list: PriceList,
+  revisions: Revisions,
+  { void: isVoid, origin, job }: Input & { origin: Origin; job?: number },
+): Promise<Schemas['RevertResult']> {
+  const moved = await undo(trx, list, revisions)
+  const reverts = { from: revisions.after + 1, to: revisions.until }
+  const revision = await recordRevision(trx, list, {
+    kind: 'revert',
+    origin,
+    job,
+    reverts,
+    ...moved,
+  })
+  if (isVoid && revision > list.version) await voidRevisions(trx, list, revisions)
+  const { rows } = await sql<{ skipped: number }>`
+    select (select count(conflict) from pg_temp.undone_cells) + (select count(conflict) from pg_temp.undone_rows)
+      as skipped`.execute(trx)
+  return { revision, ...moved, skipped: Number(rows[0]?.skipped ?? 0) }
+}
+
+async function voidRevisions(
+  trx: Trx,
+  list: PriceList,
+  { after, until }: Revisions,
+): Promise<void> {
+  await sql`
+    update list_revisions set voided = true
+    where ${ofList(list)} and revision > ${after} and revision <= ${until}`.execute(trx)
+}

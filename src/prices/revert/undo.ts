@@ -1,0 +1,137 @@
+import { sql } from 'kysely'
+import type { Trx } from '../../database/pool.ts'
+import { daysInMonth } from '../../price-lists/calendar.ts'
+import type { Revisions } from '../../price-lists/history/changed-cells.ts'
+import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
+import { chooseWalk, pastRows } from '../../price-lists/history/past-rows.ts'
+import { nextRevision } from '../../price-lists/history/record-revision.ts'
+import type { ListRows } from '../../price-lists/list-rows.ts'
+import { archiveRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
+import { logMoves } from '../../price-lists/publish.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { changedCells, writeChanged } from '../write/set-prices.ts'
+
+/** How many cells and rows have changed. */
+export interface Moved {
+  priced: number
+  added: number
+  removed: number
+}
+
+/** Undoes what `findUndone` has found and no conflict holds back: in the next revision of the list. */
+export async function undo(trx: Trx, list: PriceList, revisions: Revisions): Promise<Moved> {
+  const priced = await (list.is_calendar ? restoreDays : restorePrices)(trx, list)
+  await sql`
+    update price_list_rows set removed_version = ${nextRevision(list)}
+    where ${ofList(list)} and id = any(${await movedRows(trx, 'leave')}::bigint[])`.execute(trx)
+  await returnRows(trx, list, revisions)
+  const moved = await logMoves(trx, list)
+  while (await archiveRemovedRows(trx, list, nextRevision(list)));
+  return { priced, ...moved }
+}
+
+/** The ids of rows that leave or return. */
+async function movedRows(trx: Trx, move: 'leave' | 'return'): Promise<IdsText> {
+  const { rows } = await sql<{ ids: IdsText }>`
+    select coalesce(array_agg(row_id), '{}')::text as ids from pg_temp.undone_rows
+    where move = ${move} and conflict is null`.execute(trx)
+  return rows[0]?.ids ?? '{}'
+}
+
+async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
+  const { rows } = await sql<{ priced: number }>`
+    with found as materialized (
+      select r.id, r.since, r.prices as old, array(
+          select case when place is null then r.prices[d] else input.prices[place] end
+          from generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d
+          cross join lateral (select array_position(input.dimensions, d) as place) as at
+          order by d
+        ) as new
+      from (
+        select row_id, array_agg(dimension) as dimensions, array_agg(price) as prices
+        from pg_temp.undone_cells where conflict is null group by row_id
+      ) as input
+      join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.row_id
+    ), ${writeChanged(list, 0)}
+    select coalesce(sum(${changedCells(list)}), 0) as priced from found`.execute(trx)
+  return Number(rows[0]?.priced ?? 0)
+}
+
+async function restoreDays(trx: Trx, list: PriceList): Promise<number> {
+  const revision = nextRevision(list)
+  const changed = sql`(select * from found where new is distinct from old) as changed`
+  const { rows } = await sql<{ priced: number }>`
+    with found as materialized (
+      select m.row_id, m.dimension, m.month, m.since, m.prices as old, input.count, array(
+          select case when place is null then m.prices[d] else input.prices[place] end
+          from generate_series(1, ${sql.lit(daysInMonth)}) as d
+          cross join lateral (select array_position(input.days, d) as place) as at
+          order by d
+        ) as new
+      from (
+        select row_id, dimension, date_trunc('month', date)::date as month, count(*) as count,
+          array_agg(extract(day from date)::integer) as days, array_agg(price) as prices
+        from pg_temp.undone_cells where conflict is null group by row_id, dimension, date_trunc('month', date)
+      ) as input
+      join calendar_months m on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
+        and m.row_id = input.row_id and m.dimension = input.dimension and m.month = input.month
+    ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
+    select coalesce(sum(count), 0) as priced from found`.execute(trx)
+  return Number(rows[0]?.priced ?? 0)
+}
+
+/** SQL of the CTE that writes the months of `found` (row_id, dimension, month, old, new) that are others. */
+const writeMonths = (list: PriceList) => sql`
+  updated as (
+    update calendar_months u set prices = found.new, since = ${nextRevision(list)}
+    from found
+    where u.account_id = ${list.account_id} and u.price_list_id = ${list.id} and u.row_id = found.row_id
+      and u.dimension = found.dimension and u.month = found.month and found.new is distinct from found.old
+  )`
+
+/** Takes rows back with their ids, and the prices of the revision before those that are undone. */
+async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Promise<void> {
+  const ids = await movedRows(trx, 'return')
+  if (ids === '{}') return
+  const past = pastRows(list, after, await chooseWalk(trx, list, after))
+  const revision = nextRevision(list)
+  // A cluster cannot insert what such a statement selects.
+  await sql`
+    create temporary table returned_rows on commit drop as
+    select r.id, r.product_id, r.code, r.extensions, r.extension_key, r.prices, r.dynamic_attributes
+    from ${past.from}
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = any(${ids}::bigint[])
+      and ${past.isMember}`.execute(trx)
+  await sql`
+    insert into price_list_rows (account_id, price_list_id, id, product_id, code, extensions, extension_key, prices,
+      dynamic_attributes, added_version, since)
+    overriding system value
+    select ${list.account_id}, ${list.id}, id, product_id, code, extensions, extension_key, prices, dynamic_attributes,
+      ${revision}, ${revision}
+    from pg_temp.returned_rows
+    returning id`.execute(trx)
+  if (list.is_calendar) await returnMonths(trx, list, past, ids)
+}
+
+/** Gives rows that return the days that they had, and notes these days. */
+async function returnMonths(
+  trx: Trx,
+  list: PriceList,
+  past: ListRows,
+  ids: IdsText,
+): Promise<void> {
+  await sql`
+    create temporary table returned_months on commit drop as
+    select now.row_id, now.dimension, now.month, now.since, now.prices as old,
+      coalesce(m.prices, array_fill(null::numeric, array[${sql.lit(daysInMonth)}])) as new
+    from calendar_months now left join ${past.fromMonths} on m.account_id = ${list.account_id}
+      and m.price_list_id = ${list.id} and m.row_id = now.row_id and m.dimension = now.dimension and m.month = now.month
+    where now.account_id = ${list.account_id} and now.price_list_id = ${list.id} and now.row_id = any(${ids}::bigint[])`.execute(
+    trx,
+  )
+  const change = { revision: nextRevision(list), change: 'added', rows: sql`found` } as const
+  await sql`
+    with found as materialized (select * from pg_temp.returned_months), ${writeMonths(list)},
+    logged as (${insertMonthChanges(list, change)})
+    select count(*) from found`.execute(trx)
+}

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const uk = (code: string) => ({ code, country: 'UK' })
+
+/** A list "Retail" whose rows A and B were priced at 2, then A at 20 by mistake. */
+async function aMistake(t: Parameters<typeof openPage>[0]) {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'Retail' })
+  await addProducts(shop, 'Retail', ['A', 'B'].map(uk))
+  await setPrices(
+    shop,
+    'Retail',
+    ['A', 'B'].map((code) => ({ ...uk(code), price: 2 })),
+  )
+  const body = { price_list_name: 'Retail', payload: [{ ...uk('A'), price: 20 }] }
+  await shop.send('POST', '/api/v1/prices/bulk_update_prices/', body, { 'change-note': 'Spring' })
+  const open = (path: string) => openPage(t, browser, { url, token: shop.token, path })
+  return { shop, list, open }
+}
+
+t.test('a mistake is found in the changes of a list, looked at and undone', async (t) => {
+  const { shop, list, open } = await aMistake(t)
+  const page = await open(`/#/lists/${list.id}`)
+  await page.getByText('Spring').waitFor()
+  await page.getByRole('link', { name: '1 price' }).click()
+  const cell = page.getByRole('row', { name: /A UK/ })
+  await cell.waitFor()
+  t.match(await cell.innerText(), /2\.00\s+20\.00\s+\+900%/)
+  await page.getByRole('button', { name: 'Undo this change' }).click()
+  await page.getByLabel('Note').fill('Komma ☀')
+  await page.getByLabel('Mark the change as a mistake').check()
+  t.equal((await rowsOf(shop, list))[0].prices.price, 20, 'nothing is undone before the answer')
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
+  await page.getByRole('link', { name: 'revision 4' }).click()
+  await page.getByText('Komma ☀').waitFor()
+  t.equal((await rowsOf(shop, list))[0].prices.price, 2)
+})
+
+t.test('what was changed again is not undone without a word', async (t) => {
+  const { shop, list, open } = await aMistake(t)
+  await setPrices(shop, 'Retail', [{ ...uk('A'), price: 3 }])
+  const page = await open(`/#/lists/${list.id}/revisions/3`)
+  await page.getByRole('button', { name: 'Undo this change' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
+  await page.getByText('It was changed since').waitFor()
+  await page.getByRole('button', { name: 'Undo the rest' }).click()
+  await page.getByText('There was nothing to undo.').waitFor()
+})
+
+t.test('prices are shown over time, and as they were', async (t) => {
+  const { open } = await aMistake(t)
+  const page = await open('/#/prices?code=A')
+  const chart = page.getByRole('img', { name: /UK: 2\.00 to 20\.00 since/ })
+  await chart.waitFor()
+  await page.getByText('3 prices').click()
+  await page.getByText('Spring').waitFor()
+  await page.getByLabel('As of').fill('2020-01-01')
+  await page.getByText('The price list was not published at that moment.').waitFor()
+  t.match(page.url(), /as_of=2020-01-01/)
+})

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
+const uk = (code: string) => ({ code, country: 'UK' })
+
+/** A list "L" of A and B, priced at 2 and 4, then A at 3. */
+async function aChangedList(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  await setPrices(shop, 'L', [
+    { ...uk('A'), price: 2 },
+    { ...uk('B'), price: 4 },
+  ])
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 3 }])
+  return commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+}
+
+t.test('log shows the revisions, the newest last', async (t) => {
+  const { run } = await aChangedList(t)
+  const { stdout } = await run('log', 'L')
+  t.match(
+    stdout,
+    /^revision +at +kind +who +priced +added +removed\n +1 .* add_products .*\n +2 .*\n +3 .* update_prices +\d+ +1 +0 +0\n$/,
+  )
+  t.match(JSON.parse((await run('log', 'L', '--json')).stdout), [
+    { revision: 1 },
+    { revision: 2 },
+    { revision: 3 },
+  ])
+  const { code, stderr } = await run('log', 'none')
+  t.equal(code, 1)
+  t.match(stderr, /There is no price list "none"\./)
+})
+
+t.test('diff shows what changed between two revisions', async (t) => {
+  const { run } = await aChangedList(t)
+  const { stdout } = await run('diff', 'L', '2')
+  t.match(stdout, /A +UK +price +priced +2 +3 +50\n1 cell differs\.\n$/)
+  t.equal((await run('diff', 'L', '1', '1')).stdout, '0 cells differ.\n')
+  t.match(await run('diff', 'L', '9'), { code: 1, stderr: /the newest revision of the list is 3/ })
+})
+
+t.test('revert undoes a revision and says what it did', async (t) => {
+  const { run } = await aChangedList(t)
+  const { stdout } = await run('revert', 'L', '--revision', '3', '--note', 'falsch: Preis für A ☀')
+  t.equal(stdout, 'Revision 4: 1 prices as before, 0 rows back, 0 rows gone.\n')
+  t.match((await run('log', 'L')).stdout, /4 .* revert .* 3 +falsch: Preis für A ☀\n$/)
+  t.match(await run('revert', 'L', '--to', '4'), { stdout: 'There was nothing to undo.\n' })
+  t.match(await run('revert', 'L'), { code: 2, stderr: /--revision or --to/ })
+  t.match(await run('revert', 'L', '--revision', 'x'), { code: 2 })
+})
+
+t.test('prices are shown as they were, and over time', async (t) => {
+  const { run } = await aChangedList(t)
+  t.match((await run('prices', 'L', 'A', '--as-of', '2')).stdout, /A +UK +2 +2\n$/)
+  const { stdout } = await run('history', 'L', 'A')
+  t.match(stdout, /A +UK +0 .* add_products .*\n.* 2 .*\n.* 3 +\S+ +now +update_prices/)
+  t.match(await run('history', 'L', 'none'), { stdout: 'No row of the list matches.\n' })
+})

@@ -1,0 +1,143 @@
+import t from 'tap'
+import { query } from '../../helpers/database.ts'
+import { expectProblem } from '../../helpers/operations.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { aWrittenList, type ShownRows, shownBy } from '../../helpers/written-list.ts'
+
+const service = await sharedService()
+
+for (const is_calendar of [false, true])
+  for (const [walk, cellsAtOnce] of [
+    ['backward', 3],
+    ['forward', 1000],
+  ] as const)
+    t.test(
+      `a ${is_calendar ? 'calendar ' : ''}list is read as it was at each revision, ${walk}`,
+      async (t) => {
+        const written = { is_calendar, seed: cellsAtOnce, writes: 30, cellsAtOnce }
+        const { shop, list, keys, shown } = await aWrittenList(t, service, written)
+        t.ok(shown.size > 15)
+        for (const [revision, seen] of shown) {
+          const past = await shownBy(shop, list.id, { keys, asOf: Number(revision) })
+          t.strictSame(withoutPromotions(past), withoutPromotions(seen), `revision ${revision}`)
+        }
+      },
+    )
+
+/** Promotions change without a revision: those of a revision are those of its moment. */
+function withoutPromotions({ exact, open, ...shown }: ShownRows) {
+  const plain = ({ body }: ShownRows['exact']) =>
+    body.map(({ active_price: _, promotions: __, ...row }: Record<string, unknown>) => row)
+  return { ...shown, exact: plain(exact), open: plain(open) }
+}
+
+const pricesPath = '/api/v1/prices/get_prices/'
+const uk = (code: string) => ({ code, country: 'UK' })
+
+/** A list "L" with the row A, priced at 5 and then at 7, and how it is read. */
+async function aPricedList(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  for (const price of [5, 7]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  const read = (options: object) =>
+    shop.post(pricesPath, { price_list_name: 'L', payload: [uk('A')], ...options })
+  const rows = (query: string) => shop.get(`/api/v1/price_list/${list.id}/rows?${query}`)
+  return { shop, list, read, rows }
+}
+
+t.test('a timestamp means the newest revision that is not after it', async (t) => {
+  const { shop, list, read } = await aPricedList(t)
+  const { results } = (await shop.get(`/api/v1/price_list/${list.id}/revisions/`)).body
+  const { headers, body } = await read({ as_of: results[0].at.replace('Z', '+00:00') })
+  // A revision is made within a millisecond of its shown moment.
+  t.ok(['2', '3'].includes(String(headers['price-list-revision'])))
+  t.equal(body[0].active_price, headers['price-list-revision'] === '3' ? 7 : 5)
+  t.equal((await read({ as_of: 2 })).body[0].active_price, 5)
+})
+
+t.test('promotions are those of the moment, by default on its day', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  const promotion = {
+    name: 'p',
+    kind: 'fixed_price',
+    valid_from: '2026-01-01',
+    valid_to: '2099-12-31',
+  }
+  const promote = (value: number) =>
+    shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...promotion, value }])
+  const [id] = (await promote(3)).body.created
+  const moments = [new Date().toISOString()]
+  await promote(2)
+  moments.push(new Date().toISOString())
+  await shop.send('DELETE', `/api/v1/promotions/${id}`)
+  moments.push(new Date().toISOString())
+  const prices = []
+  for (const as_of of moments) prices.push((await read({ as_of })).body[0].active_price)
+  t.strictSame(prices, [3, 2, 7])
+  t.equal((await read({ as_of: 3 })).body[0].active_price, 7, 'before the promotion')
+  t.strictSame(
+    (await read({ as_of: moments[0], promotion_date: '2025-01-01' })).body[0].promotions,
+    [],
+  )
+  const named = { payload: [{ ...uk('A'), promotion: 'p' }] }
+  t.equal((await read({ ...named, as_of: moments[1] })).body[0].active_price, 2)
+  t.match((await read({ ...named, as_of: 3 })).body, { errors: [{ code: 'unknown_promotion' }] })
+})
+
+t.test('moments that make no sense are refused', async (t) => {
+  const { read, rows } = await aPricedList(t)
+  const ahead = new Date(Date.now() + 60_000).toISOString()
+  for (const as_of of [4, '4', -1, 1.5, ahead, '2026-01-01', 'yesterday', null])
+    expectProblem(t, await read({ as_of }), 400, 'invalid-request', `${as_of}`)
+  for (const query of [
+    'as_of=4',
+    `as_of=${ahead}`,
+    'as_of=x',
+    'as_of=2&version=draft',
+    'as_of=2&lines=dynamic_attributes',
+  ])
+    expectProblem(t, await rows(query), 400, 'invalid-request', query)
+  for (const field of ['margin', 'active_margin', 'dynamic_attributes'])
+    expectProblem(t, await read({ as_of: 2, include: [field] }), 400, 'invalid-request', field)
+  for (const as_of of [0, '2020-01-01T00:00:00Z']) {
+    expectProblem(t, await read({ as_of }), 409, 'price-list-not-published', `${as_of}`)
+    expectProblem(t, await rows(`as_of=${as_of}`), 409, 'price-list-not-published', `${as_of}`)
+  }
+})
+
+t.test('a list that was there before history begins with the upgrade', async (t) => {
+  const { shop, list, read, rows } = await aPricedList(t)
+  const kept = `update price_lists set oldest_revision = 3, oldest_at = clock_timestamp() where id = ${list.id}`
+  await query(service.url, kept)
+  await query(service.url, `delete from list_revisions where price_list_id = ${list.id}`)
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 9 }])
+  t.equal((await read({ as_of: 3 })).body[0].active_price, 7)
+  for (const as_of of [2, '2020-01-01T00:00:00Z']) {
+    const refused = await read({ as_of })
+    expectProblem(t, refused, 409, 'history-not-kept', `${as_of}`)
+    t.ok(Date.parse(refused.body.oldest) > Date.now() - 60_000)
+  }
+  const diff = await shop.get(`/api/v1/price_list/${list.id}/diff/?from=0`)
+  expectProblem(t, diff, 409, 'history-not-kept', 'diff')
+  const changes = await shop.get(`/api/v1/price_list/${list.id}/changes/?after=2`)
+  expectProblem(t, changes, 409, 'history-not-kept', 'changes')
+  t.equal((await rows('as_of=3')).body.results[0].prices.price, 7)
+})
+
+t.test('a row that comes back is another one, and both are read', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  for (const active of [false, true]) {
+    await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('A'), active }])
+    await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+  }
+  const at = async (as_of: number) =>
+    (await read({ as_of })).body.map((row: Record<string, unknown>) => [row.pk, row.active_price])
+  const [[first, price]] = await at(3)
+  t.equal(price, 7)
+  t.strictSame(await at(4), [])
+  const [[second, now]] = await at(5)
+  t.not(second, first)
+  t.equal(now, 0)
+})

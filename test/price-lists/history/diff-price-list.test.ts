@@ -1,0 +1,103 @@
+import t from 'tap'
+import { expectProblem } from '../../helpers/operations.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
+
+const service = await sharedService()
+
+type Line = { code: string; price_dimension: string; date?: string; price: number }
+type Cells = Map<string, number>
+
+/** The priced cells of what a list showed, and the codes of its rows. */
+function cellsOf({ file }: ShownRows): { codes: Set<string>; cells: Cells } {
+  const lines: Line[] = file
+  return {
+    codes: new Set(lines.map(({ code }) => code)),
+    cells: new Map(
+      lines.map(({ code, price_dimension, date, price }) => [
+        JSON.stringify([code, price_dimension, date ?? null]),
+        price,
+      ]),
+    ),
+  }
+}
+
+/** The diff of what a list showed at two moments, as texts. */
+function expectedDiff(from: ShownRows | undefined, to: ShownRows, is_calendar: boolean): string[] {
+  const none = { codes: new Set<string>(), cells: new Map<string, number>() }
+  const [was, now] = [from ? cellsOf(from) : none, cellsOf(to)]
+  const keys = new Set([...was.cells.keys(), ...now.cells.keys()])
+  const found = [...keys].flatMap((key) => {
+    const [code] = JSON.parse(key)
+    const price = (side: typeof was) => (side.codes.has(code) ? (side.cells.get(key) ?? 0) : null)
+    const [old, next] = [price(was), price(now)]
+    // A row without prices has a line, which is no priced day.
+    if (old === next || (is_calendar && (old ?? 0) === 0 && (next ?? 0) === 0)) return []
+    const change = old === null ? 'added' : next === null ? 'removed' : 'priced'
+    return JSON.stringify([key, change, old, next])
+  })
+  return found.sort()
+}
+
+for (const is_calendar of [false, true])
+  t.test(`a ${is_calendar ? 'calendar ' : ''}list is compared at any two revisions`, async (t) => {
+    const written = { is_calendar, seed: 7, writes: 30, cellsAtOnce: 6 }
+    const { shop, list, shown } = await aWrittenList(t, service, written)
+    const revisions = [...shown.keys()].map(Number)
+    for (const from of [0, ...revisions.filter((revision) => revision % 3 === 0)])
+      for (const to of revisions.filter((revision) => revision >= from && revision % 4 === 1)) {
+        const path = `/api/v1/price_list/${list.id}/diff/?from=${from}&to=${to}&limit=1000`
+        const { status, body } = await shop.get(path)
+        t.equal(status, 200)
+        const cells = body.results.map((cell: Record<string, unknown>) => {
+          const key = JSON.stringify([cell.code, cell.price_dimension, cell.date ?? null])
+          return JSON.stringify([key, cell.change, cell.old, cell.new])
+        })
+        const expected = expectedDiff(
+          shown.get(`${from}`),
+          shown.get(`${to}`) as ShownRows,
+          is_calendar,
+        )
+        t.strictSame(cells.sort(), expected, `${from} to ${to}`)
+        t.equal(body.count, expected.length)
+      }
+  })
+
+t.test('a file has all cells, with the change in percent rounded half up', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const keys = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'L', keys)
+  await setPrices(
+    shop,
+    'L',
+    keys.map((key) => ({ ...key, price: 3 })),
+  )
+  await setPrices(shop, 'L', [
+    { ...keys[0], price: 4 },
+    { ...keys[1], price: 1 },
+  ])
+  const path = `/api/v1/price_list/${id}/diff/?from=2`
+  const { results } = (await shop.get(path)).body
+  t.match(results, [{ change_percent: 33.333333 }, { change_percent: -66.666667 }])
+  const ndjson = await shop.send('GET', path, undefined, { accept: 'application/x-ndjson' })
+  t.strictSame(ndjson.body.split('\n').filter(Boolean).map(JSON.parse), results)
+  const csv = await shop.send('GET', `${path}&to=3`, undefined, { accept: 'text/csv' })
+  t.match(csv.body, /A,UK,price,priced,3,4,33\.333333/)
+})
+
+t.test('moments that make no sense are refused', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const diff = (query: string) => shop.get(`/api/v1/price_list/${id}/diff/?${query}`)
+  expectProblem(t, await diff('from=0'), 409, 'price-list-not-published', 'draft')
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  for (const query of ['', 'from=x', 'from=2', 'from=1&to=0.5', 'from=0&to=2', 'from=2026-01-01'])
+    expectProblem(t, await diff(query), 400, 'invalid-request', query)
+  t.match((await diff('from=1&to=1')).body, { count: 0, results: [] })
+  t.match((await diff('from=0')).body, { results: [{ change: 'added', old: null, new: 0 }] })
+  const other = await service.newAccount(t)
+  const foreign = await other.get(`/api/v1/price_list/${id}/diff/?from=0`)
+  expectProblem(t, foreign, 404, 'price-list-not-found', 'foreign')
+})

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { query } from '../../helpers/database.ts'
+import { expectProblem } from '../../helpers/operations.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { select } from '../../helpers/sql.ts'
+
+const service = await sharedService()
+const uk = (code: string) => ({ code, country: 'UK' })
+
+t.test('history older than its days goes, and what held then stays to be read', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
+  await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 7 }])
+  const age = (revisions: string, days: number) =>
+    query(
+      service.url,
+      `update list_revisions set at = at - interval '${days} days' where price_list_id = ${id} and revision ${revisions}`,
+    )
+  await age('<= 3', 401)
+  await query(service.url, 'select delete_expired_history(400)')
+  const read = (as_of: number) =>
+    shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: 'L',
+      payload: ['A', 'B'].map(uk),
+      as_of,
+    })
+  const refused = await read(2)
+  expectProblem(t, refused, 409, 'history-not-kept', 'older')
+  t.ok(Date.parse(refused.body.oldest) < Date.now() - 400 * 86_400_000)
+  t.match((await read(3)).body, [{ active_price: 6 }, { code: 'B' }])
+  t.match((await read(5)).body, [{ active_price: 7 }])
+  const revisions = (await shop.get(`/api/v1/price_list/${id}/revisions/`)).body
+  t.equal(revisions.count, 3)
+  const history = await shop.post('/api/v1/prices/get_price_history/', {
+    price_list_name: 'L',
+    payload: [uk('A')],
+  })
+  t.match(history.body[0].history, [{ price: 6, from: refused.body.oldest }, { price: 7 }])
+  const undone = await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3 })
+  expectProblem(t, undone, 409, 'history-not-kept', 'revert')
+  await age('= 4', 401)
+  await query(service.url, 'select delete_expired_history(400)')
+  const rows = await select(service.url, `select from removed_rows where price_list_id = ${id}`)
+  t.equal(rows.length, 0, 'the row that left before')
+})

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { expectProblem } from '../../helpers/operations.ts'
+import type { TestAccount } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
+
+const service = await sharedService()
+
+interface Change {
+  revision: number
+  code: string
+  price_dimension: string
+  date?: string
+  change: string
+  old: number | null
+  new: number | null
+}
+
+/** All changes of a list, read by pages of `limit`. */
+async function allChanges(shop: TestAccount, id: number, limit: number): Promise<Change[]> {
+  const all: Change[] = []
+  let after = '0'
+  for (;;) {
+    const path = `/api/v1/price_list/${id}/changes/?after=${after}&limit=${limit}`
+    const { body } = await shop.get(path)
+    all.push(...body.results)
+    after = body.next
+    if (!body.has_more) return all
+  }
+}
+
+/** The priced cells that a list showed. */
+const pricesOf = ({ file }: ShownRows): Record<string, number> =>
+  Object.fromEntries(
+    file
+      .filter(({ price }: { price: number }) => price > 0)
+      .map((line: Change & { price: number }) => [cellOf(line), line.price]),
+  )
+
+const cellOf = ({ code, price_dimension, date }: Change) =>
+  JSON.stringify([code, price_dimension, date ?? null])
+
+for (const is_calendar of [false, true])
+  t.test(
+    `a reader of a ${is_calendar ? 'calendar ' : ''}list has each revision in turn`,
+    async (t) => {
+      const written = { is_calendar, seed: 11, writes: 25, cellsAtOnce: 6 }
+      const { shop, list, shown } = await aWrittenList(t, service, written)
+      const changes = await allChanges(shop, list.id, 1000)
+      t.strictSame(await allChanges(shop, list.id, 3), changes)
+      const prices = new Map<string, number>()
+      for (const [revision, seen] of shown) {
+        for (const change of changes.filter((change) => change.revision === Number(revision))) {
+          const cell = cellOf(change)
+          t.equal(change.old ?? 0, prices.get(cell) ?? 0)
+          if (change.new) prices.set(cell, change.new)
+          else prices.delete(cell)
+        }
+        t.strictSame(
+          Object.fromEntries([...prices].sort()),
+          Object.fromEntries(Object.entries(pricesOf(seen)).sort()),
+        )
+      }
+    },
+  )
+
+/** A list "L" with one row, published as revision 1. */
+async function aListOfOne(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const changes = (query: string) => shop.get(`/api/v1/price_list/${list.id}/changes/?${query}`)
+  return { shop, list, changes }
+}
+
+t.test('a read that waits has the change when it comes, and none after its time', async (t) => {
+  const { shop, changes } = await aListOfOne(t)
+  t.match((await changes('after=1&wait=1')).body, { results: [], revision: 1, has_more: false })
+  const waiting = changes('after=1&wait=30')
+  await sleep(100)
+  await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
+  const { body } = await waiting
+  t.match(body, { revision: 2, results: [{ revision: 2, change: 'priced', old: 0, new: 5 }] })
+  t.match((await changes(`after=${body.next}`)).body, { results: [], next: body.next })
+})
+
+t.test('until ends before later revisions', async (t) => {
+  const { shop, changes } = await aListOfOne(t)
+  for (const price of [5, 6, 7]) await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price }])
+  const { body } = await changes('after=1&until=3')
+  t.strictSame(
+    body.results.map((change: Change) => change.new),
+    [5, 6],
+  )
+  t.match(body, { revision: 4, has_more: false })
+})
+
+t.test(
+  'a list that is not published has no changes, and its first ones are waited for',
+  async (t) => {
+    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+    const list = await aList(shop, { name: 'L' })
+    const changes = (query: string) => shop.get(`/api/v1/price_list/${list.id}/changes/?${query}`)
+    t.match((await changes('after=0')).body, { results: [], revision: 0 })
+    const waiting = changes('after=0&wait=30')
+    await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+    t.match((await waiting).body, {
+      results: [{ change: 'added', old: null, new: 0 }],
+      revision: 1,
+    })
+  },
+)
+
+t.test('a place that is missing, ahead, or of another list is refused', async (t) => {
+  const { shop, changes } = await aListOfOne(t)
+  const { id } = await aList(shop, { name: 'M' })
+  const { next } = (await shop.get(`/api/v1/price_list/${id}/changes/?after=0`)).body
+  for (const query of [
+    '',
+    'after=2',
+    'after=x',
+    `after=${next}`,
+    'after=1&limit=10001',
+    'after=1&wait=31',
+  ])
+    expectProblem(t, await changes(query), 400, 'invalid-request', 'invalid-request')
+  const other = await service.newAccount(t)
+  const foreign = await other.get(`/api/v1/price_list/${id}/changes/?after=0`)
+  expectProblem(t, foreign, 404, 'price-list-not-found', 'price-list-not-found')
+})

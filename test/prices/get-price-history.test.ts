@@ -1,0 +1,113 @@
+import t from 'tap'
+import { expectProblem } from '../helpers/operations.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aWrittenList } from '../helpers/written-list.ts'
+
+const service = await sharedService()
+const path = '/api/v1/prices/get_price_history/'
+const uk = (code: string) => ({ code, country: 'UK' })
+
+interface Entry {
+  from: string
+  to: string | null
+  price: number
+  revision: number
+}
+
+for (const is_calendar of [false, true])
+  t.test(`a ${is_calendar ? 'calendar ' : ''}list has a price of each time`, async (t) => {
+    const written = { is_calendar, seed: 5, writes: 30, cellsAtOnce: 6 }
+    const { shop, list, keys, shown } = await aWrittenList(t, service, written)
+    const { results } = (await shop.get(`/api/v1/price_list/${list.id}/revisions/?limit=100`)).body
+    const moments = new Map<number, string>(
+      results.map(({ revision, at }: { revision: number; at: string }) => [revision, at]),
+    )
+    const { status, body } = await shop.post(path, { price_list_id: list.id, payload: keys })
+    t.equal(status, 200)
+    t.equal(body.length, keys.length)
+    for (const [index, key] of keys.entries()) {
+      const expected: Entry[] = []
+      let before: number | undefined
+      for (const [number, seen] of shown) {
+        const isKey = (row: typeof key) =>
+          JSON.stringify([row.code, row.price_dimension, row.date]) ===
+          JSON.stringify([key.code, key.price_dimension, key.date])
+        const price: number | undefined = seen.exact.body.find(isKey)?.base_price
+        const [revision, last] = [Number(number), expected.at(-1)]
+        const from = moments.get(revision) as string
+        if (price !== before && before !== undefined && last) last.to = from
+        if (price !== undefined && price !== before)
+          expected.push({ from, to: null, price, revision })
+        before = price
+      }
+      const { history, ...row } = body[index]
+      t.strictSame(row, key)
+      const entries = history.map(({ from, to, price, revision }: Entry) => ({
+        from,
+        to,
+        price,
+        revision,
+      }))
+      t.strictSame(entries, expected, JSON.stringify(key))
+    }
+  })
+
+/** A list "L" with the row A, added, then priced at 5 and at 7, and what reads its history. */
+async function aPricedRow(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  for (const price of [5, 7]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  const read = (options: object, payload: object[] = [uk('A')]) =>
+    shop.post(path, { price_list_name: 'L', payload, ...options })
+  const prices = async (options: object) =>
+    (await read(options)).body[0].history.map(({ price }: Entry) => price)
+  return { shop, read, prices }
+}
+
+t.test('an entry says who, how and why', async (t) => {
+  const { shop, read } = await aPricedRow(t)
+  const body = { price_list_name: 'L', payload: [{ ...uk('A'), price: 9 }] }
+  await shop.send('POST', '/api/v1/prices/bulk_update_prices/', body, { 'change-note': 'why' })
+  const [{ history }] = (await read({})).body
+  t.match(history[0], { price: 0, kind: 'add_products', actor: { type: 'user' } })
+  t.match(history.at(-1), { price: 9, to: null, kind: 'update_prices', note: 'why' })
+})
+
+t.test('only prices that were in force between two moments', async (t) => {
+  const { read, prices } = await aPricedRow(t)
+  t.strictSame(await prices({ from: 2 }), [5, 7])
+  t.strictSame(await prices({ to: 3 }), [0, 5])
+  t.strictSame(await prices({ from: 2, to: 3 }), [5])
+  t.strictSame(await prices({ from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }), [])
+  t.strictSame(await prices({ from: '2020-01-01T00:00:00Z' }), [0, 5, 7])
+  const [cut] = (await read({ from: 3 })).body[0].history
+  t.equal(cut.price, 7)
+})
+
+t.test('a product that was never in the list has no history', async (t) => {
+  const { read } = await aPricedRow(t)
+  t.strictSame((await read({}, [uk('B'), uk('none')])).body, [
+    { ...uk('B'), history: [] },
+    { ...uk('none'), history: [] },
+  ])
+})
+
+t.test('wildcards, unknown lists and moments that make no sense are refused', async (t) => {
+  const { shop, read } = await aPricedRow(t)
+  const open = await read({}, [{ code: 'A' }, { country: 'UK' }])
+  expectProblem(t, open, 400, 'invalid-request', 'wildcards')
+  t.match(open.body.errors, [
+    { pointer: '/payload/0/country', code: 'required' },
+    { pointer: '/payload/1/code', code: 'required' },
+  ])
+  for (const range of [{ from: 9 }, { from: 3, to: 2 }, { from: '2026-01-01' }])
+    expectProblem(t, await read(range), 400, 'invalid-request', JSON.stringify(range))
+  await aList(shop, { name: 'draft' })
+  const draft = await shop.post(path, { price_list_name: 'draft', payload: [] })
+  expectProblem(t, draft, 409, 'price-list-not-published', 'draft')
+  const other = await service.newAccount(t)
+  const foreign = await other.post(path, { price_list_name: 'L', payload: [] })
+  expectProblem(t, foreign, 404, 'price-list-not-found', 'foreign')
+})

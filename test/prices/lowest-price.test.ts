@@ -1,0 +1,134 @@
+import t from 'tap'
+import { query } from '../helpers/database.ts'
+import { expectProblem } from '../helpers/operations.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const a = { code: 'A', country: 'UK' }
+type Tap = Parameters<typeof aShop>[0]
+
+/** A list "L" that is there since the first day, with a row that had these prices from these days on, at noon. */
+async function aListOverTime(t: Tap, prices: Record<string, number>) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [a])
+  for (const price of Object.values(prices)) await setPrices(shop, 'L', [{ ...a, price }])
+  const days = Object.keys(prices)
+  for (const [index, day] of [days[0], ...days].entries())
+    await query(
+      service.url,
+      `update list_revisions set at = '${day}T${index === 0 ? '11' : '12'}:00:00Z'
+       where price_list_id = ${id} and revision = ${index + 1}`,
+    )
+  const lowest = async (date: string, options: object = {}, more: object = {}) => {
+    const { body } = await shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: 'L',
+      include: ['lowest_price'],
+      promotion_date: date,
+      lowest_price: options,
+      payload: [a],
+      ...more,
+    })
+    return body[0].lowest_price
+  }
+  return { shop, id, lowest }
+}
+
+const months = { '2026-01-01': 10, '2026-03-01': 8, '2026-03-10': 12, '2026-04-01': 6 }
+
+t.test('the lowest price of the 30 days before the last day on which the price fell', async (t) => {
+  const { lowest } = await aListOverTime(t, months)
+  t.strictSame(await lowest('2026-04-15'), {
+    price: 8,
+    on: '2026-03-10',
+    from: '2026-03-02',
+    to: '2026-03-31',
+    reduction_from: '2026-04-01',
+    days_known: 30,
+    complete: true,
+  })
+  t.match(await lowest('2026-04-15', { days: 10 }), { price: 12, from: '2026-03-22' })
+})
+
+t.test('a day counts with the lowest price at any moment of it', async (t) => {
+  const { lowest } = await aListOverTime(t, months)
+  const day = { days: 1, before: '2026-03-11' }
+  t.match(await lowest('2026-04-15', day), { price: 8, on: '2026-03-10', days_known: 1 })
+  t.match(await lowest('2026-04-15', { ...day, before: '2026-03-12' }), { price: 12 })
+})
+
+t.test('a fall that was undone is no reduction; without one it is the day itself', async (t) => {
+  const { lowest } = await aListOverTime(t, months)
+  t.match(await lowest('2026-03-20'), { reduction_from: '2026-03-20', price: 8 })
+  t.match(await lowest('2026-03-05'), { reduction_from: '2026-03-01', price: 10, days_known: 30 })
+})
+
+t.test('progressive counts before the first of the falls that lead there', async (t) => {
+  const steps = { '2026-01-01': 10, '2026-03-01': 9, '2026-03-05': 8, '2026-03-09': 7 }
+  const { lowest } = await aListOverTime(t, steps)
+  t.match(await lowest('2026-03-20'), { reduction_from: '2026-03-09', price: 8 })
+  t.match(await lowest('2026-03-20', { progressive: true }), {
+    reduction_from: '2026-03-01',
+    price: 10,
+  })
+})
+
+t.test(
+  'a list made inside the window is not complete, and unknown days do not count',
+  async (t) => {
+    const { lowest } = await aListOverTime(t, { '2026-03-20': 10, '2026-04-01': 6 })
+    t.match(await lowest('2026-04-15'), { price: 10, days_known: 12, complete: false })
+    t.equal(await lowest('2026-04-15', { before: '2026-03-01' }), null)
+  },
+)
+
+t.test('what was marked as a mistake does not count', async (t) => {
+  const { shop, id, lowest } = await aListOverTime(t, { '2026-01-01': 10, '2026-03-05': 1 })
+  const body = { revision: 3, void: true }
+  await shop.post(`/api/v1/price_list/${id}/revert/`, body)
+  const undone = `update list_revisions set at = '2026-03-06T12:00:00Z' where price_list_id = ${id} and revision = 4`
+  await query(service.url, undone)
+  t.match(await lowest('2026-03-20', { before: '2026-03-15' }), { price: 10, days_known: 30 })
+})
+
+t.test('promotions count on their days, as they were defined then', async (t) => {
+  const { shop, lowest } = await aListOverTime(t, { '2026-01-01': 10 })
+  const promote = (value: number) =>
+    shop.post('/api/v1/promotions/bulk_create_or_update/', [
+      { name: 'p', kind: 'fixed_price', value, valid_from: '2026-03-01', valid_to: '2026-03-02' },
+    ])
+  await promote(4)
+  await query(
+    service.url,
+    `update promotions set changed_at = '2026-02-01' where account_id = ${shop.id}`,
+  )
+  const window = { before: '2026-03-15' }
+  t.match(await lowest('2026-03-20', window), { price: 4, on: '2026-03-02' })
+  await promote(2)
+  t.match(await lowest('2026-03-20', window), { price: 4 }, 'not as it is defined now')
+  t.match(await lowest('2026-03-01'), { reduction_from: '2026-03-01', price: 10 })
+})
+
+t.test('options that make no sense are refused', async (t) => {
+  const { shop, lowest } = await aListOverTime(t, { '2026-01-01': 10 })
+  const fault = (options: object, more: object = {}) =>
+    shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: 'L',
+      include: ['lowest_price'],
+      payload: [a],
+      lowest_price: options,
+      ...more,
+    })
+  for (const options of [
+    { days: 0 },
+    { days: 366 },
+    { before: 'x' },
+    { before: '2099-01-01' },
+    { other: 1 },
+  ])
+    expectProblem(t, await fault(options), 400, 'invalid-request', JSON.stringify(options))
+  expectProblem(t, await fault({}, { include: [] }), 400, 'invalid-request', 'without include')
+  expectProblem(t, await fault({}, { as_of: 1 }), 400, 'invalid-request', 'as_of')
+  t.match(await lowest('2027-01-01'), { reduction_from: '2027-01-01', price: 10, days_known: 30 })
+})
