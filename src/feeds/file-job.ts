@@ -3,13 +3,12 @@ import { type Operation, operations } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context } from '../contract/operation.ts'
-import { Problem, problemTypes } from '../contract/problem.ts'
 import { compileBody } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
-import { type Attempt, inAttempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
+import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
-import { endLoaded, endUndone } from '../jobs/job-row.ts'
-import { JobRefused, type RunJob } from '../jobs/run-job.ts'
+import { endLoaded } from '../jobs/job-row.ts'
+import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
 
@@ -24,15 +23,7 @@ interface Loading {
  * errors. A new attempt starts over, as the earlier one has written nothing.
  */
 export function fileLoader(loading: Loading): RunJob {
-  return async (attempt, job) => {
-    try {
-      await loadFile(attempt, job, loading)
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      await endRefused(attempt, error)
-      throw new JobRefused(error.type)
-    }
-  }
+  return refusable((attempt, job) => loadFile(attempt, job, loading))
 }
 
 /** The job is locked only at the end, so that until then it can be read, cancelled and taken over. */
@@ -69,19 +60,6 @@ async function loadFile(
 /** Names the list by id: another list may have its name by now. */
 function queryOf({ query, price_list_id }: JobRow): object {
   return price_list_id === null ? ((query as object) ?? {}) : { price_list_id }
-}
-
-/** Whether the file itself is refused, so that sending it again would not help. */
-function isRefusal(error: unknown): error is Problem {
-  return error instanceof Problem && problemTypes[error.type].status < 500
-}
-
-function endRefused(attempt: Attempt, { type, message, options }: Problem): Promise<void> {
-  const rows = options.errors ?? []
-  const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
-  const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
-  const errorCount = options.errorCount ?? options.errors?.length
-  return inAttempt(attempt, (trx, job) => endUndone(trx, job, 'failed', errors, errorCount))
 }
 
 function findOperation({ operation: id }: JobRow): Operation {

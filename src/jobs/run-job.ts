@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { JobWithMetadata } from 'pg-boss'
 import type { Schemas } from '../contract/operation.ts'
+import { Problem, problemTypes } from '../contract/problem.ts'
 import { isUnavailable, sqlStateOf } from '../database/errors.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
@@ -22,6 +23,27 @@ export class JobRefused extends Error {}
 
 /** Does one kind of job, in chunks, to its end. Throws JobRefused. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
+
+/** A job that ends as failed, with its errors, where doing it again would not help. */
+export const refusable =
+  (run: RunJob): RunJob =>
+  async (attempt, job) => {
+    try {
+      await run(attempt, job)
+    } catch (error) {
+      if (!(error instanceof Problem) || problemTypes[error.type].status >= 500) throw error
+      await endRefused(attempt, error)
+      throw new JobRefused(error.type)
+    }
+  }
+
+function endRefused(attempt: Attempt, { type, message, options }: Problem): Promise<void> {
+  const rows = options.errors ?? []
+  const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
+  const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
+  const errorCount = options.errorCount ?? options.errors?.length
+  return inAttempt(attempt, (trx, job) => endUndone(trx, job, 'failed', errors, errorCount))
+}
 
 export interface RunOptions {
   runners: Record<JobKind, RunJob>

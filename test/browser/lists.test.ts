@@ -26,6 +26,12 @@ await setPrices(shop, 'Retail', [price])
 const open = (t: Parameters<typeof openPage>[0], path: string) =>
   openPage(t, browser, { url, token: shop.token, path })
 
+const shownRows = (page: Awaited<ReturnType<typeof open>>) =>
+  page
+    .getByRole('table', { name: /Rows of/ })
+    .locator('tbody tr')
+    .count()
+
 t.test('lists show their rows and when they were published', async (t) => {
   const page = await open(t, '/#/lists')
   const row = page.getByRole('row', { name: /Retail/ })
@@ -68,22 +74,10 @@ t.test('a list shows its settings and pages through its rows', async (t) => {
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
   t.match(await page.locator('.facts').innerText(), /country is UK, FR/)
   t.ok(await page.getByText('1,234.50').isVisible())
-  t.equal(
-    await page
-      .getByRole('table', { name: /Rows of/ })
-      .locator('tbody tr')
-      .count(),
-    50,
-  )
+  t.equal(await shownRows(page), 50)
   await page.getByRole('link', { name: 'Next →' }).click()
   await page.getByText('Page 2 of 2').waitFor()
-  t.equal(
-    await page
-      .getByRole('table', { name: /Rows of/ })
-      .locator('tbody tr')
-      .count(),
-    10,
-  )
+  t.equal(await shownRows(page), 10)
   t.match(page.url(), /page=2$/)
   await page.goBack()
   await page.getByText('Page 1 of 2').waitFor()
@@ -92,13 +86,7 @@ t.test('a list shows its settings and pages through its rows', async (t) => {
 t.test('behind the last page of a list is the last one', async (t) => {
   const page = await open(t, `/#/lists/${list.id}?page=9`)
   await page.getByText('Page 2 of 2').waitFor()
-  t.equal(
-    await page
-      .getByRole('table', { name: /Rows of/ })
-      .locator('tbody tr')
-      .count(),
-    10,
-  )
+  t.equal(await shownRows(page), 10)
 })
 
 t.test('a row leads to the prices of its product in this list', async (t) => {

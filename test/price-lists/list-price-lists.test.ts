@@ -138,3 +138,16 @@ t.test('an account sees its own lists only', async (t) => {
   t.strictSame((await other.get(path)).body, { count: 0, results: [] })
   t.strictSame((await other.get(`${path}?name=L`)).body, { count: 0, results: [] })
 })
+
+t.test('changed_after picks lists whose prices or rows have changed since', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  for (const name of ['old', 'new']) await aList(shop, { name })
+  await addProducts(shop, 'old', [{ code: 'A', country: 'UK' }])
+  const moment = new Date().toISOString()
+  await addProducts(shop, 'new', [{ code: 'A', country: 'UK' }])
+  const { body } = await shop.get(`${path}?changed_after=${moment}`)
+  t.strictSame(
+    body.results.map(({ name }: { name: string }) => name),
+    ['new'],
+  )
+})

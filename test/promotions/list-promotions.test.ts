@@ -118,3 +118,14 @@ t.test(
     t.strictSame((await read('?limit=1&offset=1')).body.results[0].name, 'May')
   },
 )
+
+t.test('as_of shows promotions as they were at a moment', async (t) => {
+  const { shop } = await withPromotions(t, [{ ...spring, value: 10 }])
+  const first = new Date().toISOString()
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...spring, value: 20 }])
+  const values = async (query: string) =>
+    (await shop.get(`${path}${query}`)).body.results.map(({ value }: { value: number }) => value)
+  t.strictSame(await values(`?as_of=${first}`), [10])
+  t.strictSame(await values(''), [20])
+  t.strictSame(await values('?as_of=2020-01-01T00:00:00Z'), [])
+})

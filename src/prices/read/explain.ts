@@ -17,8 +17,8 @@ type Verdict = Explanation['promotions'][number]['verdict']
 
 /** Rows that a read explains. */
 export const explainedMax = 1000
-/** Promotions of an account that are looked at, and those that are shown of a row. */
-const promotionsMax = 10_000
+/** Promotions of an account that a read may look at; those that are shown of a row. */
+export const promotionsMax = 10_000
 const shownMax = 100
 
 /** What a row is explained with, beside itself. */
@@ -66,6 +66,13 @@ export function rejectManyExplained(rows: number): void {
   throw new Problem('result-too-large', detail)
 }
 
+/** Throws `too-costly`: an answer that left promotions out would be wrong. */
+export function rejectManyPromotions(promotions: number): void {
+  if (promotions <= promotionsMax) return
+  const detail = `A read with explain or lowest_price looks at no more than ${promotionsMax} promotions, the account has more. Delete promotions that are over.`
+  throw new Problem('too-costly', detail)
+}
+
 /** The published price of each row: when it was set, how and by whom. */
 async function findPublished(
   trx: Trx,
@@ -105,7 +112,8 @@ async function findPromotions(trx: Trx, pricing: Pricing): Promise<Judged[]> {
   const { rows } = await sql<StoredPromotion>`
     select name, kind, value, product_filters, price_dimensions, price_lists, ${isValidOn(date)} as is_valid
     from ${promotionsAsOf(list.account_id, moment?.at)}
-    where account_id = ${list.account_id} order by name limit ${promotionsMax}`.execute(trx)
+    where account_id = ${list.account_id} order by name limit ${promotionsMax + 1}`.execute(trx)
+  rejectManyPromotions(rows.length)
   return rows.map((promotion) => {
     const covers = coversOf(promotion, columns)
     return { ...promotion, reprice: compileReprice(promotion), covers }

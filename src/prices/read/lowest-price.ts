@@ -5,7 +5,7 @@ import type { Trx } from '../../database/pool.ts'
 import { dayAfter, today } from '../../price-lists/calendar.ts'
 import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
 import type { Promotion } from '../../promotions/queries.ts'
-import { coversOf } from './explain.ts'
+import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import { findHistories } from './price-histories.ts'
 import type { Pricing } from './pricing.ts'
@@ -17,7 +17,6 @@ type Options = Partial<NonNullable<Schemas['GetPricesInput']['lowest_price']>>
 export const lowestRowsMax = 10_000
 /** A reduction is looked for so many days back. */
 const reductionDays = 365
-const promotionsMax = 10_000
 const dayMs = 86_400_000
 
 /** The lowest price of each found row before its reduction; null if no day of it is known. */
@@ -222,7 +221,8 @@ async function findPromotions(
     ) as promotions
     where valid_to >= ${begin}::date and valid_from <= ${end}::date
       and (price_lists is null or ${list.name} = any(price_lists))
-    limit ${promotionsMax}`.execute(trx)
+    limit ${promotionsMax + 1}`.execute(trx)
+  rejectManyPromotions(rows.length)
   return rows.map((promotion) => {
     const isCovered = coversOf(promotion, columns)
     const { price_dimensions, from, until, valid_from, valid_to } = promotion

@@ -14,7 +14,7 @@ export interface HistoryRange {
   to?: string | undefined
   /** Leaves out prices that a later revision set. */
   untilRevision?: number | undefined
-  /** Whether entries say that their revision was a mistake (`voided`) or no price was set (`unset`). */
+  /** All entries, not only the newest; they say that their revision was a mistake (`voided`) or no price set (`unset`). */
   withMarks?: boolean
 }
 
@@ -68,7 +68,9 @@ export async function findHistories(
     select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
         'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'${withMarks ? marks : sql``}
       ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
-    from dated where place <= ${entriesMax} group by at`.execute(trx)
+    from dated where ${withMarks ? sql`true` : sql`place <= ${entriesMax}`} group by at`.execute(
+    trx,
+  )
   const byRow = new Map(rows.map((row) => [row.at, row]))
   return wanted.map((_, at) => {
     const { entries = '[]', count = 0 } = byRow.get(at) ?? {}

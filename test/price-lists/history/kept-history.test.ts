@@ -48,3 +48,34 @@ t.test('history older than its days goes, and what held then stays to be read', 
   const rows = await select(service.url, `select from removed_rows where price_list_id = ${id}`)
   t.equal(rows.length, 0, 'the row that left before')
 })
+
+t.test('a deleted list takes its history along', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  await setPrices(
+    shop,
+    'L',
+    ['A', 'B'].map((code) => ({ ...uk(code), date: '2026-01-01', price: 5 })),
+  )
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
+  await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
+  const tables = [
+    'list_revisions',
+    'list_changes',
+    'calendar_changes',
+    'removed_rows',
+    'calendar_months',
+  ]
+  const kept = async () => {
+    const counts = []
+    for (const table of tables)
+      counts.push(
+        (await select(service.url, `select from ${table} where price_list_id = ${id}`)).length,
+      )
+    return counts
+  }
+  t.notOk((await kept()).includes(0))
+  await shop.send('DELETE', `/api/v1/price_list/${id}/`)
+  t.strictSame(await kept(), [0, 0, 0, 0, 0])
+})

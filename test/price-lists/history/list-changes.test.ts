@@ -130,3 +130,13 @@ t.test('a place that is missing, ahead, or of another list is refused', async (t
   const foreign = await other.get(`/api/v1/price_list/${id}/changes/?after=0`)
   expectProblem(t, foreign, 404, 'price-list-not-found', 'price-list-not-found')
 })
+
+t.test('20 reads of an account wait, one more is refused', async (t) => {
+  const { shop, changes } = await aListOfOne(t)
+  const waiting = Array.from({ length: 20 }, () => changes('after=1&wait=30'))
+  await sleep(1000)
+  expectProblem(t, await changes('after=1&wait=30'), 429, 'too-many-requests', 'one more')
+  await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
+  for (const { body } of await Promise.all(waiting)) t.equal(body.revision, 2)
+  t.equal((await changes('after=2&wait=1')).status, 200, 'their places are free again')
+})

@@ -191,6 +191,24 @@ t.test('above 100 products a job undoes it', async (t) => {
   t.match(failed.result, { priced: 0, skipped: 101 })
 })
 
+t.test('a conflict is known before a job is accepted', async (t) => {
+  const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', codes.map(uk))
+  await setPrices(
+    shop,
+    'L',
+    codes.map((code) => ({ ...uk(code), price: 3 })),
+  )
+  const { body } = await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 2 })
+  t.match(await shop.finished(body), { status: 'done' })
+  await setPrices(shop, 'L', [{ ...uk('P0'), price: 9 }])
+  const refused = await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 3 })
+  expectProblem(t, refused, 409, 'revert-conflict', 'a call that can know it at once')
+  t.equal((await shop.get(`/api/v1/price_list/${list.id}`)).body.revision, 4)
+})
+
 t.test('calls that make no sense are refused', async (t) => {
   const { shop, list, revert } = await aPricedList(t)
   for (const body of [
