@@ -8,7 +8,7 @@ import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { horizonDays, isInCalendar, lastCalendarDay, monthPlace } from './calendar.ts'
 import { findMoment } from './history/moments.ts'
-import { chooseWalk, pastRows } from './history/past-rows.ts'
+import { rowsAsOf } from './history/past-rows.ts'
 import { revisionHeader } from './history/record-revision.ts'
 import { type ListRows, priceOnDay, publishedRows } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
@@ -93,12 +93,11 @@ async function rowsOf(
     throw invalidRequest([{ ...place, code: 'not_allowed', message: `${what} no history` }])
   }
   const moment = await findMoment(trx, list, as_of, place)
-  const walk = await chooseWalk(trx, list, moment.revision)
   return {
     list,
     version: 'past',
     revision: moment.revision,
-    rows: pastRows(list, moment.revision, walk),
+    rows: await rowsAsOf(trx, list, moment.revision),
   }
 }
 

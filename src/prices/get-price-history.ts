@@ -1,7 +1,6 @@
 import { findColumns } from '../catalog/columns.ts'
 import { type Handler, JsonText, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { withinReadTime } from '../contract/read-cost.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
@@ -29,9 +28,7 @@ export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, err
     let entries = 0
     for (let from = 0; from < wanted.length; from += keysAtOnce) {
       const rows = wanted.slice(from, from + keysAtOnce)
-      const found = await withinReadTime('Send fewer rows, or a later `from`.', () =>
-        findHistories(trx, list, rows, range),
-      )
+      const found = await findHistories(trx, list, rows, range)
       entries += found.reduce((sum, { count }) => sum + count, 0)
       rejectTooLarge(entries)
       for (const [index, { row }] of rows.entries())

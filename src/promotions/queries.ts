@@ -15,7 +15,12 @@ export interface Promotion {
 }
 
 /** What a promotion says, beside its id. */
-const terms = sql`name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions`
+const termNames = [
+  ...['name', 'kind', 'value', 'valid_from', 'valid_to'],
+  ...['price_lists', 'product_filters', 'price_dimensions'],
+]
+const terms = sql.raw(termNames.join(', '))
+const termsOf = (table: string) => sql.raw(termNames.map((name) => `${table}.${name}`).join(', '))
 
 /**
  * Keeps the promotions with these ids or names as they are until now, before they are replaced or deleted. Those that
@@ -34,6 +39,21 @@ export async function keepPromotions(
     select account_id, id, changed_at, ${now}, ${terms} from promotions where account_id = ${account} and ${which}
     on conflict do nothing returning id`.execute(trx)
   return now
+}
+
+/** Forgets what `keepPromotions` kept at a moment of promotions that are still the same: a feed repeats most of them. */
+export async function forgetUnchanged(
+  trx: Trx,
+  account: number,
+  at: RawBuilder<Date>,
+): Promise<void> {
+  const isSame = sql`v.account_id = ${account} and v.until_at = ${at} and p.account_id = ${account} and p.id = v.id
+    and (${termsOf('p')}) is not distinct from (${termsOf('v')})`
+  await sql`
+    update promotions p set changed_at = v.from_at from promotion_versions v where ${isSame}`.execute(
+    trx,
+  )
+  await sql`delete from promotion_versions v using promotions p where ${isSame}`.execute(trx)
 }
 
 /** SQL of a FROM item with the account's promotions as they were at a moment; as they are now without one. */

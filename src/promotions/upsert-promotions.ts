@@ -11,7 +11,7 @@ import { type InputColumn, type InsertRows, insertRows } from '../database/input
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { findListNames, keepPromotions } from './queries.ts'
+import { findListNames, forgetUnchanged, keepPromotions } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
@@ -66,7 +66,9 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
       const { rows } = await sql<{ names: string }>`
         select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`.execute(trx)
       const at = await keepNamed(trx, account, rows[0]?.names ?? '{}')
-      return upsertStaged(staged, upsertFrom(account, staged.input, at))
+      const counts = await upsertStaged(staged, upsertFrom(account, staged.input, at))
+      await forgetUnchanged(trx, account, at)
+      return counts
     },
   }
 }
@@ -136,6 +138,7 @@ async function upsertPromotionRows(
   const at = await keepNamed(trx, account, arrayLiteral(promotions.map(({ name }) => name)))
   const input = await insertRows(trx, promotionColumns, promotions)
   const { rows } = await sql<Upserted>`${upsertFrom(account, input, at)}`.execute(trx)
+  await forgetUnchanged(trx, account, at)
   return new Map(rows.map((row) => [row.name, row]))
 }
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/promotions/'
 const service = await sharedService()
@@ -128,4 +129,11 @@ t.test('as_of shows promotions as they were at a moment', async (t) => {
   t.strictSame(await values(`?as_of=${first}`), [10])
   t.strictSame(await values(''), [20])
   t.strictSame(await values('?as_of=2020-01-01T00:00:00Z'), [])
+  const versions = () =>
+    select(service.url, `select from promotion_versions where account_id = ${shop.id}`)
+  const kept = (await versions()).length
+  const second = new Date().toISOString()
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...spring, value: 20 }])
+  t.equal((await versions()).length, kept, 'what is sent again keeps nothing')
+  t.strictSame([await values(`?as_of=${first}`), await values(`?as_of=${second}`)], [[10], [20]])
 })

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Job, PricewellClient } from '../../client/index.ts'
-import { answer, type Program } from '../program.ts'
+import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { startBar, table } from '../terminal.ts'
 
@@ -48,18 +48,22 @@ export function addWait(program: Program): void {
     .addHelpText('after', '\nExample:\n  pricewell wait 7 && echo published')
     .action(async (id, _options, command) => {
       const options = command.optsWithGlobals()
-      const bar = startBar(`Job ${id}`, options)
-      try {
-        const onProgress = ({ finished, total }: { finished: number; total: number }) =>
-          bar.show(finished, total)
-        const job = await openClient(options).waitForJob(id, { onProgress })
-        bar.stop()
-        const handled = job.resource_type === 'file' ? 'rows' : 'products'
-        answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
-      } finally {
-        bar.stop()
-      }
+      const job = await followJob(openClient(options), id, options)
+      const handled = job.resource_type === 'file' ? 'rows' : 'products'
+      answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
     })
+}
+
+/** The job when it has ended; shows its progress. Throws JobFailed. */
+export async function followJob(client: PricewellClient, id: number, options: Shared) {
+  const bar = startBar(`Job ${id}`, options)
+  try {
+    const onProgress = ({ finished, total }: { finished: number; total: number }) =>
+      bar.show(finished, total)
+    return await client.waitForJob(id, { onProgress })
+  } finally {
+    bar.stop()
+  }
 }
 
 function wholeNumber(text: string): number {

@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { PricewellClient, Schemas } from '../../client/index.ts'
+import type { Schemas } from '../../client/index.ts'
 import { UsageFault } from '../faults.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
-import { number, startBar, type TableRow, table } from '../terminal.ts'
+import { number, type TableRow, table } from '../terminal.ts'
 import { findList } from './export.ts'
+import { followJob } from './jobs.ts'
 
 const shown = 25
 
@@ -118,27 +119,15 @@ export function addRevert(program: Program): void {
           void: isVoid === true,
         },
       })
-      const result = 'id' in data ? await resultOf(client, data.id, options) : data
+      const result =
+        'id' in data ? ((await followJob(client, data.id, options)).result as Result) : data
       answer(options, result, told(result))
     })
 }
 
-async function resultOf(
-  client: PricewellClient,
-  id: number,
-  options: Shared,
-): Promise<Schemas['RevertResult']> {
-  const bar = startBar(`Job ${id}`, options)
-  try {
-    const onProgress = ({ finished, total }: { finished: number; total: number }) =>
-      bar.show(finished, total)
-    return (await client.waitForJob(id, { onProgress })).result as Schemas['RevertResult']
-  } finally {
-    bar.stop()
-  }
-}
+type Result = Schemas['RevertResult']
 
-function told({ revision, priced, added, removed, skipped }: Schemas['RevertResult']): string {
+function told({ revision, priced, added, removed, skipped }: Result): string {
   if (priced + added + removed === 0 && skipped === 0) return 'There was nothing to undo.'
   const left = skipped > 0 ? `, ${number(skipped)} left out` : ''
   return `Revision ${revision}: ${number(priced)} prices as before, ${number(added)} rows back, ${number(removed)} rows gone${left}.`

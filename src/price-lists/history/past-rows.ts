@@ -10,14 +10,14 @@ import type { PriceList } from '../queries.ts'
  */
 
 /** How to find past prices. Both ways give the same. */
-export interface Walk {
+interface Walk {
   direction: 'backward' | 'forward'
   /** The most statements that wrote the changes of one revision. */
   slices: number
 }
 
 /** The way with fewer look-ups from now to a revision, by the counts of the list. */
-export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
+async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
   const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
     from list_revisions
@@ -37,7 +37,11 @@ export async function findSlices(trx: Trx, list: PriceList, revision: number): P
 }
 
 /** The rows of a list as they were at a revision, also those that have left it since. */
-export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
+export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Promise<ListRows> {
+  return pastRows(list, revision, await chooseWalk(trx, list, revision))
+}
+
+function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
   const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
     added_version, removed_version`
   const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { extensionKey } from '../../catalog/row-key.ts'
+import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
@@ -23,7 +24,7 @@ export const entriesMax = 1000
 
 /**
  * The history of prices, for each wanted row as JSON, oldest entry first. A row has an entry for each price that was in
- * force while it was in the list. Walks each row backward to the revision that holds at `from`.
+ * force while it was in the list. Walks each row backward to the revision that holds at `from`. Throws `too-costly`.
  */
 export async function findHistories(
   trx: Trx,
@@ -34,7 +35,7 @@ export async function findHistories(
   if (wanted.length === 0) return []
   const until = await revisionAt(trx, list, from)
   const slices = await findSlices(trx, list, until)
-  const { rows } = await sql<{ at: number; entries: string; count: number }>`
+  const statement = sql<{ at: number; entries: string; count: number }>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
     chain (at, dimension, month, place, id, row_id, added_version, removed_version, since, prices) as (
       ${presentPrices(list)}
@@ -68,9 +69,10 @@ export async function findHistories(
     select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
         'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'${withMarks ? marks : sql``}
       ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
-    from dated where ${withMarks ? sql`true` : sql`place <= ${entriesMax}`} group by at`.execute(
-    trx,
-  )
+    from dated where ${withMarks ? sql`true` : sql`place <= ${entriesMax}`}
+    group by at`
+  const advice = 'Send fewer rows, or a later moment to begin with.'
+  const { rows } = await withinReadTime(advice, () => statement.execute(trx))
   const byRow = new Map(rows.map((row) => [row.at, row]))
   return wanted.map((_, at) => {
     const { entries = '[]', count = 0 } = byRow.get(at) ?? {}

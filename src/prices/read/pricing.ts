@@ -3,7 +3,7 @@ import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
-import { chooseWalk, pastRows } from '../../price-lists/history/past-rows.ts'
+import { rowsAsOf } from '../../price-lists/history/past-rows.ts'
 import { type ListRows, publishedRows } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
@@ -78,13 +78,12 @@ export async function loadPastPricing(
     date,
     asOf: moment.at,
   })
-  const walk = await chooseWalk(trx, list, moment.revision)
   return {
     settingsVersion,
     list,
     date,
     moment,
-    rows: pastRows(list, moment.revision, walk),
+    rows: await rowsAsOf(trx, list, moment.revision),
     columns,
     promotions: await compilePromotions(promotions, columns),
   }

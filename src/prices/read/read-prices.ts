@@ -1,4 +1,5 @@
 import { Answer, JsonText, type Schemas, Stream } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -143,8 +144,15 @@ async function readMatchingRows(
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
-  if (written.areTooLong) return streamed
+  if (written.areTooLong && written === held) return streamed
+  if (written.areTooLong) rejectLongLookUp()
   return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
+}
+
+/** What is looked up for each row is not there while rows are sent as they are read. */
+function rejectLongLookUp(): never {
+  const detail = 'The answer is too long with explain or lowest_price. Send fewer rows.'
+  throw new Problem('result-too-large', detail)
 }
 
 /** More than four pieces are sent one by one, without joining them to one large text first. */

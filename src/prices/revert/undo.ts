@@ -3,7 +3,7 @@ import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
-import { chooseWalk, pastRows } from '../../price-lists/history/past-rows.ts'
+import { rowsAsOf } from '../../price-lists/history/past-rows.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
 import { archiveRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
@@ -93,7 +93,7 @@ const writeMonths = (list: PriceList) => sql`
 async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Promise<void> {
   const ids = await movedRows(trx, 'return')
   if (ids === '{}') return
-  const past = pastRows(list, after, await chooseWalk(trx, list, after))
+  const past = await rowsAsOf(trx, list, after)
   const revision = nextRevision(list)
   // A cluster cannot insert what such a statement selects.
   await sql`
