@@ -108,6 +108,16 @@ export interface CompetitorSchemas {
   is_dated: boolean;
 }
 
+export interface ConfirmedPrices {
+  account_id: number;
+  date: string;
+  dimension: number;
+  observed_at: Date;
+  price_list_id: number;
+  revision: number;
+  row_id: number;
+}
+
 export interface FilePieces {
   account_id: number;
   bytes: Buffer;
@@ -171,6 +181,7 @@ export interface ListRevisions {
   at: Date;
   job_id: number | null;
   kind: string;
+  observed_at: Date | null;
   origin: Json;
   price_list_id: number;
   priced: number;
@@ -311,6 +322,7 @@ export interface DB {
   catalog_columns: CatalogColumns;
   competitor_prices: CompetitorPrices;
   competitor_schemas: CompetitorSchemas;
+  confirmed_prices: ConfirmedPrices;
   file_pieces: FilePieces;
   idempotency_keys: IdempotencyKeys;
   jobs: Jobs;

@@ -423,6 +423,12 @@ export interface paths {
          *
          *     `price_dimension` is required if the list has more than one. `date` is required for calendar lists and refused for
          *     others; it is one of the 365 days from `valid_from`.
+         *
+         *     **No stale overwrite.** `observed_at` says when the sender saw the prices: a price that was set or confirmed by a
+         *     later observation is not overwritten. A change that was sent without `observed_at` counts with its own time. A
+         *     row with `expected_price` overwrites this price only. Such stale rows are 409 `stale-rows`, and nothing is
+         *     written; with `on_stale: skip` they are left out. Bad rows come first (400). A row that would change nothing is
+         *     never stale, nor one whose price was never set. Sending the price that holds confirms it, without a revision.
          */
         post: operations["updatePrices"];
         delete?: never;
@@ -1398,6 +1404,11 @@ export interface components {
             job_id?: components["schemas"]["Id"];
             /** @description The `Change-Note` of the call. */
             note?: string;
+            /**
+             * Format: date-time
+             * @description When the sender saw the prices, where the call said so.
+             */
+            observed_at?: string;
             /** @description The revisions that it has undone, both included. */
             reverts?: {
                 /** @description The first. */
@@ -1558,6 +1569,8 @@ export interface components {
             extensions?: components["schemas"]["RowExtensions"];
             /** @description The price to set. */
             price: components["schemas"]["Money"];
+            /** @description The price that the sender believes to be there; the row is stale if there is another. */
+            expected_price?: components["schemas"]["Money"];
             /** @description The price column; required if the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
             /** @description The day; required for calendar lists, refused for others. */
@@ -1568,9 +1581,24 @@ export interface components {
         UpdatePricesInput: {
             /** @description Name of the price list. */
             price_list_name: components["schemas"]["Text"];
+            /** @example 2026-11-20T08:26:00Z */
+            observed_at?: components["schemas"]["ObservedAt"];
+            on_stale?: components["schemas"]["OnStalePrices"];
             /** @description The prices to set. */
             payload: components["schemas"]["UpdatePricesRow"][];
         };
+        /**
+         * Format: timestamp
+         * @description When the sender saw the prices, at most 5 minutes ahead of now. Later observations win.
+         */
+        ObservedAt: string;
+        /**
+         * @description `reject`: stale rows are 409 `stale-rows`. `skip`: they are left out of the write and the answer; `Skipped-Rows`
+         *     counts them.
+         * @default reject
+         * @enum {string}
+         */
+        OnStalePrices: "reject" | "skip";
         /** @description One dynamic attribute of one row, with every extension. */
         UpdateDynamicAttributesRow: {
             /** @description Product code. */
@@ -2282,7 +2310,7 @@ export interface components {
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
          *     - `no-competitor-schema` 409: make a competitor schema first
-         *     - `stale-rows` 409: rows are older than what is stored, with `on_stale=reject`
+         *     - `stale-rows` 409: rows are older than what is stored, or expect another price; see `on_stale`
          *     - `agreement-exists` 409: another agreement has this key
          *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
@@ -2345,7 +2373,7 @@ export interface components {
          *     - `product_gone`: the product of a row that shall return is not in the catalog
          *     - `product_inactive`: the product of a row that shall return is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
-         *     - `stale`: older than what is stored
+         *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
          */
@@ -3454,8 +3482,8 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["RevisionPage"];
                     /**
-                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,voided,priced,added,removed
-                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,false,2,0,0
+                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,observed_at,reverts_from,reverts_to,voided,priced,added,removed
+                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,,,,false,2,0,0
                      */
                     "text/csv": components["schemas"]["CsvExport"];
                     /** @example {"revision":2,"at":"2026-11-27T09:00:00.000Z","kind":"update_prices","actor_type":"user","actor_id":"1","actor_name":"admin@example.com","request_id":"3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11","voided":false,"priced":2,"added":0,"removed":0} */
@@ -3990,6 +4018,13 @@ export interface operations {
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
+                /**
+                 * @description For a file, `observed_at` of the JSON body.
+                 * @example 2026-11-20T08:26:00Z
+                 */
+                observed_at?: components["schemas"]["ObservedAt"];
+                /** @description For a file, `on_stale` of the JSON body. */
+                on_stale?: components["schemas"]["OnStalePrices"];
             };
             header?: {
                 /**
@@ -4052,6 +4087,7 @@ export interface operations {
             201: {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    "Skipped-Rows": components["headers"]["SkippedRows"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };

@@ -115,6 +115,7 @@ AS $function$
         delete from public.removed_rows r using public.price_lists l
           where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.oldest_revision;
         delete from public.promotion_versions where until_at < now() - make_interval(days => days);
+        delete from public.confirmed_prices where observed_at < now() - make_interval(days => days);
       $function$;
 REVOKE EXECUTE ON FUNCTION delete_expired_history(days integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_history(days integer) TO pricewell_app;
@@ -480,6 +481,7 @@ CREATE TABLE list_revisions (
   kind text NOT NULL,
   origin jsonb NOT NULL,
   job_id bigint,
+  observed_at timestamp with time zone,
   reverts_from integer,
   reverts_to integer,
   voided boolean DEFAULT false NOT NULL,
@@ -548,6 +550,24 @@ CREATE POLICY calendar_changes_of_account ON calendar_changes
 CREATE POLICY calendar_changes_of_owner ON calendar_changes TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON calendar_changes TO pricewell_app;
+
+CREATE TABLE confirmed_prices (
+  account_id bigint NOT NULL,
+  price_list_id bigint NOT NULL,
+  row_id bigint NOT NULL,
+  dimension integer NOT NULL,
+  date date NOT NULL,
+  observed_at timestamp with time zone NOT NULL,
+  revision integer NOT NULL,
+  CONSTRAINT confirmed_prices_pkey PRIMARY KEY (account_id, price_list_id, row_id, dimension, date)
+) WITH (fillfactor=70);
+ALTER TABLE confirmed_prices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE confirmed_prices FORCE ROW LEVEL SECURITY;
+CREATE POLICY confirmed_prices_of_account ON confirmed_prices
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY confirmed_prices_of_owner ON confirmed_prices TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON confirmed_prices TO pricewell_app;
 
 CREATE TABLE removed_rows (
   account_id bigint NOT NULL,

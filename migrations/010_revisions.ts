@@ -46,6 +46,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       -- Who, the request and the note, as the answer shows them.
       origin jsonb not null,
       job_id bigint,
+      -- When the sender saw the prices; null if the call did not say so.
+      observed_at timestamptz,
       reverts_from integer,
       reverts_to integer,
       voided boolean not null default false,
@@ -104,6 +106,22 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ) with (toast_tuple_target = 1024);
     alter table calendar_changes enable row level security, force row level security;
     create policy calendar_changes_of_account on calendar_changes
+      using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
+
+    -- Prices that were sent again as they are: when their sender saw them last, and the revision of the list by then.
+    create table confirmed_prices (
+      account_id bigint not null,
+      price_list_id bigint not null,
+      row_id bigint not null,
+      dimension integer not null,
+      -- -infinity in a list without days.
+      date date not null,
+      observed_at timestamptz not null,
+      revision integer not null,
+      constraint confirmed_prices_pkey primary key (account_id, price_list_id, row_id, dimension, date)
+    ) with (fillfactor = 70);
+    alter table confirmed_prices enable row level security, force row level security;
+    create policy confirmed_prices_of_account on confirmed_prices
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
 
     -- Rows that have left a list, as they were. Their months stay in calendar_months.
@@ -180,6 +198,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         delete from public.removed_rows r using public.price_lists l
           where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.oldest_revision;
         delete from public.promotion_versions where until_at < now() - make_interval(days => days);
+        delete from public.confirmed_prices where observed_at < now() - make_interval(days => days);
       $$;
     revoke execute on function delete_expired_history(integer) from public;
     grant execute on function delete_expired_history(integer) to pricewell_app;
@@ -187,6 +206,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create policy list_changes_of_owner on list_changes to current_user using (true);
     create policy calendar_changes_of_owner on calendar_changes to current_user using (true);
     create policy removed_rows_of_owner on removed_rows to current_user using (true);
+    create policy confirmed_prices_of_owner on confirmed_prices to current_user using (true);
     create policy promotion_versions_of_owner on promotion_versions to current_user using (true);
   `.execute(db)
 }

@@ -23,6 +23,7 @@ export const distributedTables = [
   'list_changes',
   'calendar_changes',
   'removed_rows',
+  'confirmed_prices',
   'sales',
   'competitor_schemas',
   'competitor_prices',

@@ -103,6 +103,7 @@ const historyTables = [
   'list_changes',
   'calendar_changes',
   'removed_rows',
+  'confirmed_prices',
   'calendar_months',
 ]
 

@@ -1,54 +1,103 @@
+import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import { Answer, type Handler } from '../contract/operation.ts'
+import { Answer, type Handler, type OperationRequest } from '../contract/operation.ts'
+import { inputRows } from '../database/input-rows.ts'
+import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { recordRevision, revisionHeader } from '../price-lists/history/record-revision.ts'
-import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../price-lists/queries.ts'
+import {
+  lockPriceList,
+  type PriceList,
+  rejectUnmanaged,
+  rejectUnpublished,
+} from '../price-lists/queries.ts'
 import { rejectFaultyAddress } from './payload.ts'
-import { groupByRow, inPayloadOrder, rowsOf } from './write/cells.ts'
+import {
+  type Cell,
+  type CellsByRow,
+  cellColumns,
+  groupByRow,
+  inPayloadOrder,
+  positionColumn,
+  rowsOf,
+  withoutCells,
+} from './write/cells.ts'
 import { setDays } from './write/set-days.ts'
-import { findPublishedRows, rejectMissing, setPrices } from './write/set-prices.ts'
+import { findPublishedRows, rejectMissing, type SetPrices, setPrices } from './write/set-prices.ts'
+import {
+  findStaleCells,
+  type Observation,
+  rejectFutureObservation,
+  stalePositions,
+} from './write/stale-cells.ts'
 
-export const fixedKeys = new Set(['code', 'extensions', 'price', 'price_dimension', 'date'])
+export const fixedKeys = new Set([
+  ...['code', 'extensions', 'price', 'expected_price', 'price_dimension', 'date'],
+])
 
 /** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
-export const updatePrices: Handler<'updatePrices'> = ({
-  account,
-  body,
-  errors,
-  origin,
-  inAccount,
-}) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const list = await lockPriceList(trx, account, { name: body.price_list_name })
-      rejectUnmanaged(list)
-      await rejectBusy(trx, account, list.id)
-      rejectUnpublished(list)
-      const { extensions } = await findColumns(trx, account)
-      await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
-        rejectFaultyAddress(list, row, position, errors),
-      )
-      const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const byRow = await groupByRow(list, keyed, errors)
-      // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
-      const isWritten = errors.count === 0 && !list.is_calendar
-      const set = isWritten ? await setPrices(trx, list, byRow) : undefined
-      const rowIds = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
-      rejectMissing(keyed, rowsOf(byRow), rowIds, errors)
-      errors.reject()
-      const ids = rowIds as number[]
-      const { priced, slices = 1 } = set ?? { priced: await setDays(trx, list, byRow, ids) }
-      const change = {
-        kind: 'update_prices',
-        origin,
-        priced,
-        added: 0,
-        removed: 0,
-        slices,
-      } as const
-      const revision = await recordRevision(trx, list, change)
-      return new Answer(inPayloadOrder(byRow, ids), revisionHeader(revision))
-    }),
+export const updatePrices: Handler<'updatePrices'> = (request) =>
+  whenListIsFree(() => request.inAccount((trx) => update(trx, request)))
+
+async function update(
+  trx: Trx,
+  { account, body, query, errors, origin }: OperationRequest<'updatePrices'>,
+): Promise<Answer<number[]>> {
+  const observation = { ...query, ...body }
+  rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
+  const list = await lockPriceList(trx, account, { name: body.price_list_name })
+  rejectUnmanaged(list)
+  await rejectBusy(trx, account, list.id)
+  rejectUnpublished(list)
+  const { extensions } = await findColumns(trx, account)
+  await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
+    rejectFaultyAddress(list, row, position, errors),
   )
+  const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
+  const byRow = await groupByRow(list, keyed, errors)
+  const isObserved = body.observed_at !== undefined || byRow.cells.some(hasExpectedPrice)
+  // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
+  const isWritten = errors.count === 0 && !list.is_calendar && !isObserved
+  const set = isWritten ? await setPrices(trx, list, byRow) : undefined
+  const found = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
+  rejectMissing(keyed, rowsOf(byRow), found, errors)
+  errors.reject()
+  const { cells, skipped } = isObserved
+    ? await leaveStaleOut(trx, list, byRow, observation)
+    : { cells: byRow, skipped: 0 }
+  const { ids, priced, slices } = set ?? (await write(trx, list, cells))
+  const revision = await recordRevision(trx, list, {
+    ...{ kind: 'update_prices', origin, priced, added: 0, removed: 0, slices },
+    observed_at: observation.observed_at,
+  })
+  return new Answer(inPayloadOrder(cells, ids as number[]), {
+    ...revisionHeader(revision),
+    ...(observation.on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
+  })
+}
+
+const hasExpectedPrice = ({ row }: Cell): boolean => row.expected_price !== undefined
+
+/** The cells that are not stale, and the number of the others. Throws `stale-rows` unless they are to be skipped. */
+async function leaveStaleOut(
+  trx: Trx,
+  list: PriceList,
+  byRow: CellsByRow,
+  observation: Observation,
+): Promise<{ cells: CellsByRow; skipped: number }> {
+  const columns = [positionColumn, ...cellColumns(list)]
+  const input = await inputRows(trx, columns, byRow.cells)
+  const given = { from: sql`(select * from ${input}) as f`, line: sql`null::integer` }
+  const stale = await findStaleCells(trx, list, given, observation)
+  if (stale.count === 0) return { cells: byRow, skipped: 0 }
+  const positions = stalePositions(stale)
+  return { cells: withoutCells(byRow, positions), skipped: stale.count }
+}
+
+async function write(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
+  if (!list.is_calendar) return setPrices(trx, list, byRow)
+  const ids = await findPublishedRows(trx, list, rowsOf(byRow))
+  return { ids, priced: await setDays(trx, list, byRow, ids as number[]), slices: 1 }
+}

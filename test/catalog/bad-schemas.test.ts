@@ -85,7 +85,8 @@ const reserved =
   'agreement_code revenue transaction_date currency price_line price_list_code prices product_code valid_from ' +
   'valid_to price_dimensions margin_formula product_filters is_calendar is_dated name added attributes_config ' +
   'base_price created dimensions dynamic_attributes error finished hash id include input margin output payload ' +
-  'progress promotion_date removed resource_type status total untouched updated value active_margin'
+  'progress promotion_date removed resource_type status total untouched updated value active_margin ' +
+  'agreement competition expected_price explain lowest_price priced sales'
 
 t.test('a schema that breaks a rule is refused with the place of each fault', async (t) => {
   const account = await aCatalog(t, service, smallSchema)

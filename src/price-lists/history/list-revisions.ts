@@ -22,7 +22,7 @@ export const listRevisions: Handler<'listRevisions'> = ({ account, params, query
 
 const fileColumns = [
   ...['revision', 'at', 'kind', 'actor_type', 'actor_id', 'actor_name', 'request_id', 'job_id'],
-  ...['note', 'voided', 'priced', 'added', 'removed'],
+  ...['note', 'observed_at', 'reverts_from', 'reverts_to', 'voided', 'priced', 'added', 'removed'],
 ]
 
 /** All revisions that the filters leave, the newest first. */
@@ -32,8 +32,9 @@ export const exportRevisions: Export<'listRevisions'> = async (trx, request) => 
     columns: fileColumns,
     query: filtered(trx, request).select(revisionColumns).orderBy('revision', 'desc'),
     rowsOf: (stored: StoredRevision) => {
-      const { actor, ...revision } = revisionOf(stored)
-      return [{ ...revision, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name }]
+      const { actor, reverts, ...revision } = revisionOf(stored)
+      const named = { actor_type: actor.type, actor_id: actor.id, actor_name: actor.name }
+      return [{ ...revision, ...named, reverts_from: reverts?.from, reverts_to: reverts?.to }]
     },
   }
 }

@@ -2,8 +2,8 @@ import type { Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 
 const columns = [
-  ...(['revision', 'at', 'kind', 'origin', 'job_id', 'reverts_from', 'reverts_to'] as const),
-  ...(['voided', 'priced', 'added', 'removed'] as const),
+  ...(['revision', 'at', 'kind', 'origin', 'job_id', 'observed_at'] as const),
+  ...(['reverts_from', 'reverts_to', 'voided', 'priced', 'added', 'removed'] as const),
 ]
 
 /** The revisions of a list. */
@@ -23,6 +23,7 @@ export interface StoredRevision {
   kind: string
   origin: unknown
   job_id: number | null
+  observed_at: Date | null
   reverts_from: number | null
   reverts_to: number | null
   voided: boolean
@@ -33,7 +34,7 @@ export interface StoredRevision {
 
 /** A revision as the contract shows it. */
 export function revisionOf(stored: StoredRevision): Schemas['Revision'] {
-  const { revision, at, kind, origin, job_id, voided, priced, added, removed } = stored
+  const { revision, at, kind, origin, job_id, observed_at, voided, priced, added, removed } = stored
   const { reverts_from: from, reverts_to: to } = stored
   return {
     revision,
@@ -41,6 +42,7 @@ export function revisionOf(stored: StoredRevision): Schemas['Revision'] {
     kind: kind as Schemas['RevisionKind'],
     ...(origin as Pick<Schemas['Revision'], 'actor' | 'request_id' | 'note'>),
     ...(job_id !== null && { job_id }),
+    ...(observed_at !== null && { observed_at: new Date(observed_at).toISOString() }),
     ...(from !== null && to !== null && { reverts: { from, to } }),
     voided,
     priced,

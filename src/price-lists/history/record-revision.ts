@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
+import { utcTimestamp } from '../../lib/formats.ts'
 import type { PriceList } from '../queries.ts'
 
 /** What a write has changed in a list. */
@@ -15,6 +16,8 @@ export interface Change {
   removed: number
   /** The revisions that a revert has undone. */
   reverts?: { from: number; to: number }
+  /** When the sender saw the prices. */
+  observed_at?: string | undefined
   /** The statements that wrote the changes. */
   slices?: number
 }
@@ -29,7 +32,7 @@ export const nextRevision = ({ version }: PriceList): number => version + 1
 export async function recordRevision(
   trx: Trx,
   list: PriceList,
-  { origin, slices = 1, job, reverts, ...change }: Change,
+  { origin, slices = 1, job, reverts, observed_at, ...change }: Change,
 ): Promise<number> {
   const { priced, added, removed } = change
   const isPublication = !['update_prices', 'revert'].includes(change.kind)
@@ -47,6 +50,8 @@ export async function recordRevision(
       at: sql`clock_timestamp()`,
       origin: JSON.stringify(await withName(trx, list, origin)),
       job_id: job ?? null,
+      observed_at:
+        observed_at === undefined ? null : sql`${utcTimestamp(observed_at)}::timestamptz`,
       reverts_from: reverts?.from ?? null,
       reverts_to: reverts?.to ?? null,
       slices,

@@ -1,17 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
-import { type KeyedRow, readRowKeys } from '../../catalog/row-key.ts'
+import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import type { InputColumn } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
-import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
+import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
+import { rejectFaultyAddress } from '../payload.ts'
 import { fixedKeys } from '../update-prices.ts'
+import { cellColumns } from '../write/cells.ts'
 import { mergeMonths } from '../write/set-days.ts'
 import { changedCells, writeChanged } from '../write/set-prices.ts'
+import { findStaleCells, type Observation, rejectFutureObservation } from '../write/stale-cells.ts'
 import {
   exportedKeys,
   extensionColumns,
@@ -23,53 +24,46 @@ import {
 
 /** Prices from a file, for the list in the query. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, origin, job }) => {
+  rejectFutureObservation(query, { pointer: '/query/observed_at' })
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
     columns: extensionColumns(extensions),
     ignored: exportedKeys,
-    input: cellColumns,
+    input: cellColumns(list),
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],
     read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows))
         rejectFaultyAddress(list, row, position, errors)
       const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
-      return keyed.map((row) => ({ row: cellOf(list, row), position: row.position }))
+      return keyed.map((cell) => ({ row: cell, position: cell.position }))
     },
     findFaults: () => findMissingRows(trx, list, job),
     write: async () => {
-      const { updated, priced } = await (list.is_calendar ? writeDays : writePrices)(trx, list)
+      // Others may have changed it while the file arrived.
+      const locked = await lockPriceList(trx, account, { id: list.id })
+      const skipped = await leaveStaleOut(trx, locked, query)
+      const { updated, priced } = await (list.is_calendar ? writeDays : writePrices)(trx, locked)
+      const { observed_at, on_stale } = query
       const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
-      const revision = await recordRevision(trx, list, change)
-      return { created: 0, updated, revision }
+      const revision = await recordRevision(trx, locked, { ...change, observed_at })
+      return { created: 0, updated, ...(on_stale === 'skip' && { skipped }), revision }
     },
   }
 }
 
-/** One price: of a row, a dimension (from 1) and, in a calendar list, a day. */
-interface Cell {
-  code: string
-  extensions: string[]
-  price: number
-  dimension: number
-  date: string | undefined
+/** Deletes stale cells from the staged ones, and returns their number. Throws `stale-rows` unless they are to be skipped. */
+async function leaveStaleOut(trx: Trx, list: PriceList, observation: Observation): Promise<number> {
+  const { rows: expecting } = await sql`
+    select from pg_temp.feed where expected_price is not null limit 1`.execute(trx)
+  if (observation.observed_at === undefined && expecting.length === 0) return 0
+  const cells = { from: sql`pg_temp.feed f`, line: sql`f.line` }
+  const { positions, count } = await findStaleCells(trx, list, cells, observation)
+  if (count > 0)
+    await sql`delete from pg_temp.feed where position = any(${positions}::integer[])`.execute(trx)
+  return count
 }
-
-function cellOf(
-  list: PriceList,
-  { row, code, extensions }: KeyedRow<Schemas['UpdatePricesRow']>,
-): Cell {
-  const { price, date } = row
-  return { code, extensions, price, dimension: dimensionIndex(list, row), date }
-}
-
-const cellColumns: InputColumn<Cell>[] = [
-  ...keyColumns,
-  { name: 'price', type: 'numeric', value: ({ price }) => price },
-  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
-  { name: 'date', type: 'date', value: ({ date }) => date ?? null },
-]
 
 /** SQL of an array of the prices of a group; `placeOf` is the index of a price, from 1. */
 function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unknown> {

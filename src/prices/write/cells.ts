@@ -1,11 +1,29 @@
 import type { KeyedRow } from '../../catalog/row-key.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
+import type { InputColumn } from '../../database/input-rows.ts'
 import { mapCooperatively, sortCooperatively } from '../../lib/cooperative.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import { dimensionIndex, keyColumns } from '../payload.ts'
 
 /** A price of a payload: of a row, a dimension and, in a calendar list, a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
+
+/** The place of a cell in its payload. */
+export const positionColumn: InputColumn<Cell> = {
+  name: 'position',
+  type: 'integer',
+  value: ({ position }) => position,
+}
+
+/** Columns of cells: key, dimension (from 1), day and price. */
+export const cellColumns = (list: PriceList): InputColumn<Cell>[] => [
+  ...keyColumns,
+  { name: 'price', type: 'numeric', value: ({ row }) => row.price },
+  { name: 'expected_price', type: 'numeric', value: ({ row }) => row.expected_price ?? null },
+  { name: 'dimension', type: 'integer', value: ({ row }) => dimensionIndex(list, row) },
+  { name: 'date', type: 'date', value: ({ row }) => row.date ?? null },
+]
 
 /**
  * The cells of a payload, grouped by row. Rows are ranges of one array: an object for each would take a tenth of the
@@ -38,6 +56,21 @@ export async function groupByRow(
   })
   starts.push(cells.length)
   return { cells, starts }
+}
+
+/** The cells that are not at these positions of the payload. */
+export function withoutCells(
+  { cells, starts }: CellsByRow,
+  positions: ReadonlySet<number>,
+): CellsByRow {
+  const kept: CellsByRow = { cells: [], starts: [] }
+  for (const row of starts.slice(0, -1).keys()) {
+    const ofRow = cellsOf({ cells, starts }, row).filter(({ position }) => !positions.has(position))
+    if (ofRow.length > 0) kept.starts.push(kept.cells.length)
+    kept.cells.push(...ofRow)
+  }
+  kept.starts.push(kept.cells.length)
+  return kept
 }
 
 /** The first cell of each row. */
@@ -99,7 +132,9 @@ function placesComparer({ price_dimensions: [only = ''] }: PriceList) {
 }
 
 function rejectOtherPrice(earlier: Cell, { row, position }: Cell, errors: RowErrors): void {
-  if (earlier.row.price === row.price) return
+  const isSame =
+    earlier.row.price === row.price && earlier.row.expected_price === row.expected_price
+  if (isSame) return
   const message = `rows ${earlier.position} and ${position} have the same key and differ`
   errors.add(position, undefined, 'duplicate_row', message)
 }

@@ -53,11 +53,11 @@ t.test('a deleted list takes its history along', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L', is_calendar: true })
   await addProducts(shop, 'L', ['A', 'B'].map(uk))
-  await setPrices(
-    shop,
-    'L',
-    ['A', 'B'].map((code) => ({ ...uk(code), date: '2026-01-01', price: 5 })),
-  )
+  const payload = ['A', 'B'].map((code) => ({ ...uk(code), date: '2026-01-01', price: 5 }))
+  for (const observed_at of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
+    const seen = { price_list_name: 'L', observed_at, payload }
+    await shop.post('/api/v1/prices/bulk_update_prices/', seen)
+  }
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
   await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
   const tables = [
@@ -65,6 +65,7 @@ t.test('a deleted list takes its history along', async (t) => {
     'list_changes',
     'calendar_changes',
     'removed_rows',
+    'confirmed_prices',
     'calendar_months',
   ]
   const kept = async () => {
@@ -77,5 +78,8 @@ t.test('a deleted list takes its history along', async (t) => {
   }
   t.notOk((await kept()).includes(0))
   await shop.send('DELETE', `/api/v1/price_list/${id}/`)
-  t.strictSame(await kept(), [0, 0, 0, 0, 0])
+  t.strictSame(
+    await kept(),
+    tables.map(() => 0),
+  )
 })

@@ -1,0 +1,229 @@
+import t from 'tap'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
+
+const path = '/api/v1/prices/bulk_update_prices/'
+const service = await sharedService()
+const key = { code: 'A', country: 'UK' }
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+
+async function aListOf(t: Parameters<typeof aShop>[0], overrides: object = {}) {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', ...overrides })
+  await addProducts(shop, 'L', [key, { ...key, code: 'B' }])
+  const set = (payload: object[], more: object = {}) =>
+    shop.post(path, { price_list_name: 'L', payload, ...more })
+  return { shop, list, set }
+}
+
+const csv = (shop: TestAccount, query: string, file: string) =>
+  shop.send('POST', `${path}?price_list_name=L&${query}`, file, { 'content-type': 'text/csv' })
+
+const isStale = { status: 409, body: { type: 'stale-rows', error_count: 1 } }
+
+t.test('a price that was seen later is not overwritten', async (t) => {
+  const { set } = await aListOf(t)
+  t.match(await set([{ ...key, price: 5 }], { observed_at: ago(10) }), { status: 201 })
+  const { status, body } = await set([{ ...key, price: 6 }], { observed_at: ago(11) })
+  t.match({ status, body }, isStale)
+  t.match(body.errors, [{ pointer: '/payload/0', row: 0, code: 'stale' }])
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(9) }), { status: 201 })
+})
+
+t.test('a change without observed_at was seen when it was made', async (t) => {
+  const { set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(1) }), isStale)
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(-1) }), { status: 201 })
+  t.match(await set([{ ...key, price: 7 }]), { status: 201 }, 'a call that saw nothing')
+})
+
+t.test('a revision shows observed_at', async (t) => {
+  const { shop, list, set } = await aListOf(t)
+  const moment = '2026-01-02T03:04:05.678Z'
+  await set([{ ...key, price: 5 }], { observed_at: moment })
+  const revisions = await shop.get(`/api/v1/price_list/${list.id}/revisions/`)
+  t.match(revisions.body.results, [{ revision: 2, observed_at: moment }, {}])
+  const file = await shop.send('GET', `/api/v1/price_list/${list.id}/revisions/`, undefined, {
+    accept: 'text/csv',
+  })
+  t.match(String(file.body), /observed_at[\s\S]*2026-01-02T03:04:05.678Z/)
+})
+
+t.test('a price that is sent as it is was seen again, without a revision', async (t) => {
+  const { set } = await aListOf(t)
+  await set([{ ...key, price: 5 }], { observed_at: ago(60) })
+  const again = await set([{ ...key, price: 5 }], { observed_at: ago(30) })
+  t.match(again, { status: 201, headers: { 'price-list-revision': '2' } })
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(40) }), isStale)
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(20) }), { status: 201 })
+})
+
+t.test('a price that was never set is not stale, nor one that would not change', async (t) => {
+  const { set } = await aListOf(t)
+  t.match(await set([{ ...key, price: 5, expected_price: 4 }], { observed_at: ago(60) }), {
+    status: 201,
+  })
+  t.match(await set([{ ...key, price: 5, expected_price: 4 }], { observed_at: ago(90) }), {
+    status: 201,
+  })
+})
+
+t.test('a row that expects another price is stale', async (t) => {
+  const { set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  const { status, body } = await set([{ ...key, price: 6, expected_price: 4 }])
+  t.match({ status, body }, isStale)
+  t.match(body.errors, [{ pointer: '/payload/0', message: 'the price is 5, not 4' }])
+  t.match(await set([{ ...key, price: 6, expected_price: 5 }]), { status: 201 })
+})
+
+t.test('stale rows are left out of the answer and the revision with skip', async (t) => {
+  const { shop, list, set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  const b = { ...key, code: 'B', price: 7 }
+  const rows = [{ ...key, price: 6, expected_price: 4 }, b]
+  const answer = await set(rows, { on_stale: 'skip' })
+  t.match(answer, { status: 201, headers: { 'skipped-rows': '1', 'price-list-revision': '3' } })
+  t.equal(answer.body.length, 1)
+  const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
+  t.match(body, { priced: 1 })
+  const none = await set([b], { on_stale: 'skip' })
+  t.match(none, { status: 201, headers: { 'skipped-rows': '0' } })
+  const file = 'code,country,price,expected_price\nA,UK,6,4\nB,UK,8,7\n'
+  const loaded = await csv(shop, 'on_stale=skip', file)
+  t.match(loaded, { status: 201, body: { rows: 2, updated: 1, skipped: 1 } })
+  t.equal(loaded.headers['skipped-rows'], '1')
+})
+
+t.test('stale rows of a file are named by line', async (t) => {
+  const { shop, set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  const file = 'code,country,price\nB,UK,1\nA,UK,6\n'
+  const { status, body } = await csv(shop, `observed_at=${ago(5)}`, file)
+  t.match({ status, body }, isStale)
+  t.match(body.errors, [{ pointer: '/1', row: 1, line: 3, code: 'stale' }])
+})
+
+t.test('bad rows come before stale rows', async (t) => {
+  const { set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  const rows = [
+    { ...key, price: 6, expected_price: 4 },
+    { ...key, code: 'C', price: 1 },
+  ]
+  t.match(await set(rows), { status: 400, body: { type: 'invalid-request' } })
+})
+
+t.test('one row with two expectations contradicts itself', async (t) => {
+  const { set } = await aListOf(t)
+  const rows = [1, 2].map((expected_price) => ({ ...key, price: 6, expected_price }))
+  t.match(await set(rows), { status: 400, body: { errors: [{ code: 'duplicate_row' }] } })
+})
+
+t.test('what is wrong with observed_at and on_stale is said of them', async (t) => {
+  const { shop, set } = await aListOf(t)
+  const rows = [{ ...key, price: 6 }]
+  const cases = [
+    [{ observed_at: ago(-6) }, 'observed_at', 'range'],
+    [{ observed_at: 'yesterday' }, 'observed_at', 'format'],
+    [{ on_stale: 'write' }, 'on_stale', 'not_allowed'],
+  ] as const
+  for (const [more, name, code] of cases) {
+    t.match(await set(rows, more), {
+      status: 400,
+      body: { errors: [{ pointer: `/${name}`, code }] },
+    })
+    const query = new URLSearchParams(more as Record<string, string>)
+    const file = await csv(shop, String(query), 'code,country,price\nA,UK,6\n')
+    t.match(file, { status: 400, body: { errors: [{ pointer: `/query/${name}`, code }] } })
+  }
+})
+
+t.test('a file that others overtake is written after them', async (t) => {
+  const { shop, set } = await aListOf(t)
+  const { port } = service.app.server.address() as { port: number }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const loading = fetch(`http://127.0.0.1:${port}${path}?price_list_name=L`, {
+    method: 'POST',
+    duplex: 'half',
+    body: readable,
+    headers: { authorization: `jwt ${shop.token}`, 'content-type': 'text/csv' },
+  } as RequestInit)
+  await writer.write(Buffer.from('code,country,price\nA,UK,7\n'))
+  while ((await service.feedsUnderWay()) === 0) await new Promise((next) => setTimeout(next, 10))
+  t.match(await set([{ ...key, price: 6 }]), { headers: { 'price-list-revision': '2' } })
+  await writer.close()
+  const answer = await loading
+  t.equal(answer.status, 201)
+  t.equal(answer.headers.get('price-list-revision'), '3')
+})
+
+const kinds: Record<string, [overrides: object, places: object[]]> = {
+  'one dimension': [{}, [{}]],
+  'two dimensions': [
+    { price_dimensions: ['x', 'y'] },
+    [{ price_dimension: 'x' }, { price_dimension: 'y' }],
+  ],
+  days: [
+    { is_calendar: true, valid_from: '2027-01-01', valid_to: '2027-12-31' },
+    [{ date: '2027-01-01' }, { date: '2027-01-02' }, { date: '2027-02-01' }],
+  ],
+}
+for (const [kind, [overrides, places]] of Object.entries(kinds))
+  t.test(`random observations of ${kind} are judged like those of a model`, async (t) => {
+    const { shop, list, set } = await aListOf(t, overrides)
+    let seed = 7
+    const random = (below: number) => {
+      seed = (seed * 48271) % 2147483647
+      return seed % below
+    }
+    const cells = places.flatMap((place) => ['A', 'B'].map((code) => ({ ...key, code, ...place })))
+    const known = cells.map((): { price?: number; seen: number } => ({ seen: 0 }))
+    for (let step = 0; step < 60; step++) {
+      const seen = random(3) === 0 ? undefined : Date.now() + (random(12) - 8) * 30_000
+      const on_stale = random(2) === 0 ? 'skip' : 'reject'
+      const sent = cells.flatMap((cell, at) => {
+        const expected = random(5) === 0 ? { expected_price: random(3) } : {}
+        return random(2) === 0 ? [] : [{ at, row: { ...cell, price: random(3), ...expected } }]
+      })
+      const observed = seen === undefined ? {} : { observed_at: new Date(seen).toISOString() }
+      const isStale = ({
+        at,
+        row,
+      }: (typeof sent)[number] & { row: { expected_price?: number } }) => {
+        const { price, seen: last } = known[at] ?? { seen: 0 }
+        if (price === undefined || price === row.price) return false
+        const { expected_price: expected = price } = row
+        return expected !== price || (seen !== undefined && last > seen)
+      }
+      const fresh = sent.filter((one) => !isStale(one))
+      const answer = await set(
+        sent.map(({ row }) => row),
+        { ...observed, on_stale },
+      )
+      if (fresh.length < sent.length && on_stale === 'reject') {
+        t.match(
+          answer,
+          { status: 409, body: { error_count: sent.length - fresh.length } },
+          `${step}`,
+        )
+        continue
+      }
+      t.equal(answer.status, 201, `${step}`)
+      if (on_stale === 'skip')
+        t.equal(answer.headers['skipped-rows'], String(sent.length - fresh.length), `${step}`)
+      const revision = answer.headers['price-list-revision']
+      const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/${revision}`)
+      for (const { at, row } of fresh) {
+        const isSame = known[at]?.price === row.price
+        const confirmed = Math.max(known[at]?.seen ?? 0, seen ?? 0)
+        known[at] = {
+          price: row.price,
+          seen: isSame ? confirmed : (seen ?? Date.parse(body.at)),
+        }
+      }
+    }
+  })
