@@ -59,7 +59,8 @@ async function loadFile(
 
 /** Names the list by id: another list may have its name by now. */
 function queryOf({ query, price_list_id }: JobRow): object {
-  return price_list_id === null ? ((query as object) ?? {}) : { price_list_id }
+  const { price_list_name: _, ...others } = (query ?? {}) as { price_list_name?: string }
+  return price_list_id === null ? ((query as object) ?? {}) : { ...others, price_list_id }
 }
 
 function findOperation({ operation: id }: JobRow): Operation {

@@ -106,6 +106,17 @@ t.test('stale rows of a file are named by line', async (t) => {
   t.match(body.errors, [{ pointer: '/1', row: 1, line: 3, code: 'stale' }])
 })
 
+t.test('a job that loads a file knows what the call has seen', async (t) => {
+  const { shop, set } = await aListOf(t)
+  await set([{ ...key, price: 5 }])
+  const query = `price_list_name=L&on_stale=skip&observed_at=${ago(5)}`
+  const { body } = await shop.send('POST', `${path}?${query}`, 'code,country,price\nA,UK,6\n', {
+    'content-type': 'text/csv',
+    prefer: 'respond-async',
+  })
+  t.match(await shop.finished(body), { status: 'done', result: { rows: 1, updated: 0, skipped: 1 } })
+})
+
 t.test('bad rows come before stale rows', async (t) => {
   const { set } = await aListOf(t)
   await set([{ ...key, price: 5 }])
