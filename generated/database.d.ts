@@ -53,6 +53,17 @@ export interface Agreements {
   version: Generated<number>;
 }
 
+export interface ApiKeys {
+  account_id: number;
+  created_at: Generated<Date>;
+  expires_at: Date;
+  id: Generated<number>;
+  last_used_on: string | null;
+  name: string;
+  revoked_at: Date | null;
+  scopes: string[];
+}
+
 export interface CalendarChanges {
   account_id: number;
   change: string;
@@ -317,6 +328,7 @@ export interface DB {
   account_names: AccountNames;
   accounts: Accounts;
   agreements: Agreements;
+  api_keys: ApiKeys;
   calendar_changes: CalendarChanges;
   calendar_months: CalendarMonths;
   catalog_columns: CatalogColumns;

@@ -22,7 +22,8 @@ export interface paths {
          *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
          *     (413).
          *
-         *     If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens are accepted.
+         *     The token has all scopes. If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens and API keys
+         *     are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -964,6 +965,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/api_keys/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description All keys by id, also those that are revoked or expired; never the keys themselves.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Make an API key
+         * @description Answers a key for a program, once: only its description is kept. Lost keys are revoked and made anew. An answer that
+         *     is kept for an `Idempotency-Key` is kept without the `key`; if only the answer was lost, revoke what was made.
+         *
+         *     The token may give the scopes that it has itself (else 403). A key that a key makes ends no later than that one. 100
+         *     keys of an account may be live, which means neither revoked nor expired (409 `too-many-api-keys`); no two live keys
+         *     have the same name (409 `api-key-name-taken`).
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/api_keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description Within 10 seconds the key opens nothing any more, in every process. It stays in the list, and its name is free again.
+         *     Revoking it once more changes nothing.
+         */
+        delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health/live": {
         parameters: {
             query?: never;
@@ -1385,7 +1436,7 @@ export interface components {
             type: "user" | "api_key" | "external";
             /** @description The `sub` of the token. */
             id: string;
-            /** @description The e-mail, as far as it is known; else the id. */
+            /** @description The e-mail or the name of the API key, as far as it is known; else the id. */
             name: string;
         };
         Revision: {
@@ -2254,6 +2305,76 @@ export interface components {
             /** @description The jobs of this page. */
             results: components["schemas"]["JobSummary"][];
         };
+        /**
+         * @description What a token allows. `write` includes `plan`, `plan` includes `read`; `admin` does not include `read`; `override` allows
+         *     nothing without another scope.
+         * @enum {string}
+         */
+        Scope: "read" | "plan" | "write" | "override" | "admin";
+        ApiKeyInput: {
+            /** @description What the key is for; the actor of what it changes. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows, all of it allowed by the token that makes it; not `override` alone. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * @description When the key ends: in the future, within five years, and not after the key that makes it (else 400). Left out:
+             *     in a year, or with the key that makes it.
+             */
+            expires_at?: components["schemas"]["Timestamp"];
+        };
+        ApiKeyCreated: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            /** @description What it is for. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows, as it was sent. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expires_at: string;
+            /** @description What to send after `jwt `. Missing when the answer is a replayed one. */
+            key?: string;
+        };
+        ApiKey: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            /** @description What it is for. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expires_at: string;
+            /**
+             * Format: date
+             * @description The last day (UTC) on which it was sent; null if it never was.
+             */
+            last_used_on: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked; null if it was not.
+             */
+            revoked_at: string | null;
+        };
+        ApiKeyPage: {
+            count: components["schemas"]["Count"];
+            /** @description The keys of this page. */
+            results: components["schemas"]["ApiKey"][];
+        };
         Health: {
             /**
              * @description It answers.
@@ -2299,7 +2420,7 @@ export interface components {
          *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
-         *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
+         *     - `not-found` 404: no such path, agreement, promotion, job, API key or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
          *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
@@ -2312,6 +2433,8 @@ export interface components {
          *     - `no-competitor-schema` 409: make a competitor schema first
          *     - `stale-rows` 409: rows are older than what is stored, or expect another price; see `on_stale`
          *     - `agreement-exists` 409: another agreement has this key
+         *     - `api-key-name-taken` 409: a live API key has this name
+         *     - `too-many-api-keys` 409: 100 API keys are live
          *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
@@ -2328,7 +2451,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -2464,7 +2587,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope for this operation. */
+        /** @description The token lacks the scope for this operation, or for what it would give an API key. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -2678,8 +2801,8 @@ export interface components {
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
          *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-         *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-         *     query or body, 409 while the first request runs.
+         *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+         *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
@@ -2814,8 +2937,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2967,8 +3090,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3152,8 +3275,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3849,8 +3972,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3921,8 +4044,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4030,8 +4153,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4131,8 +4254,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4398,8 +4521,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4495,8 +4618,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4718,8 +4841,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4912,8 +5035,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5031,8 +5154,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -5199,8 +5322,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -5629,8 +5752,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5723,6 +5846,158 @@ export interface operations {
                      */
                     "text/event-stream": string;
                 };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Web shop",
+                     *           "scopes": [
+                     *             "read"
+                     *           ],
+                     *           "created_at": "2026-11-27T08:26:00.000Z",
+                     *           "expires_at": "2027-11-27T08:26:00.000Z",
+                     *           "last_used_on": null,
+                     *           "revoked_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Web shop",
+                 *       "scopes": [
+                 *         "read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApiKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The key. Keep it where secrets are kept. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Web shop",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "created_at": "2026-11-27T08:26:00.000Z",
+                     *       "expires_at": "2027-11-27T08:26:00.000Z",
+                     *       "key": "pwk_eyJhbGciOiJIUzI1NiJ9.eyJhY2NvdW50IjoxLCJzdWIiOiJrZXk6MSJ9.mB3tJ5xkq0Vd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyCreated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key.
+                 * @example 1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

@@ -616,6 +616,23 @@ CREATE POLICY promotion_versions_of_owner ON promotion_versions TO CURRENT_USER
   USING (true);
 GRANT DELETE, INSERT, SELECT, UPDATE ON promotion_versions TO pricewell_app;
 
+CREATE TABLE api_keys (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  scopes text[] NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  last_used_on date,
+  revoked_at timestamp with time zone,
+  CONSTRAINT api_keys_pkey PRIMARY KEY (account_id, id)
+);
+ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE api_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY api_keys_of_account ON api_keys
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+GRANT DELETE, INSERT, SELECT, UPDATE ON api_keys TO pricewell_app;
+
 ALTER TABLE users ADD CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES account_names(id) ON DELETE CASCADE;
 
 ALTER TABLE catalog_columns ADD CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;

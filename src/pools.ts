@@ -11,7 +11,7 @@ import { ReadingClient } from './database/reading-client.ts'
 
 /** The connections of a process, by their purpose: none waits for the connections of another purpose. */
 export type Pools = Record<
-  'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | 'health',
+  'reads' | 'lists' | 'writes' | 'streams' | 'jobs' | 'keys' | 'health',
   Database
 > & {
   /** Reads prices elsewhere (DATABASE_READ_URL). */
@@ -31,7 +31,7 @@ export interface Addresses {
   readUrl?: string | undefined
 }
 
-/** Opens 11 connections and 2.5 times `connections` at most, 21 by default; `createBoss` opens 3 more. */
+/** Opens 12 connections and 2.5 times `connections` at most, 22 by default; `createBoss` opens 3 more. */
 export function openPools(
   { url, readUrl }: Addresses,
   connections: number,
@@ -70,6 +70,8 @@ export function openPools(
       lockTimeoutMs: 60_000,
       statementTimeoutMs: 300_000,
     }),
+    // API keys are looked up before there is a seat for their request.
+    keys: open('keys', { connectionsMax: 1, statementTimeoutMs: 2000, queryTimeoutMs: 4000 }),
     health: open('health', {
       connectionsMax: 1,
       acquireTimeoutMs: 2500,

@@ -8,7 +8,7 @@ export const audience = 'pricewell'
 const lifetime = '24h'
 
 /** The scope of a user's token. */
-export const userScope = 'read write'
+export const userScope = 'read plan write override admin'
 
 /** A token for a user of an account, valid for 24 hours. */
 export function signToken(

@@ -67,7 +67,8 @@ export const howToLogIn = 'Log in with `pricewell login`.'
 
 /** Advice if the environment, not a saved login, has the credentials. */
 function otherLogin(): string {
-  const { PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  if (PRICEWELL_API_KEY) return 'It is that of PRICEWELL_API_KEY.'
   if (PRICEWELL_TOKEN) return `It is that of PRICEWELL_TOKEN. Set another, or none: ${howToLogIn}`
   if (PRICEWELL_EMAIL && PRICEWELL_PASSWORD)
     return 'They are those of PRICEWELL_EMAIL and PRICEWELL_PASSWORD.'

@@ -3,6 +3,7 @@ import { addAccount } from './commands/account.ts'
 import { addCluster } from './commands/cluster.ts'
 import { addExport } from './commands/export.ts'
 import { addJobs, addWait } from './commands/jobs.ts'
+import { addKeys } from './commands/keys.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
@@ -19,7 +20,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 
 const program = createProgram()
 const commands = [addLogin, addLoad, addExport, addPrices, addHistory, addLog, addDiff, addRevert]
-const others = [addJobs, addWait, addAccount, addCluster, addServe]
+const others = [addJobs, addWait, addKeys, addAccount, addCluster, addServe]
 for (const add of [...commands, ...others]) add(program)
 try {
   await program.parseAsync()

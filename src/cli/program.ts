@@ -25,7 +25,8 @@ export function createProgram() {
     .addHelpText(
       'after',
       `
-Who asks: PRICEWELL_TOKEN, else PRICEWELL_EMAIL and PRICEWELL_PASSWORD, else the login that \`pricewell login\` has kept.
+Who asks: PRICEWELL_API_KEY or PRICEWELL_TOKEN, else PRICEWELL_EMAIL and PRICEWELL_PASSWORD, else the login that
+\`pricewell login\` has kept.
 
 ${exitCodes}`,
     )

@@ -15,7 +15,7 @@ export function serviceUrl(given?: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** A client with PRICEWELL_TOKEN, PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or the saved login. */
+/** A client with PRICEWELL_API_KEY or PRICEWELL_TOKEN, PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or the saved login. */
 export function openClient(
   { url }: { url?: string | undefined },
   settings: Pick<ClientOptions, 'retries' | 'fetch'> = {},
@@ -26,7 +26,8 @@ export function openClient(
 
 /** A saved token is sent only to the service that issued it. */
 export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'credentials'> {
-  const { PRICEWELL_TOKEN: token, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
+  const token = PRICEWELL_API_KEY || PRICEWELL_TOKEN
   if (token) return { token }
   if (PRICEWELL_EMAIL && PRICEWELL_PASSWORD)
     return { credentials: { email: PRICEWELL_EMAIL, password: PRICEWELL_PASSWORD } }

@@ -12,7 +12,10 @@ import { type Patience, patiently, type Send } from './retry.ts'
 export interface ClientOptions extends Patience {
   /** The address of the service, for example `http://127.0.0.1:3000`. */
   baseUrl: string
-  /** A token, or a function that returns one: called before the first request, and again when a token is refused. */
+  /**
+   * A token or an API key ('' for none), or a function that returns one: called before the first request, and again when
+   * a token is refused. Without it and credentials, the API key of the environment variable PRICEWELL_API_KEY is sent.
+   */
   token?: string | (() => string | Promise<string>) | undefined
   /** Logs in before the first request, and again when the token has expired. */
   credentials?: { email: string; password: string } | undefined
@@ -109,7 +112,9 @@ function chooseTokens(
   logIn: (email: string, password: string) => Promise<string>,
 ): Tokens {
   if (typeof token === 'function') return askedTokens(token)
-  if (token !== undefined || credentials === undefined) return givenToken(token)
+  if (token !== undefined) return givenToken(token)
+  // A browser has no environment.
+  if (credentials === undefined) return givenToken(globalThis.process?.env.PRICEWELL_API_KEY)
   return askedTokens(() => logIn(credentials.email, credentials.password))
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OperationId } from './operation.ts'
+import type { OperationId, Scope } from './operation.ts'
 import { Problem } from './problem.ts'
 
 /** One operation of the contract, as the server needs it. */
@@ -11,7 +11,9 @@ export interface Operation {
   /** The first 2xx status. */
   status: number
   /** The scope that the token needs; undefined for operations without a token of an account. */
-  scope: 'read' | 'write' | undefined
+  scope: Scope | undefined
+  /** Whether it changes nothing of an account: a GET, or a POST of the scope "read". */
+  isRead: boolean
   /** The pool of its transactions. */
   pool: 'reads' | 'lists' | 'writes'
   hasBody: boolean
@@ -92,13 +94,16 @@ function readOperation(path: string, method: string, item: Document): Operation 
   // Open, or with a token that is not a JWT.
   const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
   if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
+  const scope: Scope | undefined = isOpen ? undefined : operation['x-scope']
+  const isRead = scope !== undefined && (method === 'get' || scope === 'read')
   return {
     id: operation.operationId,
     method: method.toUpperCase(),
     path,
     status: Number(status),
-    scope: isOpen ? undefined : operation['x-scope'],
-    pool: readPool(operation['x-scope'], queryNames),
+    scope,
+    isRead,
+    pool: readPool(isRead, queryNames),
     hasBody: operation.requestBody !== undefined,
     queryNames,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
@@ -110,8 +115,8 @@ function readOperation(path: string, method: string, item: Document): Operation 
 }
 
 /** Pages count all rows, which may take long, so they have a pool. */
-function readPool(scope: Operation['scope'], queryNames: string[] = []): Operation['pool'] {
-  if (scope !== 'read') return 'writes'
+function readPool(isRead: boolean, queryNames: string[] = []): Operation['pool'] {
+  if (!isRead) return 'writes'
   return queryNames.includes('offset') ? 'lists' : 'reads'
 }
 
@@ -170,8 +175,8 @@ function resolve(node: Document): Document {
 }
 
 /** Whether the operation takes an Idempotency-Key. */
-export function isWritingPost({ method, scope }: Operation): boolean {
-  return method === 'POST' && scope === 'write'
+export function isWritingPost({ method, scope, isRead }: Operation): boolean {
+  return method === 'POST' && scope !== undefined && !isRead
 }
 
 /** A path of the contract as the router writes it: `{id}` is `:id`. */

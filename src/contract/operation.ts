@@ -7,6 +7,8 @@ import type { RowErrors } from './row-errors.ts'
 
 export type Schemas = components['schemas']
 export type OperationId = keyof operations
+/** What a token may allow. */
+export type Scope = Schemas['Scope']
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Responses<Id extends OperationId> = operations[Id]['responses']
@@ -32,6 +34,8 @@ export interface OperationRequest<Id extends OperationId> {
   query: Defined<operations[Id]['parameters']['query']>
   params: Defined<operations[Id]['parameters']['path']>
   origin: Origin
+  /** What the token allows, with what that includes. */
+  scopes: ReadonlySet<string>
   /** The If-Match header. */
   ifMatch: string | undefined
   /** Runs `work` in a transaction that sees and changes only the account's rows. */
@@ -82,10 +86,13 @@ export interface Context {
 export class Answer<T> {
   readonly body: T
   readonly headers: Record<string, string>
+  /** Fields of the body that are answered once: an answer that is kept for an Idempotency-Key lacks them. */
+  readonly secrets: Partial<T> | undefined
 
-  constructor(body: T, headers: Record<string, string>) {
+  constructor(body: T, headers: Record<string, string>, secrets?: Partial<T>) {
     this.body = body
     this.headers = headers
+    this.secrets = secrets
   }
 }
 

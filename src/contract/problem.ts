@@ -28,6 +28,8 @@ export const problemTypes = {
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
   'stale-rows': { status: 409, title: 'Rows are older than what is stored' },
   'agreement-exists': { status: 409, title: 'Another agreement has this key' },
+  'api-key-name-taken': { status: 409, title: 'A live API key has this name' },
+  'too-many-api-keys': { status: 409, title: 'Too many live API keys' },
   'precondition-failed': { status: 412, title: 'It has changed since it was read' },
   'job-ended': { status: 409, title: 'The job has ended' },
   'payload-too-large': { status: 413, title: 'The payload is too large' },

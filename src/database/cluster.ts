@@ -13,6 +13,7 @@ export const referenceTables = ['account_names', 'users']
 /** By account, the rows of an account together. Tables come after those that they refer to. */
 export const distributedTables = [
   'accounts',
+  'api_keys',
   'catalog_columns',
   'products',
   'product_attributes',

@@ -12,6 +12,7 @@ import { answerClientError, trackResponses } from './client-error.ts'
 import { registerDocumentation } from './docs.ts'
 import { prefixLocations, setHeaders } from './headers.ts'
 import { serviceHandlers } from './health.ts'
+import { identifying } from './identify-caller.ts'
 import { admitRequests, type Bulkheads } from './overload/admission-control.ts'
 import { UnreadResponses } from './overload/memory-budget.ts'
 import { limitUploads } from './overload/upload-deadlines.ts'
@@ -58,7 +59,7 @@ export async function buildApp({
   prefixLocations(app, basePath) // headers.ts, when the response is sent
   if (role !== 'worker') await registerDocumentation(app) // docs.ts, which needs none of the stages below
   setHeaders(app) // headers.ts
-  authenticateRequests(app, config, context.jwtSecret) // authentication.ts, jwks.ts
+  authenticateRequests(app, identifying(config, context.jwtSecret, pools.keys)) // authentication.ts, identify-caller.ts
   await app.register(accepts)
   app.addHook('onRequest', checkPreconditions) // preconditions.ts
   await admitRequests(app, load, bulkheads) // overload/admission-control.ts, fair-queue.ts, memory-budget.ts

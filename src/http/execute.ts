@@ -50,6 +50,7 @@ async function runHandler(
         errors: slices.errors,
         slices,
         origin: originOf(request),
+        scopes: request.caller?.scopes ?? new Set(),
         ifMatch: request.headers['if-match'],
         inAccount: storing(onSeats(seated, account), operation, request, bodyHash),
         selectInAccount: (select, values) =>
@@ -82,21 +83,22 @@ function onSeats(
 
 function sendResult(
   result: unknown,
-  { scope, status }: Operation,
+  { isRead, status }: Operation,
   unread: UnreadResponses,
   reply: FastifyReply,
 ): FastifyReply {
   const hold = (bytes: number) => {
     // A write that is done cannot be refused any more.
-    if (scope === 'read') unread.hold(reply.request.caller?.account ?? 0, bytes, reply.raw)
+    if (isRead) unread.hold(reply.request.caller?.account ?? 0, bytes, reply.raw)
   }
-  const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+  const { body, headers, secrets } = result instanceof Answer ? result : new Answer(result, {})
   if (body instanceof Stream) {
     hold(body.heldBytes)
     return sendStream(body, status, reply.headers(headers))
   }
   // JSON.stringify takes half the time of a serializer built from the schema, and does not drop unknown keys.
-  const text = body instanceof JsonText ? body.text : JSON.stringify(body)
+  const text =
+    body instanceof JsonText ? body.text : JSON.stringify(secrets ? { ...body, ...secrets } : body)
   hold(Buffer.byteLength(text ?? ''))
   reply.code(status).headers(headers)
   if (text === undefined) return reply.send()

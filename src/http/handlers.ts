@@ -1,3 +1,6 @@
+import { createApiKey } from '../accounts/api-keys/create-api-key.ts'
+import { listApiKeys } from '../accounts/api-keys/list-api-keys.ts'
+import { revokeApiKey } from '../accounts/api-keys/revoke-api-key.ts'
 import { login } from '../accounts/login.ts'
 import { listAgreements } from '../agreements/list-agreements.ts'
 import { readAgreement } from '../agreements/read-agreement.ts'
@@ -107,4 +110,7 @@ export const handlers = {
   readJob,
   readJobEvents,
   cancelJob,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
 } satisfies Handlers

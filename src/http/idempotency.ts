@@ -44,8 +44,8 @@ function pathOf({ url, query }: FastifyRequest): string {
 }
 
 /**
- * `inAccount` that stores the answer in the transaction that does the work, and answers a repeated request with what was
- * stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
+ * `inAccount` that stores the answer, but for its secrets, in the transaction that does the work, and answers a repeated
+ * request with what was stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
  * first request runs and `idempotency-key-reused` for another path, query or body.
  */
 function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
@@ -55,9 +55,10 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
       const stored = await findAnswer(trx, request)
       if (stored) return stored as T
       const result = await work(trx)
-      const { body, headers } = result instanceof Answer ? result : new Answer(result, {})
+      const { body, headers, secrets } = result instanceof Answer ? result : new Answer(result, {})
       const text = body instanceof JsonText ? body.text : JSON.stringify(body)
       await storeAnswer(trx, request, headers, text)
+      if (secrets) return result
       return new Answer(new JsonText(text), headers) as T
     })
 }

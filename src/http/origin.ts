@@ -6,8 +6,8 @@ const noteLengthMax = 255
 
 /** Who sends a request, and why. Throws `invalid-request` for a Change-Note that is no text of 1 to 255 characters. */
 export function originOf({ caller, headers, id }: FastifyRequest): Origin {
-  const { subject = '', isExternal } = caller ?? {}
-  const actor = { type: isExternal ? 'external' : 'user', id: subject, name: subject } as const
+  const { type = 'user', subject = '', name = subject } = caller ?? {}
+  const actor = { type, id: subject, name }
   const note = readNote(headers['change-note'])
   return { actor, request_id: id, ...(note !== undefined && { note }) }
 }

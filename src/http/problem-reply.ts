@@ -53,7 +53,8 @@ function isOfGoneClient(error: unknown, { raw }: FastifyReply): boolean {
 
 /** A refused write says what became of the other rows. */
 function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest): string {
-  const isWrite = routeOptions.config.operation?.scope === 'write'
+  const { scope, isRead } = routeOptions.config.operation ?? {}
+  const isWrite = scope !== undefined && !isRead
   return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
 }
 

@@ -101,7 +101,7 @@ function rowsBrought({ file, body }: FastifyRequest): number | undefined {
 /** The rows in the payload of a read are not written, nor are those of a replayed request. */
 function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   const isDone = status < 300 && !reply.hasHeader('idempotent-replayed')
-  const isRead = operationOf(request)?.scope === 'read'
+  const isRead = operationOf(request)?.isRead
   return {
     rowsWritten: isDone && !isRead ? (rowsBrought(request) ?? 0) : 0,
     rowsRead: isDone && isRead ? (request.answered?.rows ?? 0) : 0,

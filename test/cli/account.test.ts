@@ -14,9 +14,9 @@ t.test('tells who the login is', async (t) => {
   const { code, stdout, stderr } = await run('account')
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, new RegExp(`^service +${url}\nemail +${email}\naccount +\\d+\nuser +\\d+\n`))
-  t.match(stdout, /scope +read write\nexpires +\d{4}-\d\d-\d\dT\S+Z\n$/)
+  t.match(stdout, /scope +read plan write override admin\nexpires +\d{4}-\d\d-\d\dT\S+Z\n$/)
   const json = JSON.parse((await run('account', '--json')).stdout)
-  t.match(json, { service: url, email, scope: 'read write' })
+  t.match(json, { service: url, email, scope: 'read plan write override admin' })
 })
 
 t.test('tells who the environment is', async (t) => {

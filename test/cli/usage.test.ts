@@ -25,6 +25,15 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
       ['prices', 'L', 'A', '--where', 'France'],
       "error: option '--where <name=value>' argument 'France' is invalid. It is a name and a value, like country=France.\n",
     ],
+    [
+      ['keys', 'revoke', 'x'],
+      "error: command-argument value 'x' is invalid for argument 'id'. It is a whole number, as `pricewell keys` shows it.\n",
+    ],
+    [['keys', 'create', 'N'], "error: required option '--scopes <scopes>' not specified\n"],
+    [
+      ['keys', 'create', 'N', '--scopes', 'read,all'],
+      "error: option '--scopes <scopes>' argument 'read,all' is invalid. Name some of read, plan, write, override, admin, with commas between.\n",
+    ],
     [['login', '--email'], "error: option '--email <email>' argument missing\n"],
   ]
   for (const [args, message] of cases) {
@@ -79,6 +88,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'export',
     'history',
     'jobs',
+    'keys',
     'load',
     'log',
     'login',
@@ -87,7 +97,8 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'serve',
     'wait',
   ])
-  for (const name of [...commands.filter((name) => name !== 'help'), 'account create']) {
+  const subcommands = ['account create', 'keys create', 'keys revoke']
+  for (const name of [...commands.filter((name) => name !== 'help'), ...subcommands]) {
     const help = await run(...name.split(' '), '--help')
     t.strictSame([help.code, help.stderr], [0, ''], name)
     t.match(help.stdout, new RegExp(`Examples?:\n {2}.*pricewell ${name}`), name)

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createClient, isJob, JobFailed, Problem, Unreachable } from '../../src/client/index.ts'
+import { anApiKey } from '../helpers/api-keys.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
@@ -152,4 +153,19 @@ t.test('a job that is cancelled or not there is no success', async (t) => {
     t.match(failure, { job: { id: second.id, status: 'cancelled' } })
   else t.equal(failure.status, 'done', 'it had ended before')
   await t.rejects(waitForJob(999_999), { name: 'Problem', status: 404 })
+})
+
+t.test('PRICEWELL_API_KEY is sent where the options name nobody', async (t) => {
+  const account = await service.newAccount(t)
+  process.env.PRICEWELL_API_KEY = (await anApiKey(account)).key
+  t.teardown(() => {
+    delete process.env.PRICEWELL_API_KEY
+  })
+  const { GET, POST } = createClient({ baseUrl })
+  t.equal((await GET('/api/v1/jobs/')).data.count, 0)
+  await t.rejects(POST(salesPath, { body: [sale] }), { name: 'Problem', status: 403 })
+  for (const options of [{ token: 'a.b.c' }, { token: '' }]) {
+    const client = createClient({ baseUrl, ...options })
+    await t.rejects(client.GET('/api/v1/jobs/'), { name: 'Problem', status: 401 })
+  }
 })

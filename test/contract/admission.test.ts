@@ -62,7 +62,7 @@ t.test('a token without the scope of the operation is answered 403', async (t) =
     for (const scopes of [
       other,
       '',
-      'admin',
+      'override',
       `${scope}s`,
       scope?.toUpperCase(),
       `${other},${scope}`,
@@ -82,7 +82,7 @@ t.test('a token without the scope of the operation is answered 403', async (t) =
 t.test('a token with the scope "write" alone may read, too', async (t) => {
   const { id: account } = await service.newAccount(t)
   const own = `jwt ${await aToken({ account, scope: 'write' })}`
-  for (const operation of protectedOperations) {
+  for (const operation of protectedOperations.filter(({ scope }) => scope !== 'admin')) {
     const { method, path, id, hasBody } = operation
     const headers = { ...json, authorization: own }
     const body = hasBody && { payload: JSON.stringify(exampleBody(operation)) }

@@ -18,11 +18,14 @@ const described: [string, Document][] = Object.entries<Document>(contract.paths)
 )
 
 t.test(
-  'a GET, get_prices and get_price_history read, all other operations of an account write',
+  'a GET, get_prices and get_price_history read, all other operations of an account write; keys are for admins',
   async (t) => {
-    for (const { id, method, scope } of operations) {
-      const isRead = method === 'GET' || ['getPrices', 'getPriceHistory'].includes(id)
-      if (scope) t.equal(scope, isRead ? 'read' : 'write', id)
+    for (const { id, method, scope, isRead } of operations) {
+      const reads = method === 'GET' || ['getPrices', 'getPriceHistory'].includes(id)
+      const usual = reads ? 'read' : 'write'
+      if (!scope) continue
+      t.equal(scope, id.includes('ApiKey') ? 'admin' : usual, id)
+      t.equal(isRead, reads, id)
     }
   },
 )
@@ -37,7 +40,7 @@ t.test('every operation is described, tagged, and says who may call it', async (
     t.ok(tags.has(operation.tags[0]), `${name}: the tag is declared`)
     const isOfAccount = operation.security?.some(({ jwt }: Document) => jwt) ?? true
     if (!isOfAccount) t.equal(operation['x-scope'], undefined, `${name}: no JWT, so no scope`)
-    else t.match(operation['x-scope'], /^(read|write)$/, `${name}: scope`)
+    else t.match(operation['x-scope'], /^(read|write|admin)$/, `${name}: scope`)
   }
   const ids = described.map(([, operation]) => operation.operationId)
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')

@@ -35,8 +35,8 @@ const names: Record<string, string> = {
 
 t.test("the examples are a first day's work", async (t) => {
   const login = operations.filter(({ id }) => id === 'login')
-  const writes = operations.filter(({ hasBody, scope }) => hasBody && scope === 'write')
-  const reads = operations.filter((one) => one.scope === 'read' && !isUnlikeTheDay(one))
+  const writes = operations.filter(({ hasBody, isRead, scope }) => hasBody && scope && !isRead)
+  const reads = operations.filter((one) => one.isRead && !isUnlikeTheDay(one))
   // It undoes what the reads show.
   const last = writes.filter(isUndo)
   const first = writes.filter((one) => !isUndo(one))
@@ -165,7 +165,7 @@ async function expectFile(
     )
 }
 
-const isNew = /^(id|pk|\w+_id|at|\w+_at|from|to|next|latest_update|token)$/
+const isNew = /^(id|pk|\w+_id|at|\w+_at|from|to|next|latest_update|token|key)$/
 
 /** The value with what is new each time replaced by its type. */
 function masked(key: string, value: unknown): unknown {

@@ -33,6 +33,7 @@ interface Things {
   agreement: number
   promotion: number
   job: number
+  key: number
 }
 
 interface Request {
@@ -99,7 +100,8 @@ async function populated(account: TestAccount, tag: string): Promise<Things> {
     ]),
   )
   const { results } = (await account.get('/api/v1/agreement/')).body
-  return { tag, list, agreement: results[0].id, promotion: created[0], job: job.id }
+  const { id: key } = await ok(post('api_keys/', { name: `key ${tag}`, scopes: ['read'] }))
+  return { tag, list, agreement: results[0].id, promotion: created[0], job: job.id, key }
 }
 
 const row = (code: string) => ({ code, 'size own': 'S' })
@@ -316,6 +318,7 @@ const cases: Case[] = [
         attributes_config: [tag === 'own' ? 'code' : `color ${tag}`],
       }),
   ],
+  ['revokeApiKey', 'path', ({ key }) => ({ method: 'DELETE', path: `/api/v1/api_keys/${key}` })],
   [
     'deletePromotion',
     'path',
@@ -330,6 +333,11 @@ const cases: Case[] = [
 
 /** Names that are the caller's to choose: what another account has by that name is not in the way and not met. */
 const choices: Case[] = [
+  [
+    'createApiKey',
+    'name',
+    ({ tag }) => post('api_keys/', { name: `key ${tag}`, scopes: ['read'] }),
+  ],
   [
     'createPriceLists',
     'name',
@@ -404,6 +412,7 @@ const withoutNames = [
   'readCatalogSchema',
   'readCompetitorSchema',
   'listJobs',
+  'listApiKeys',
   'readLiveness',
   'readReadiness',
   'readMetrics',
@@ -436,6 +445,7 @@ for (const [walls, service] of Object.entries(services)) {
       agreement: 99_999,
       promotion: 99_999,
       job: 99_999,
+      key: 99_999,
     }
     const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)
     /** Of a file that is answered. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import t from 'tap'
+import { anApiKey, keysPath, withKey } from '../helpers/api-keys.ts'
 import { letPass, setClock } from '../helpers/clocks.ts'
 import { forgeries, wrongClaims } from '../helpers/forgeries.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
@@ -166,6 +167,25 @@ t.test('a service that starts while the provider is away answers 503 and recover
   publish(...keys)
   letPass(t, 2_000)
   t.equal((await ask()).status, 200)
+})
+
+t.test('API keys are taken beside the tokens of the provider, also while it is away', async (t) => {
+  publish(...keys)
+  const service = await startTestService(t, settings)
+  const account = await service.newAccount(t)
+  const claimsOf = { account: account.id, sub: 'key:1', scope: 'admin write' }
+  const user = withKey(account, await signWith(keys[0] as Key, claimsOf))
+  const { id, key } = await anApiKey(user, { name: 'Shop', scopes: ['write'] })
+  answer = (response) => response.destroy()
+  const program = withKey(account, key)
+  const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  t.equal((await program.post('/api/v1/price_list/bulk_create/', [list])).status, 201)
+  expectProblem(t, await program.get(keysPath), 403, 'forbidden', 'it has the scopes of the key')
+  t.equal((await account.get(path)).status, 401, 'our own logins are not taken')
+  publish(...keys)
+  t.equal((await user.send('DELETE', `${keysPath}${id}`)).status, 204)
+  letPass(t, 9_000)
+  t.equal((await program.get(path)).status, 401, 'revoked')
 })
 
 t.test('an answer that does not end is not taken for keys, nor into the memory', async (t) => {

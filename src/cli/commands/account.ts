@@ -47,7 +47,7 @@ Example:
 /** The claims of the token, after the service has accepted it. */
 async function whoAmI(url: string) {
   const { token: given, credentials } = identity(url)
-  const open = createClient({ baseUrl: url, retries: 1 })
+  const open = createClient({ baseUrl: url, token: '', retries: 1 })
   const token = credentials ? (await open.POST('/login/', { body: credentials })).data.token : given
   const me = createClient({ baseUrl: url, token, retries: 1 })
   await me.GET('/api/v1/jobs/', { params: { query: { limit: 1 } } })

@@ -44,7 +44,7 @@ export function addWait(program: Program): void {
   program
     .command('wait')
     .description('Follows a background job to its end. Fails with 1 unless its work is done.')
-    .argument('<id>', 'the id of the job', wholeNumber)
+    .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
     .addHelpText('after', '\nExample:\n  pricewell wait 7 && echo published')
     .action(async (id, _options, command) => {
       const options = command.optsWithGlobals()
@@ -66,9 +66,12 @@ export async function followJob(client: PricewellClient, id: number, options: Sh
   }
 }
 
-function wholeNumber(text: string): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('It is a whole number, as `pricewell jobs` shows it.')
-  return value
+/** Reads an id from the command line. */
+export function idShownBy(command: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
+      throw new InvalidArgumentError(`It is a whole number, as \`${command}\` shows it.`)
+    return value
+  }
 }

@@ -30,7 +30,7 @@ Examples:
       const options = command.optsWithGlobals()
       const url = serviceUrl(options.url)
       const credentials = await readCredentials(options)
-      const { POST } = createClient({ baseUrl: url, retries: 1 })
+      const { POST } = createClient({ baseUrl: url, token: '', retries: 1 })
       const { data } = await POST('/login/', { body: credentials })
       saveLogin({ url, email: credentials.email, token: data.token })
       const { email } = credentials

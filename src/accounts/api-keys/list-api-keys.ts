@@ -1,0 +1,29 @@
+import type { Handler, Schemas } from '../../contract/operation.ts'
+import { pageOf, readPage } from '../../contract/read-page.ts'
+
+/** One page of the account's API keys, in the order of their ids. */
+export const listApiKeys: Handler<'listApiKeys'> = ({ account, query, inAccount }) =>
+  inAccount(async (trx) => {
+    const { offset, limit } = pageOf(query)
+    const all = trx.selectFrom('api_keys').where('account_id', '=', account)
+    const page = all.select(columns).orderBy('id').offset(offset).limit(limit)
+    const { count, rows } = await readPage(trx, { all, page })
+    const results = rows.map((key) => ({
+      ...key,
+      scopes: key.scopes as Schemas['Scope'][],
+      created_at: key.created_at.toISOString(),
+      expires_at: key.expires_at.toISOString(),
+      revoked_at: key.revoked_at?.toISOString() ?? null,
+    }))
+    return { count, results }
+  })
+
+const columns = [
+  'id',
+  'name',
+  'scopes',
+  'created_at',
+  'expires_at',
+  'last_used_on',
+  'revoked_at',
+] as const

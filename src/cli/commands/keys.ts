@@ -1,0 +1,80 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import type { Schemas } from '../../client/index.ts'
+import { Failed } from '../faults.ts'
+import { answer, type Program } from '../program.ts'
+import { openClient } from '../session.ts'
+import { table } from '../terminal.ts'
+import { idShownBy } from './jobs.ts'
+
+/** `pricewell keys`, `pricewell keys create` and `pricewell keys revoke`. */
+export function addKeys(program: Program): void {
+  const keys = program
+    .command('keys')
+    .description('Lists the API keys of the account, which programs use instead of a login.')
+    .addHelpText('after', '\nExample:\n  pricewell keys')
+    .action(async (_options, command) => {
+      const options = command.optsWithGlobals()
+      const query = { limit: 1000 }
+      const { data } = await openClient(options).GET('/api/v1/api_keys/', { params: { query } })
+      const { results } = data
+      answer(options, results, results.length > 0 ? table(results.map(row)) : 'There are no keys.')
+    })
+  keys
+    .command('create')
+    .description('Makes an API key and shows it once.')
+    .argument('<name>', 'what the key is for')
+    .requiredOption('--scopes <scopes>', `what it allows: ${scopes.join(', ')}`, readScopes)
+    .option('--expires <time>', 'a day, or a day and time; in a year when left out')
+    .addHelpText(
+      'after',
+      `
+write includes plan, and plan includes read. Programs send the key as PRICEWELL_API_KEY.
+
+Example:
+  pricewell keys create 'Web shop' --scopes read --expires 2027-06-30`,
+    )
+    .action(async (name, _options, command) => {
+      const { scopes, expires, ...options } = command.optsWithGlobals()
+      const { data } = await openClient(options).POST('/api/v1/api_keys/', {
+        body: { name, scopes, ...(expires !== undefined && { expires_at: expires }) },
+      })
+      if (data.key === undefined) throw new Failed(lost(data.id))
+      const lines = `id       ${data.id}\nexpires  ${data.expires_at}\nkey      ${data.key}`
+      answer(options, data, `${lines}  (shown this once)`)
+    })
+  keys
+    .command('revoke')
+    .description('Ends an API key within 10 seconds.')
+    .argument('<id>', 'the id of the key', idShownBy('pricewell keys'))
+    .addHelpText('after', '\nExample:\n  pricewell keys revoke 7')
+    .action(async (id, _options, command) => {
+      const options = command.optsWithGlobals()
+      await openClient(options).DELETE('/api/v1/api_keys/{id}', { params: { path: { id } } })
+      answer(options, { id }, `Key ${id} is revoked.`)
+    })
+}
+
+function row({ id, name, scopes, created_at, expires_at, ...key }: Schemas['ApiKey']) {
+  return {
+    id,
+    name,
+    scopes: scopes.join(','),
+    made: created_at,
+    expires: expires_at,
+    'last used': key.last_used_on,
+    revoked: key.revoked_at,
+  }
+}
+
+const scopes: Schemas['Scope'][] = ['read', 'plan', 'write', 'override', 'admin']
+
+function readScopes(text: string): Schemas['Scope'][] {
+  const named = text.split(',').map((name) => scopes.find((scope) => scope === name.trim()))
+  if (named.includes(undefined))
+    throw new InvalidArgumentError(`Name some of ${scopes.join(', ')}, with commas between.`)
+  return named.filter((scope) => scope !== undefined)
+}
+
+/** The request was sent again, and a stored answer has no key. */
+const lost = (id: number) =>
+  `The key was made, but the answer with it was lost. Revoke it (\`pricewell keys revoke ${id}\`) and make another.`

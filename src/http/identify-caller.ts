@@ -1,0 +1,126 @@
+import {
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose'
+import { findLiveKey } from '../accounts/api-keys/find-live-key.ts'
+import { keyAudience, keyIdOf, keyPrefix } from '../accounts/api-keys/key-token.ts'
+import { audience, issuer } from '../accounts/token.ts'
+import type { Config } from '../config.ts'
+import { unauthorized, unavailable } from '../contract/problem.ts'
+import type { Database } from '../database/pool.ts'
+import { isOutage, providerKeys } from './jwks.ts'
+import type { Caller, Known } from './known-tokens.ts'
+
+/** Verifies a token, and looks an API key up. Throws `unauthorized`. */
+export type Identify = (token: string) => Promise<Known>
+
+/** The key of an identity provider may have been dropped: a token is verified again after this time. */
+const trustedMs = 30_000
+/** A key that is revoked opens nothing 10 seconds later. */
+const keyTrustedMs = 8_000
+
+/**
+ * Identifies callers by our own tokens (HS256), or those of the configured identity provider instead, and by API keys, which
+ * `db` is asked about: a forged one is refused before that.
+ */
+export function identifying({ jwks }: Config, secret: Uint8Array, db: Database): Identify {
+  const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret, { ...required, audience })
+  const type = jwks ? 'external' : 'user'
+  // Its `exp` is of our own clock.
+  const ofKeys = { ...required, audience: keyAudience, clockTolerance: 0 }
+  const verifyKey = verifyOwn(secret, ofKeys)
+  const identify = async (token: string): Promise<Known> => {
+    const [expiresAt, caller] = await verifyToken(token, verify, type)
+    return { caller, expiresAt, until: performance.now() + trustedMs }
+  }
+  const identifyKey = async (key: string): Promise<Known> => {
+    const until = performance.now() + keyTrustedMs
+    const token = key.slice(keyPrefix.length)
+    const [expiresAt, caller, issuedAt] = await verifyToken(token, verifyKey, 'api_key')
+    return { caller: await namedByKey(db, caller, issuedAt), expiresAt, until }
+  }
+  return sharing((token) => (token.startsWith(keyPrefix) ? identifyKey : identify)(token))
+}
+
+/** Many requests with one token at the same time cost one verification. */
+function sharing(identify: Identify): Identify {
+  const running = new Map<string, Promise<Known>>()
+  return (token) => {
+    const shared = running.get(token)
+    if (shared) return shared
+    const started = identify(token).finally(() => running.delete(token))
+    running.set(token, started)
+    return started
+  }
+}
+
+/** The caller with the name of the key. Throws `unauthorized` for a key that was revoked. */
+async function namedByKey(db: Database, caller: Caller, issuedAt: number): Promise<Caller> {
+  const { account, subject } = caller
+  const id = keyIdOf(subject)
+  const name = id && (await findLiveKey(db, { account, id, issuedAt }))
+  if (!name) throw unauthorized('The API key was revoked.')
+  return { ...caller, name }
+}
+
+async function verifyToken(
+  token: string,
+  verify: Verify,
+  type: Caller['type'],
+): Promise<[expiresAt: number, caller: Caller, issuedAt: number]> {
+  try {
+    const { payload, protectedHeader } = await verify(token)
+    if (keyHeaders.some((name) => name in protectedHeader))
+      throw new Error('the token brings its own key')
+    return [payload.exp ?? 0, readCaller(payload, type), payload.iat ?? 0]
+  } catch (cause) {
+    throw isOutage(cause)
+      ? unavailable('The identity provider does not answer.', 5, cause)
+      : unauthorized('The token is not valid or has expired.', cause)
+  }
+}
+
+const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c']
+
+type Verify = (
+  token: string,
+) => Promise<{ payload: JWTPayload; protectedHeader: ProtectedHeaderParameters }>
+
+const required: JWTVerifyOptions = {
+  requiredClaims: ['sub', 'account', 'scope', 'iat', 'exp'],
+  clockTolerance: 30,
+}
+
+function verifyOwn(secret: Uint8Array, options: JWTVerifyOptions): Verify {
+  return (token) => jwtVerify(token, secret, { ...options, issuer, algorithms: ['HS256'] })
+}
+
+function verifyRemote(jwks: NonNullable<Config['jwks']>): Verify {
+  const keys = providerKeys(jwks.url)
+  const options = { ...required, issuer: jwks.issuer, audience: jwks.audience }
+  return (token) => jwtVerify(token, keys, { ...options, algorithms: ['RS256', 'ES256', 'EdDSA'] })
+}
+
+/** The scopes that a scope includes. */
+const included = new Map([
+  ['write', ['plan', 'read']],
+  ['plan', ['read']],
+])
+
+function readCaller({ sub, account, scope }: JWTPayload, type: Caller['type']): Caller {
+  if (typeof sub !== 'string' || !isStorable(sub)) throw new Error('sub is not a text')
+  if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
+    throw new Error('account is not an id')
+  if (typeof scope !== 'string') throw new Error('scope is not a text')
+  const scopes = scope.split(' ').flatMap((one) => [one, ...(included.get(one) ?? [])])
+  return { account, subject: sub, type, scopes: new Set(scopes) }
+}
+
+/** As in OpenID Connect. */
+const subjectLengthMax = 255
+
+/** The subject is part of the key of a stored answer. */
+const isStorable = (sub: string): boolean =>
+  sub !== '' && sub.length <= subjectLengthMax && sub.isWellFormed() && !sub.includes('\0')
