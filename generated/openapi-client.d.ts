@@ -280,7 +280,8 @@ export interface paths {
          *
          *     A file (CSV or NDJSON) of the published version has a line per price, as `bulk_update_prices` takes them. Of a
          *     calendar list it has a line per priced day, or the day that `date` picks; a row without any price has price 0 on
-         *     the first day, so that no row is missing. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
+         *     the first day, so that no row is missing. `priced` is false in lines whose price was never set; a load skips them,
+         *     so that an export that is loaded sets no price of 0. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
          *     `bulk_update_dynamic_attributes` takes them. A file of the draft has a line per row.
          */
         get: operations["listPriceListRows"];
@@ -430,6 +431,9 @@ export interface paths {
          *     row with `expected_price` overwrites this price only. Such stale rows are 409 `stale-rows`, and nothing is
          *     written; with `on_stale: skip` they are left out. Bad rows come first (400). A row that would change nothing is
          *     never stale, nor one whose price was never set. Sending the price that holds confirms it, without a revision.
+         *
+         *     A file may have the column `priced` of an export. Lines in which it is false set nothing and are not checked; they
+         *     count as `rows`. Without it, and in a JSON body, each row sets a price.
          */
         post: operations["updatePrices"];
         delete?: never;
@@ -3770,12 +3774,12 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["PriceListRowPage"];
                     /**
-                     * @example pk,extended_catalog_id,code,country,price_dimension,price,margin
-                     *     2,3,85123A,United Kingdom,retail,2.55,50.980392
-                     *     2,3,85123A,United Kingdom,wholesale,2.1,40.47619
+                     * @example pk,extended_catalog_id,code,country,price_dimension,price,priced,margin
+                     *     2,3,85123A,United Kingdom,retail,2.55,true,50.980392
+                     *     2,3,85123A,United Kingdom,wholesale,2.1,true,40.47619
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55,"margin":50.980392} */
+                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55,"priced":true,"margin":50.980392} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };

@@ -58,6 +58,8 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   ignored: readonly string[]
   /** Keys of answers that must belong to the key of the row. The first that does not is named. */
   ids: readonly FeedId[]
+  /** Whether a row sets nothing. It is left out unchecked. */
+  isSkipped?: (row: unknown) => boolean
   /** Makes the rows to stage of rows that the contract allows; adds errors of the others. */
   read: (rows: readonly Row[], errors: RowErrors) => Promise<Positioned<Stored>[]>
   input: InputColumn<Stored>[]

@@ -182,12 +182,14 @@ export interface ReadRows {
 /** Reads a batch whose first row has the position `first`. The first `listed` faults are worded. */
 async function readBatch(
   { findFaults, asBody, rejected }: Pick<FeedRun, 'findFaults' | 'asBody' | 'rejected'>,
-  feed: Pick<OpenFeed, 'read' | 'input' | 'ids'>,
+  feed: Pick<OpenFeed, 'read' | 'input' | 'ids' | 'isSkipped'>,
   batch: FileRow[],
   first: number,
   listed: number,
 ): Promise<ReadRows> {
-  const readable = batch.flatMap(({ value }, index) => (value instanceof ValueFault ? [] : index))
+  const readable = batch.flatMap(({ value }, index) =>
+    value instanceof ValueFault || feed.isSkipped?.(value) ? [] : index,
+  )
   const values = readable.map((index) => batch[index]?.value)
   const { rows, given } = takeIds(values, feed)
   const body = asBody(rows)
@@ -209,7 +211,8 @@ async function readBatch(
     }),
     ...unreadableRows(batch, first, listed),
   ]
-  const count = rowErrors.count + batch.length - readable.length
+  const unreadable = batch.filter(({ value }) => value instanceof ValueFault)
+  const count = rowErrors.count + unreadable.length
   return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)), count }
 }
 

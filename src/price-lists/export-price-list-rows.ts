@@ -28,7 +28,7 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
   const isWhole = list.is_calendar && query.date === undefined
   const date = list.is_calendar ? ['date'] : []
   return {
-    columns: [...key, 'price_dimension', ...date, 'price', ...marginOf(shown)],
+    columns: [...key, 'price_dimension', ...date, 'price', 'priced', ...marginOf(shown)],
     query: isWhole ? selectMonths(shown) : selectRows(shown, pricesOf(list, shown.rows, day)),
     rowsOf: isWhole ? daysOf(shown, columns) : dimensionsOf(shown, columns, day),
   }
@@ -112,16 +112,16 @@ function dimensionsOf(shown: ShownRows, columns: Columns, date: string | undefin
   const { list } = shown
   const line = lineWriter(shown, columns)
   return (row: Row) =>
-    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] as number))
+    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] ?? null))
 }
 
-/** A row without prices appears with price 0 on the first day, so that it is not lost. */
+/** A row without prices appears unpriced on the first day, so that it is not lost. */
 function daysOf(shown: ShownRows, columns: Columns) {
   const { list } = shown
   const line = lineWriter(shown, columns)
   return (row: Month): object[] => {
     const { month, dimension, prices } = row
-    if (month === null || dimension === null) return [line(row, 0, list.valid_from, 0)]
+    if (month === null || dimension === null) return [line(row, 0, list.valid_from, null)]
     return (prices ?? []).flatMap((price, index) => {
       const date = `${month.slice(0, 8)}${String(index + 1).padStart(2, '0')}`
       const isHeld = price !== null && isInCalendar(date, list.valid_from)
@@ -132,11 +132,15 @@ function daysOf(shown: ShownRows, columns: Columns) {
 
 function lineWriter({ list, version }: ShownRows, columns: Columns) {
   const margin = parseMarginFormula(list.margin_formula, columns.costs)
-  return (row: Row, index: number, date: string | undefined, price: number): object => ({
-    ...keyOf(row, columns),
-    price_dimension: list.price_dimensions[index],
-    ...(date !== undefined && { date }),
-    price,
-    ...(version !== 'past' && { margin: margin(price, row.costs) }),
-  })
+  return (row: Row, index: number, date: string | undefined, set: number | null): object => {
+    const price = set ?? 0
+    return {
+      ...keyOf(row, columns),
+      price_dimension: list.price_dimensions[index],
+      ...(date !== undefined && { date }),
+      price,
+      priced: set !== null,
+      ...(version !== 'past' && { margin: margin(price, row.costs) }),
+    }
+  }
 }

@@ -10,7 +10,7 @@ import { horizonDays, isInCalendar, lastCalendarDay, monthPlace } from './calend
 import { findMoment } from './history/moments.ts'
 import { rowsAsOf } from './history/past-rows.ts'
 import { revisionHeader } from './history/record-revision.ts'
-import { type ListRows, priceOnDay, publishedRows } from './list-rows.ts'
+import { type ListRows, publishedRows, setOnDay } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
@@ -106,7 +106,7 @@ interface StoredRow {
   product_id: number
   code: string
   extensions: string[]
-  prices: number[]
+  prices: (number | null)[]
   dynamic_attributes: Record<string, unknown> | null
   costs: (number | null)[]
 }
@@ -145,18 +145,18 @@ export function readDate(list: PriceList, date: string | undefined): string | un
   return date ?? list.valid_from
 }
 
-/** SQL of the prices of a row by dimension; in a calendar list those of one day. What has no price is 0. */
+/** SQL of the prices of a row by dimension; in a calendar list those of one day. What has no price is null. */
 export function pricesOf(
   { price_dimensions }: PriceList,
   rows: ListRows,
   date: string | undefined,
-): RawBuilder<number[]> {
+): RawBuilder<(number | null)[]> {
   const prices = price_dimensions.map((_, index) => {
     const dimension = sql.lit(index + 1)
-    if (date === undefined) return sql`coalesce(r.prices[${dimension}], 0)`
+    if (date === undefined) return sql`r.prices[${dimension}]`
     const { month, place } = monthPlace(date)
     const at = { dimension, month: sql`${month}::date`, place: sql`${place}::integer` }
-    return priceOnDay(rows, at)
+    return setOnDay(rows, at)
   })
   return sql`array[${sql.join(prices)}]`
 }
@@ -176,7 +176,7 @@ function publishedFields(
   { version }: ShownRows,
 ): (row: StoredRow) => object {
   const pricesOfRow = (row: StoredRow) =>
-    list.price_dimensions.map((name, index) => [name, row.prices[index] as number] as const)
+    list.price_dimensions.map((name, index) => [name, row.prices[index] ?? 0] as const)
   if (version === 'past') return (row) => ({ prices: Object.fromEntries(pricesOfRow(row)) })
   const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
   return (row: StoredRow) => {

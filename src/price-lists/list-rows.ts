@@ -38,10 +38,6 @@ export function publishedRows(list: ListRows['list']): ListRows {
   return { list, from, fromKeys: from, fromMonths, isMember: isPublishedNow(list) }
 }
 
-/** SQL of the price of a row `r` on a day. A day without a price is 0. */
-export const priceOnDay = (rows: ListRows, at: DayPlace): RawBuilder<number> =>
-  sql`coalesce(${setOnDay(rows, at)}, 0)`
-
 /** SQL of the price that was set for a row `r` and a day; null without one. */
 export function setOnDay(
   { list, fromMonths }: ListRows,

@@ -139,3 +139,53 @@ t.test('the lines of a file name their row and product like the rows of a page',
     t.strictSame(body.trimEnd().split('\n').map(JSON.parse).map(idsOf), expected, query)
   }
 })
+
+for (const is_calendar of [false, true])
+  t.test(
+    `a file of ${is_calendar ? 'a calendar list' : 'a list'} says which prices were set`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+      const list = await aList(shop, { name: 'L', is_calendar })
+      await addProducts(shop, 'L', keys)
+      const day = is_calendar ? { date: '2026-03-01' } : {}
+      const set = (code: string, price: number) =>
+        setPrices(shop, 'L', [{ code, country: 'UK', ...day, price }])
+      await set('A', 0)
+      await set('B', 2)
+      const linesOf = async (query: string, accept: string): Promise<string[]> => {
+        const path = `/api/v1/price_list/${list.id}/rows?${query}`
+        return (await shop.send('GET', path, undefined, { accept })).body.trimEnd().split(/\r?\n/)
+      }
+      const shown = async (query: string) =>
+        (await linesOf(query, 'application/x-ndjson'))
+          .map((line) => JSON.parse(line))
+          .map(({ code, price, priced, date }) => [code, price, priced, date])
+      const priced = [
+        ['A', 0, true, day.date],
+        ['B', 2, true, day.date],
+      ]
+      const first = is_calendar ? '2026-01-01' : undefined
+      t.strictSame(await shown(''), [...priced, ['C', 0, false, first]])
+      t.strictSame(await shown('as_of=2'), [
+        priced[0],
+        ['B', 0, false, first],
+        ['C', 0, false, first],
+      ])
+      t.strictSame(
+        await shown('priced=false'),
+        is_calendar ? await shown('') : [['C', 0, false, first]],
+      )
+      if (is_calendar) {
+        const date = '2026-03-01'
+        t.strictSame(await shown(`date=${date}`), [...priced, ['C', 0, false, date]])
+      }
+      const [header = '', ...lines] = await linesOf('', 'text/csv')
+      const place = header.split(',').indexOf('priced')
+      t.strictSame(
+        lines.map((line) => line.split(',')[place]),
+        ['true', 'true', 'false'],
+      )
+      for (const query of ['version=draft', 'lines=dynamic_attributes'])
+        t.notMatch((await linesOf(query, 'text/csv'))[0], /priced/)
+    },
+  )

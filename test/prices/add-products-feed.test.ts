@@ -16,7 +16,7 @@ t.test('up to 100 products of a file are added at once', async (t) => {
   const first = await shop.send('POST', path, 'code,country\nB,UK\nB,UK\n', csv)
   t.match(first, { status: 201, body: { rows: 2, created: 1, updated: 0 } })
   const exported =
-    'pk,extended_catalog_id,code,country,price_dimension,price,margin\n,,A,UK,price,1,\n,,B,UK,,,'
+    'pk,extended_catalog_id,code,country,price_dimension,price,priced,margin\n,,A,UK,price,1,true,\n,,B,UK,,,false,'
   const second = await shop.send('POST', path, exported, csv)
   t.match(second, { status: 201, body: { rows: 2, created: 1, updated: 1 } })
   t.strictSame((await rowsOf(shop, list)).map(({ code }) => code).sort(), ['A', 'B'])

@@ -22,7 +22,7 @@ import { keyColumns } from '../payload.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** Columns of exports that a feed skips: a file of prices names products too. */
-const ignored = ['price_dimension', 'date', 'price', 'margin']
+const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
 
 /**
  * Products from a file, for the list in the query. Above 100 a background job adds them, unless a job loads the file.

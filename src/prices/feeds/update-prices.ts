@@ -3,6 +3,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
@@ -28,15 +29,18 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
-    columns: extensionColumns(extensions),
+    columns: [...extensionColumns(extensions), pricedColumn],
     ignored: exportedKeys,
     input: cellColumns(list),
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],
+    isSkipped: isUnpriced,
     read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
-      for (const { row, position } of errors.sound(rows))
+      for (const { row, position } of errors.sound(rows)) {
         rejectFaultyAddress(list, row, position, errors)
-      const keyed = await readRowKeys(rows, extensions, fixedKeys, errors)
+        rejectFaultyPriced(row, position, errors)
+      }
+      const keyed = await readRowKeys(rows, extensions, keysOfFiles, errors)
       return keyed.map((cell) => ({ row: cell, position: cell.position }))
     },
     findFaults: () => findMissingRows(trx, list, job),
@@ -51,6 +55,23 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
       return { created: 0, updated, ...(on_stale === 'skip' && { skipped }), revision }
     },
   }
+}
+
+/** Exports have it: whether the cell has a price. A line of a cell without one sets nothing. */
+const pricedColumn = { name: 'priced', type: 'boolean', isRequired: false } as const
+
+const keysOfFiles = new Set([...fixedKeys, pricedColumn.name])
+
+const isUnpriced = (row: unknown): boolean =>
+  typeof row === 'object' && row !== null && 'priced' in row && row.priced === false
+
+function rejectFaultyPriced(
+  { priced = true }: Schemas['UpdatePricesRow'],
+  position: number,
+  errors: RowErrors,
+): void {
+  if (typeof priced !== 'boolean')
+    errors.add(position, pricedColumn.name, 'type', 'must be true or false')
 }
 
 /** Deletes stale cells from the staged ones, and returns their number. Throws `stale-rows` unless they are to be skipped. */
