@@ -221,7 +221,10 @@ export interface PriceListRows {
 
 export interface PriceLists {
   account_id: number;
+  currency: string | null;
   description: string | null;
+  guardrails: Generated<Json>;
+  hide_unpriced: Generated<boolean>;
   id: Generated<number>;
   is_calendar: boolean;
   margin_formula: string;

@@ -184,7 +184,8 @@ export interface paths {
         };
         /**
          * Read a price list
-         * @description The settings of a list, and whether it is published.
+         * @description The settings of a list, and whether it is published. The `ETag` stands for the settings: prices and publications do
+         *     not change it.
          */
         get: operations["readPriceList"];
         put?: never;
@@ -197,7 +198,20 @@ export interface paths {
         delete: operations["deletePriceList"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the settings of a price list
+         * @description Merges the body into the settings (JSON Merge Patch, RFC 7396): a given key replaces, a missing key stays, `null`
+         *     gives a setting its default. `valid_to` has none. `product_filters` and `guardrails` merge key by key; `null` removes
+         *     a key.
+         *
+         *     Reads notice a change at once. It makes no revision, and no row comes or goes: `product_filters` act at the next
+         *     `sync_with_catalog`. The settings are checked as when a list is created.
+         *
+         *     With `If-Match`, the settings must be as you read them, else 412 `precondition-failed`. The body may be
+         *     `application/json` or `application/merge-patch+json`. While a job works on the list, a change of `product_filters`
+         *     waits briefly, then answers 503.
+         */
+        patch: operations["updatePriceList"];
         trace?: never;
     };
     "/api/v1/price_list/{id}/revisions/": {
@@ -1352,6 +1366,114 @@ export interface components {
              * @default false
              */
             is_calendar?: boolean;
+            currency?: components["schemas"]["Currency"];
+            /**
+             * @description Whether `get_prices` leaves out prices that were never set, which read as 0 otherwise.
+             * @default false
+             */
+            hide_unpriced?: boolean;
+            /** @default {} */
+            guardrails?: components["schemas"]["Guardrails"];
+        };
+        /** @description A merge patch. `null` gives a setting its default. */
+        PriceListPatch: {
+            /** @description Free text. */
+            description?: string | null;
+            /** @description Last day of validity, not before `valid_from`. */
+            valid_to?: components["schemas"]["Date"];
+            /** @description Computes the margin; `null` is the default, over the cost columns of now. */
+            margin_formula?: string | null;
+            /** @description Columns whose allowed values are set, or with `null` no longer looked at. */
+            product_filters?: {
+                [key: string]: (string | number | boolean)[] | null;
+            } | null;
+            /**
+             * @description Currency, ISO 4217.
+             * @example GBP
+             */
+            currency?: string | null;
+            /** @description Whether `get_prices` leaves out prices that were never set. */
+            hide_unpriced?: boolean | null;
+            /** @description Limits to set, or to remove with `null`. */
+            guardrails?: {
+                /**
+                 * Format: money
+                 * @description The lowest new price.
+                 */
+                min_price?: number | null;
+                /**
+                 * Format: money
+                 * @description The highest new price.
+                 */
+                max_price?: number | null;
+                /**
+                 * Format: money
+                 * @description How far a price may rise.
+                 */
+                max_increase_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description How far a price may fall.
+                 */
+                max_decrease_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description The lowest margin.
+                 */
+                min_margin_percent?: number | null;
+                /** @description Whether a new price must not be 0. */
+                no_zero?: boolean | null;
+                /**
+                 * Format: money
+                 * @description How many rows a call may change.
+                 */
+                max_changed_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description How many rows a sync may remove.
+                 */
+                max_removed_percent?: number | null;
+            } | null;
+        };
+        /**
+         * @description Limits for changes of a list. What is missing is no limit; percentages have at most 6 decimals.
+         * @example {
+         *       "max_decrease_percent": 30,
+         *       "no_zero": true
+         *     }
+         */
+        Guardrails: {
+            /** @description The lowest new price. */
+            min_price?: components["schemas"]["Money"];
+            /** @description The highest new price, not below `min_price`. */
+            max_price?: components["schemas"]["Money"];
+            /**
+             * Format: money
+             * @description How far a price may rise, in percent of the one before, unless that is 0 or was never set.
+             */
+            max_increase_percent?: number;
+            /**
+             * Format: money
+             * @description How far a price may fall, in percent of the one before, unless that is 0 or was never set.
+             */
+            max_decrease_percent?: number;
+            /**
+             * Format: money
+             * @description The lowest margin at the new price; no margin is below it.
+             */
+            min_margin_percent?: number;
+            /** @description Whether a new price must not be 0. */
+            no_zero?: boolean;
+            /**
+             * Format: money
+             * @description How many of the published rows a call may change, in lists of 100 rows or more.
+             */
+            max_changed_percent?: number;
+            /**
+             * Format: money
+             * @description How many of the published rows a sync may remove.
+             */
+            max_removed_percent?: number;
         };
         PriceListCreated: {
             /** @description Id of the price list. */
@@ -1377,6 +1499,10 @@ export interface components {
             product_filters: components["schemas"]["ProductFilters"];
             /** @description Whether it has a price for each day. */
             is_calendar: boolean;
+            currency?: components["schemas"]["Currency"];
+            /** @description Whether `get_prices` leaves out prices that were never set. */
+            hide_unpriced: boolean;
+            guardrails: components["schemas"]["Guardrails"];
             /** @description Where the list was made. Only lists with `api`, made through this interface, can be written here. */
             origin: string;
             /** @description Whether it has been published. */
@@ -3367,6 +3493,11 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *           "is_calendar": false,
+                     *           "currency": "GBP",
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {
+                     *             "max_decrease_percent": 30
+                     *           },
                      *           "origin": "api",
                      *           "product_filters": {
                      *             "country": [
@@ -3388,6 +3519,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3405,6 +3538,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3420,6 +3555,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": true,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3459,6 +3596,7 @@ export interface operations {
             /** @description The price list. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3475,6 +3613,11 @@ export interface operations {
                      *       ],
                      *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *       "is_calendar": false,
+                     *       "currency": "GBP",
+                     *       "hide_unpriced": false,
+                     *       "guardrails": {
+                     *         "max_decrease_percent": 30
+                     *       },
                      *       "origin": "api",
                      *       "product_filters": {
                      *         "country": [
@@ -3529,6 +3672,102 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePriceList: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
+                 *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "currency": "GBP",
+                 *       "guardrails": {
+                 *         "max_decrease_percent": 30
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PriceListPatch"];
+                /**
+                 * @example {
+                 *       "hide_unpriced": false,
+                 *       "guardrails": {
+                 *         "min_price": null
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["PriceListPatch"];
+            };
+        };
+        responses: {
+            /** @description The price list as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Retail 2026",
+                     *       "description": "Shop prices",
+                     *       "valid_from": "2026-01-01",
+                     *       "valid_to": "2026-12-31",
+                     *       "price_dimensions": [
+                     *         "retail",
+                     *         "wholesale"
+                     *       ],
+                     *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
+                     *       "is_calendar": false,
+                     *       "currency": "GBP",
+                     *       "hide_unpriced": false,
+                     *       "guardrails": {
+                     *         "max_decrease_percent": 30
+                     *       },
+                     *       "origin": "api",
+                     *       "product_filters": {
+                     *         "country": [
+                     *           "United Kingdom",
+                     *           "France"
+                     *         ]
+                     *       },
+                     *       "is_published": false,
+                     *       "revision": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PriceList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -221,6 +221,9 @@ CREATE TABLE price_lists (
   oldest_revision integer DEFAULT 0 NOT NULL,
   oldest_at timestamp with time zone,
   row_count integer DEFAULT 0 NOT NULL,
+  currency text COLLATE "C",
+  hide_unpriced boolean DEFAULT false NOT NULL,
+  guardrails jsonb DEFAULT '{}'::jsonb NOT NULL,
   CONSTRAINT price_lists_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT price_lists_name_key UNIQUE (account_id, name)
 ) WITH (fillfactor=50);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { rejectOutdated } from '../contract/if-match.ts'
+import { mergePatch } from '../contract/merge-patch.ts'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
@@ -33,21 +34,6 @@ export const updateAgreement: Handler<'updateAgreement'> = ({
     const agreement = written ?? present
     return new Answer(agreementOf(agreement), { etag: etagOf(agreement) })
   })
-
-/** JSON Merge Patch (RFC 7396): keys of the patch replace those of the target, null removes a key. */
-function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch
-  const merged = new Map(isObject(target) ? Object.entries(target) : [])
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) merged.delete(key)
-    else merged.set(key, mergePatch(merged.get(key), value))
-  }
-  return Object.fromEntries(merged)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 const fieldNames = ['name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const
 

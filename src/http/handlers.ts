@@ -33,6 +33,7 @@ import { readRevision } from '../price-lists/history/read-revision.ts'
 import { listPriceListRows } from '../price-lists/list-price-list-rows.ts'
 import { listPriceLists } from '../price-lists/list-price-lists.ts'
 import { readPriceList } from '../price-lists/read-price-list.ts'
+import { updatePriceList } from '../price-lists/update-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
 import { getPriceHistory } from '../prices/get-price-history.ts'
 import { getPrices } from '../prices/get-prices.ts'
@@ -80,6 +81,7 @@ export const handlers = {
   createPriceLists,
   listPriceLists,
   readPriceList,
+  updatePriceList,
   deletePriceList,
   listPriceListRows,
   listRevisions,

@@ -1,27 +1,40 @@
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { hash } from 'node:crypto'
+import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
-/** One price list. */
+/** One price list, with the ETag of its settings. */
 export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAccount }) =>
-  inAccount(async (trx) => priceListOf(await findPriceList(trx, account, { id: params.id })))
+  inAccount(async (trx) => {
+    const list = await findPriceList(trx, account, { id: params.id })
+    return new Answer(priceListOf(list), { etag: etagOf(list) })
+  })
 
 /** A price list as the contract shows it. */
-export function priceListOf({
-  account_id: _account,
-  oldest_revision: _revision,
-  oldest_at: _at,
-  row_count: _rows,
-  version,
-  published_at,
-  product_filters,
-  ...list
-}: PriceList): Schemas['PriceList'] {
+export function priceListOf(list: PriceList): Schemas['PriceList'] {
+  const { version, published_at } = list
   return withoutAbsent({
-    ...list,
-    product_filters: product_filters as Schemas['PriceList']['product_filters'],
+    ...settingsOf(list),
     is_published: version > 0,
     revision: version,
     published_at: published_at?.toISOString(),
   }) as Schemas['PriceList']
+}
+
+/** The ETag of a list: a hash of its settings, so that prices that are written in between make no difference. */
+export function etagOf(list: PriceList): string {
+  return `"${hash('sha256', JSON.stringify(settingsOf(list)), 'hex').slice(0, 32)}"`
+}
+
+/** A list without what its publications and prices change. */
+function settingsOf({
+  account_id: _account,
+  oldest_revision: _revision,
+  oldest_at: _at,
+  row_count: _rows,
+  version: _version,
+  published_at: _published,
+  ...settings
+}: PriceList) {
+  return settings
 }

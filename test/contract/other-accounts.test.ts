@@ -325,6 +325,15 @@ const cases: Case[] = [
     ({ promotion }) => ({ method: 'DELETE', path: `/api/v1/promotions/${promotion}` }),
   ],
   [
+    'updatePriceList',
+    'path',
+    ({ list }) => ({
+      method: 'PATCH',
+      path: `/api/v1/price_list/${list}`,
+      body: { description: 'other' },
+    }),
+  ],
+  [
     'deletePriceList',
     'path',
     ({ list }) => ({ method: 'DELETE', path: `/api/v1/price_list/${list}` }),

@@ -76,6 +76,27 @@ const shapes: BadPayload[] = [
     'price_dimensions/0',
     'length',
   ]),
+  fields('a currency in small letters', { currency: 'eur' }, ['currency', 'format']),
+  fields('a currency that is null', { currency: null }, ['currency', 'type']),
+  fields('a currency of two letters', { currency: 'EU' }, ['currency', 'format']),
+  fields('a hide_unpriced that is a text', { hide_unpriced: 'yes' }, ['hide_unpriced', 'type']),
+  fields('guardrails that are null', { guardrails: null }, ['guardrails', 'type']),
+  fields('an unknown guardrail', { guardrails: { minPrice: 1 } }, [
+    'guardrails/minPrice',
+    'unknown_key',
+  ]),
+  fields('a guardrail that is null', { guardrails: { no_zero: null } }, [
+    'guardrails/no_zero',
+    'type',
+  ]),
+  fields('a lowest price above the highest', { guardrails: { min_price: 2, max_price: 1 } }, [
+    'guardrails',
+    'range',
+  ]),
+  fields('a guardrail below 0', { guardrails: { max_increase_percent: -1 } }, [
+    'guardrails/max_increase_percent',
+    'range',
+  ]),
   fields('a formula that is a number', { margin_formula: 1 }, ['margin_formula', 'type']),
   fields('a formula that is null', { margin_formula: null }, ['margin_formula', 'type']),
   fields('a formula too long', { margin_formula: `=${'1'.repeat(1000)}` }, [

@@ -18,6 +18,8 @@ const defaults = {
   margin_formula: '= (Price - 0) / Price * 100',
   product_filters: {},
   is_calendar: false,
+  hide_unpriced: false,
+  guardrails: {},
   origin: 'api',
   is_published: false,
   revision: 0,
@@ -72,6 +74,18 @@ t.test('every field is kept as it was sent', async (t) => {
       anumber: [0.000001, 1e20],
       aboolean: [false],
       adate: ['2024-02-29'],
+    },
+    currency: 'EUR',
+    hide_unpriced: true,
+    guardrails: {
+      min_price: 0.01,
+      max_price: 0.01,
+      max_increase_percent: 1000,
+      max_decrease_percent: 100,
+      min_margin_percent: -0.5,
+      no_zero: false,
+      max_changed_percent: 0,
+      max_removed_percent: 12.345678,
     },
   }
   const [{ id }] = (await account.post(listsPath, [list])).body

@@ -17,6 +17,8 @@ t.test('shows the settings of a list, and leaves out a description that it has n
     margin_formula: '= (Price - (D + E)) / Price * 100',
     product_filters: {},
     is_calendar: false,
+    hide_unpriced: false,
+    guardrails: {},
     origin: 'api',
     is_published: false,
     revision: 0,

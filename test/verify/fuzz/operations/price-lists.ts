@@ -87,6 +87,8 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     price_dimensions: ['price'],
     product_filters: {},
     is_calendar: false,
+    hide_unpriced: false,
+    guardrails: {},
     origin: 'api',
     ...row,
     margin_formula: formula.shown,
