@@ -513,6 +513,9 @@ export interface paths {
          *     name is an error (`unknown_promotion`); one that is not valid or does not cover the row leaves the published
          *     price.
          *
+         *     A price that was never set reads as 0. If the list has `hide_unpriced`, a row without a price in the dimension and
+         *     on the day that it is asked for answers nothing, whatever promotions there are.
+         *
          *     `include` adds fields. `explain` says what set the published price, and why each promotion decides or not;
          *     `lowest_price` is the lowest price of the 30 days before a reduction (EU Omnibus), without revisions that were marked
          *     as mistakes. Both margins use the list's formula and the row's costs: `margin` at the published price,
@@ -1940,7 +1943,7 @@ export interface components {
             /** @description The margin at the price in force, with `include`: the formula with `active_price` as `Price`. */
             active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
-            /** @description Whether a price was ever set, with `include`; else it reads as 0. */
+            /** @description Whether a price was ever set, with `include`; else it reads as 0. Always true if the list has `hide_unpriced`. */
             priced?: boolean;
             explain?: components["schemas"]["Explanation"];
             /** @description The lowest price before the reduction, with `include`; null if no day of it is known. */

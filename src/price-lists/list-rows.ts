@@ -20,7 +20,7 @@ interface DayPlace {
 
 /** SQL of the rows of a list: as they are, or as they were. */
 export interface ListRows {
-  list: ListKey & Pick<PriceList, 'is_calendar'>
+  list: ListKey & Pick<PriceList, 'is_calendar' | 'hide_unpriced'>
   /** A FROM item `r` with the columns of `price_list_rows`, members of the list or not. */
   from: RawBuilder<unknown>
   /** The same without prices. */

@@ -131,6 +131,8 @@ async function listValues(t: Test, account: Account): Promise<void> {
         'e part': [0 - at(amounts, index)],
         'a day': [at(days, index)],
       },
+      hide_unpriced: index % 2 === 0,
+      guardrails: { min_price: at(amounts, index), min_margin_percent: 0 - at(amounts, index) },
     }
   })
   const { body: created } = await account.post('price_list/bulk_create/', lists)

@@ -72,7 +72,10 @@ function rejectCostly(
   )
 }
 
-/** Counts the matching rows. Equal wanted rows are matched once and multiplied. Throws `too-costly`. */
+/**
+ * Counts the matching rows. Equal wanted rows are matched once and multiplied; which cells they ask for matters only if
+ * the list hides some. Throws `too-costly`.
+ */
 export async function countMatchingRows(
   trx: Trx,
   rowsOfList: ListRows,
@@ -80,7 +83,10 @@ export async function countMatchingRows(
   wanted: WantedRow[],
 ): Promise<number> {
   const alike = [
-    ...Map.groupBy(wanted, (row) => JSON.stringify([row.code, row.extensions, row.attributes])),
+    ...Map.groupBy(wanted, ({ code, extensions, attributes, dimension, date }) => {
+      const cell = rowsOfList.list.hide_unpriced ? [dimension, date] : []
+      return JSON.stringify([code, extensions, attributes, ...cell])
+    }),
   ].map(([, rows]) => rows)
   const distinct = alike.map(([row]) => row as WantedRow)
   const extras = { costs: false, dynamicAttributes: false, attributes: false, priced: false }

@@ -10,7 +10,7 @@ import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
 import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { type MatchingRow, priceOf } from './matching-rows.ts'
+import { type MatchingRow, setPrice } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
 import { type Pricing, rejectChanged, versionColumns } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
@@ -93,7 +93,11 @@ async function findExactRows(
   rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
   const read =
     kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNumbers
-  const found = foundRows(wanted, read(ids), read(products), read(prices))
+  const found = foundRows(list, wanted, {
+    ids: read(ids),
+    products: read(products),
+    prices: read(prices),
+  })
   return { found, version: Number(version) }
 }
 
@@ -125,8 +129,9 @@ const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('
 const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
 
 function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
-  const listRows = publishedRows({ ...parameterList, is_calendar })
-  const price = priceOf(listRows)
+  // The same statement for all lists: what is unpriced is left out, or is 0, once it is read.
+  const listRows = publishedRows({ ...parameterList, is_calendar, hide_unpriced: false })
+  const price = setPrice(listRows)
   const values = columns.map(({ name, type }, index) =>
     sql.raw(`$${index + 3}::${type} as ${name}`),
   )
@@ -164,14 +169,18 @@ function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
   }
 }
 
-/** A number for each wanted row, null where the list has no such row. */
+/** A number for each wanted row, null where the list has no such row; also a price is null where none was set. */
 type Found = readonly (number | null)[]
 
-function foundRows(wanted: WantedRow[], ids: Found, products: Found, prices: Found): MatchingRow[] {
+function foundRows(
+  { hide_unpriced }: PriceList,
+  wanted: WantedRow[],
+  { ids, products, prices }: Record<'ids' | 'products' | 'prices', Found>,
+): MatchingRow[] {
   return wanted.flatMap(({ code, extensions }, at) => {
-    const id = ids[at] ?? null
-    if (id === null) return []
-    const [product_id, price] = [products[at] as number, prices[at] as number]
+    const [id = null, product_id, set = null] = [ids[at], products[at] as number, prices[at]]
+    if (id === null || (set === null && hide_unpriced)) return []
+    const price = set ?? 0
     return { at, id, product_id, code: code as string, extensions: extensions as string[], price }
   })
 }

@@ -100,26 +100,23 @@ function selectMatching(
 ): RawBuilder<unknown> {
   const { list, from, isMember } = rowsOfList
   return sql`
-    select input.at, r.id, r.product_id, r.code, r.extensions, ${priceOf(rowsOfList)} as price
+    select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${setPrice(rowsOfList)}, 0) as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? sql`, pa.attributes` : sql``}
       ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
     from ${inputRows(rows)} ${codes}
     join ${from} on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and ${on} and ${isMember}
+      and ${on} and ${isMember}${list.hide_unpriced ? sql` and ${setPrice(rowsOfList)} is not null` : sql``}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
 }
 
 /**
- * SQL of the price of a row `r` for the row `input`, which has a dimension and, for a calendar list, a month and place.
- * What has no price is 0.
+ * SQL of the price that was set for a row `r` and the row `input`, which has a dimension and, for a calendar list, a month
+ * and place. Null without one.
  */
-export const priceOf = (rows: ListRows): RawBuilder<number> => sql`coalesce(${setPrice(rows)}, 0)`
-
-/** SQL of the price that was set; null without one. */
-function setPrice(rows: ListRows): RawBuilder<number | null> {
+export function setPrice(rows: ListRows): RawBuilder<number | null> {
   const [dimension, month] = [sql`input.dimension`, sql`input.month`]
   if (!rows.list.is_calendar) return sql`r.prices[${dimension}]`
   return setOnDay(rows, { dimension, month, place: sql`input.place` })
