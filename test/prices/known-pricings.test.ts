@@ -2,7 +2,7 @@ import t from 'tap'
 import { groupColumns } from '../../src/catalog/columns.ts'
 import { KnownPricings, type Pricing } from '../../src/prices/read/pricing.ts'
 import { compilePromotions } from '../../src/promotions/promoted-prices.ts'
-import type { TestAccount } from '../helpers/service.ts'
+import { startServiceOn, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
@@ -11,6 +11,9 @@ const service = await sharedService()
 const day = '2026-11-27'
 const nextDay = '2026-11-28'
 const a = { code: 'A', country: 'UK' }
+
+/** The database of the service, which another service does not drop. */
+const sameDatabase = { name: '', serverUrl: '', url: service.url, drop: async () => undefined }
 
 async function aPricedShop(test: Parameters<typeof aShop>[0]): Promise<TestAccount> {
   const shop = await aShop(test, service, { codes: ['A'], countries: ['UK'] })
@@ -67,6 +70,27 @@ t.test('a read sees a promotion that another process makes', async (t) => {
      update accounts set settings_version = settings_version + 1 where id = ${shop.id}`,
   )
   t.equal(await price(shop), 7)
+})
+
+t.test('a read sees the settings of a list that are changed in another process', async (t) => {
+  const shop = await aPricedShop(t)
+  const [{ price_list_id }] = (await send(shop, a)).body
+  const other = await startServiceOn(t, sameDatabase)
+  const patch = async (formula: string) => {
+    const { statusCode } = await other.app.inject({
+      method: 'PATCH',
+      url: `/api/v1/price_list/${price_list_id}`,
+      headers: { authorization: `jwt ${shop.token}` },
+      payload: { margin_formula: formula },
+    })
+    t.equal(statusCode, 200)
+  }
+  const margin = async () => (await send(shop, a, { include: ['margin'] })).body[0].margin
+  t.equal(await margin(), null)
+  await patch('= Price')
+  t.equal(await margin(), 10)
+  await patch('= Price * 2')
+  t.equal(await margin(), 20)
 })
 
 t.test('a read sees new prices and another list of the same name at once', async (t) => {

@@ -53,6 +53,7 @@ function factsOf(list) {
       fact('Published', publication(list)),
       fact('Margin', el('code', {}, list.margin_formula)),
       fact('Products', filters.length > 0 ? el('ul', {}, filters) : 'all of the catalog'),
+      list.currency !== undefined && fact('Currency', list.currency),
       list.origin !== 'api' && fact('Made by', name(list.origin)),
     ),
   ].filter((node) => node instanceof Node)
