@@ -9,6 +9,17 @@ import {
   roundHalfUp,
   subtract,
 } from '../lib/decimal.ts'
+import {
+  type ArithmeticOperator,
+  arithmeticTokens,
+  FormulaParser,
+  findCost,
+  type Grammar,
+  type Term,
+  type Token,
+} from './formula.ts'
+
+export { FormulaError } from './formula.ts'
 
 /**
  * The margin for a price and the costs of a row by ordinal. Null on division by zero, if a cost is missing, if a step
@@ -18,15 +29,15 @@ export type Margin = (price: number, costs: readonly (number | null)[]) => numbe
 
 /** Parses a margin formula over the account's cost columns. Throws FormulaError. */
 export function parseMarginFormula(formula: string, costs: readonly Column[]): Margin {
-  const parser = new FormulaParser(formula, costs)
-  const root = parser.parse()
+  const ordinals = new Set<number>()
+  const evaluate = evaluation(new FormulaParser(formula, marginGrammar(costs)).parse(), ordinals)
   return (price, rowCosts) => {
     const values: (Fraction | null)[] = [fraction(price)]
-    for (const ordinal of parser.ordinals) {
+    for (const ordinal of ordinals) {
       const cost = rowCosts[ordinal - 1] ?? null
       values[ordinal] = cost === null ? null : fraction(cost)
     }
-    const result = root(values)
+    const result = evaluate(values)
     const margin = result && roundHalfUp(result)
     return Number.isFinite(margin) ? margin : null
   }
@@ -38,121 +49,71 @@ export function defaultMarginFormula(costs: readonly Column[]): string {
   return `= (Price - ${sum}) / Price * 100`
 }
 
-/** A parser of formulas by operator precedence. Throws FormulaError. */
-class FormulaParser {
-  /** Ordinals of the cost columns in the formula. */
-  readonly ordinals = new Set<number>()
-  readonly #formula: string
-  readonly #costs: readonly Column[]
-  readonly #tokens: Token[]
-  #next = 0
+const operators = new Set(arithmeticTokens)
 
-  constructor(formula: string, costs: readonly Column[]) {
-    this.#formula = formula
-    this.#costs = costs
-    this.#tokens = tokenize(formula)
-  }
-
-  /** The whole formula. */
-  parse(): Term {
-    const root = this.#expression(0)
-    const rest = this.#peek()
-    if (rest.kind !== 'end') throw this.#fault(rest, 'expected an operator')
-    return root
-  }
-
-  /** Parses as long as operators bind more tightly than `bindingMin`. */
-  #expression(bindingMin: number): Term {
-    let left = this.#operand()
-    for (;;) {
-      const { kind, text } = this.#peek()
-      const operator = kind === 'operator' ? operators.get(text) : undefined
-      if (!operator || operator.binding <= bindingMin) return left
-      this.#take()
-      left = combined(operator.apply, left, this.#expression(operator.binding))
-    }
-  }
-
-  #operand(): Term {
-    const token = this.#take()
+function marginGrammar(costs: readonly Column[]): Grammar<never> {
+  const readNamed = (token: Token, parser: FormulaParser<never>): Term => {
     const { kind, text } = token
-    if (kind === 'number') return constant(fraction(text.replace(/\.$/, '').replace(/^\./, '0.')))
-    if (kind === 'letter' && text === 'Price') return given(0)
-    if (kind === 'letter' || kind === 'name') return this.#cost(token)
-    if (text === '-') return negated(this.#expression(unaryBinding))
-    if (text === '(') return this.#group()
-    throw this.#fault(token, 'expected a number, Price, a cost column or "("')
+    if (kind === 'letter' && text === 'Price') return { kind: 'price' }
+    const cost = findCost(token, costs)
+    if (cost) return cost
+    const wanted = kind === 'name' ? 'a' : 'Price or the letter of a'
+    throw parser.fault(token, `"${text}" is not ${wanted} cost column`)
   }
-
-  /** Up to the closing parenthesis. */
-  #group(): Term {
-    const inner = this.#expression(0)
-    const closing = this.#take()
-    if (closing.kind === 'operator' && closing.text === ')') return inner
-    throw this.#fault(closing, 'expected ")"')
-  }
-
-  #cost(token: Token): Term {
-    const { kind, text } = token
-    const column = this.#costs.find(
-      ({ letter, name }) => text === (kind === 'letter' ? letter : name),
-    )
-    if (!column) {
-      const wanted = kind === 'name' ? 'a' : 'Price or the letter of a'
-      throw this.#fault(token, `"${text}" is not ${wanted} cost column`)
-    }
-    this.ordinals.add(column.ordinal)
-    return given(column.ordinal)
-  }
-
-  #peek(): Token {
-    return this.#tokens[this.#next] as Token
-  }
-
-  #take(): Token {
-    return this.#tokens[this.#next++] as Token
-  }
-
-  #fault({ kind, text, at }: Token, message: string): FormulaError {
-    if (kind === 'end') return new FormulaError(`${message} at the end`)
-    return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
-  }
+  return { operators, levelsMax: Number.POSITIVE_INFINITY, readNamed }
 }
 
 /** A part of a formula as a function of the price (at 0) and the costs (at their ordinals) of a row. */
-type Term = (values: readonly (Fraction | null)[]) => Fraction | null
+type Evaluate = (values: readonly (Fraction | null)[]) => Fraction | null
 
 type Operator = (a: Fraction, b: Fraction) => Fraction | null
 
-/** Binding strength and function of each operator. */
-const operators = new Map<string, { binding: number; apply: Operator }>([
-  ['+', { binding: 1, apply: add }],
-  ['-', { binding: 1, apply: subtract }],
-  ['*', { binding: 2, apply: multiply }],
-  ['/', { binding: 2, apply: divide }],
-])
+const operatorFunctions: Record<ArithmeticOperator, Operator> = {
+  '+': add,
+  '-': subtract,
+  '*': multiply,
+  '/': divide,
+}
 
-/** Unary minus binds more tightly than any operator. */
-const unaryBinding = 3
+/** The function of a term; the ordinals of its costs go to `ordinals`. */
+function evaluation(term: Term, ordinals: Set<number>): Evaluate {
+  switch (term.kind) {
+    case 'number':
+      return constant(fraction(term.text))
+    case 'price':
+      return given(0)
+    case 'costs': {
+      const [ordinal = 0] = term.ordinals
+      ordinals.add(ordinal)
+      return given(ordinal)
+    }
+    case 'negation':
+      return negated(evaluation(term.operand, ordinals))
+    case 'operation': {
+      const [left, right] = [evaluation(term.left, ordinals), evaluation(term.right, ordinals)]
+      return combined(operatorFunctions[term.operator], left, right)
+    }
+  }
+}
 
-function constant(value: Fraction): Term {
+function constant(value: Fraction): Evaluate {
   return () => value
 }
 
 /** The price or a cost; null if the row does not have it. */
-function given(place: number): Term {
+function given(place: number): Evaluate {
   return (values) => values[place] ?? null
 }
 
-function negated(operand: Term): Term {
+function negated(operand: Evaluate): Evaluate {
   return (values) => {
     const value = operand(values)
     return value && negate(value)
   }
 }
 
-/** An operator between two terms; null if a term is null or the result is too long. */
-function combined(operator: Operator, left: Term, right: Term): Term {
+/** An operator between two parts; null if a part is null or the result is too long. */
+function combined(operator: Operator, left: Evaluate, right: Evaluate): Evaluate {
   return (values) => {
     const a = left(values)
     const b = a && right(values)
@@ -166,37 +127,4 @@ const partMax = 10n ** 1000n
 
 function isHandy({ n, d }: Fraction): boolean {
   return n < partMax && n > -partMax && d < partMax
-}
-
-/** A fault in a formula; the message has its character, from 1. */
-export class FormulaError extends Error {}
-
-interface Token {
-  kind: 'number' | 'letter' | 'name' | 'operator' | 'end'
-  text: string
-  /** In UTF-16 code units, from 0. */
-  at: number
-}
-
-/** A token, else any character; white space before it. */
-const tokenPattern =
-  /\s*(?:(?<number>\d+(?:\.\d*)?|\.\d+)|(?<letter>[A-Za-z_]\w*)|"(?<name>(?:[^"]|"")*)"|(?<operator>[-+*/()])|(?<other>\S))/gu
-
-/** The tokens of a formula, ending with `end`. Throws FormulaError for any other character. */
-function tokenize(formula: string): Token[] {
-  if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
-  const tokens: Token[] = []
-  for (const { 0: matched, index, groups } of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
-    const at = 1 + index + matched.length - matched.trimStart().length
-    const [kind, text = ''] =
-      Object.entries(groups ?? {}).find(([, text]) => text !== undefined) ?? []
-    if (kind === 'other') throw new FormulaError(`unexpected "${text}" ${characterAt(formula, at)}`)
-    tokens.push({ kind: kind as Token['kind'], text: text.replaceAll('""', '"'), at })
-  }
-  return [...tokens, { kind: 'end', text: '', at: formula.length }]
-}
-
-/** Characters are code points, counted from 1. */
-function characterAt(formula: string, at: number): string {
-  return `at character ${[...formula.slice(0, at)].length + 1}`
 }

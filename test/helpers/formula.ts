@@ -18,7 +18,8 @@ export interface Formula {
 }
 
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b))
-function ratio(n: bigint, d: bigint): Ratio | null {
+/** In lowest terms; null for a denominator of 0. */
+export function ratio(n: bigint, d: bigint): Ratio | null {
   if (d === 0n) return null
   const divisor = gcd(n < 0n ? -n : n, d < 0n ? -d : d) * (d < 0n ? -1n : 1n)
   return [n / divisor, d / divisor]

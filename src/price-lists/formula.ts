@@ -1,0 +1,179 @@
+import type { Column } from '../catalog/columns.ts'
+
+/** The tree of a formula; `Extra` is what its grammar has beside arithmetic over the price and the costs. */
+export type Term<Extra = never> =
+  | { kind: 'number'; text: string }
+  | { kind: 'price' }
+  /** The sum of the costs with these ordinals. */
+  | { kind: 'costs'; ordinals: readonly number[] }
+  | { kind: 'negation'; operand: Term<Extra> }
+  | { kind: 'operation'; operator: ArithmeticOperator; left: Term<Extra>; right: Term<Extra> }
+  | Extra
+
+export type ArithmeticOperator = '+' | '-' | '*' | '/'
+
+/** What differs between kinds of formulas. */
+export interface Grammar<Extra> {
+  operators: ReadonlySet<string>
+  /** How deep parentheses, signs and functions may stand in each other. */
+  levelsMax: number
+  /** Reads the operand that begins with this word or quoted name, which is taken already. */
+  readNamed: (token: Token, parser: FormulaParser<Extra>) => Term<Extra>
+}
+
+/** A fault in a formula; the message has its character, from 1. */
+export class FormulaError extends Error {}
+
+/** The operators of arithmetic, and what stands around them. */
+export const arithmeticTokens = ['+', '-', '*', '/', '(', ')']
+
+const bindings = new Map<string, number>([
+  ['+', 1],
+  ['-', 1],
+  ['*', 2],
+  ['/', 2],
+])
+
+/** Unary minus binds more tightly than any operator. */
+const unaryBinding = 3
+
+/** A parser of formulas by operator precedence. Its methods throw FormulaError. */
+export class FormulaParser<Extra> {
+  readonly #formula: string
+  readonly #grammar: Grammar<Extra>
+  readonly #tokens: Token[]
+  #next = 0
+  #level = 0
+
+  constructor(formula: string, grammar: Grammar<Extra>) {
+    this.#formula = formula
+    this.#grammar = grammar
+    this.#tokens = tokenize(formula, grammar.operators)
+  }
+
+  /** The whole formula. */
+  parse(): Term<Extra> {
+    const root = this.expression()
+    const rest = this.peek()
+    if (rest.kind === 'end') return root
+    const isComparison = rest.kind === 'operator' && /^[<>=]/.test(rest.text)
+    const wanted = isComparison ? 'no comparison outside the condition of IF' : 'an operator'
+    throw this.fault(rest, `expected ${wanted}`)
+  }
+
+  /** Parses as long as operators bind more tightly than `bindingMin`. */
+  expression(bindingMin = 0): Term<Extra> {
+    let left = this.#operand()
+    for (;;) {
+      const { kind, text } = this.peek()
+      const binding = kind === 'operator' ? bindings.get(text) : undefined
+      if (!binding || binding <= bindingMin) return left
+      this.take()
+      const right = this.expression(binding)
+      left = { kind: 'operation', operator: text as ArithmeticOperator, left, right }
+    }
+  }
+
+  /** What stands one level deeper, from this token on. */
+  deeper<Result>(token: Token, read: () => Result): Result {
+    const { levelsMax } = this.#grammar
+    this.#level++
+    if (this.#level > levelsMax) throw this.fault(token, `expected at most ${levelsMax} levels`)
+    const result = read()
+    this.#level--
+    return result
+  }
+
+  /** Takes the next token, which must be this operator. */
+  expect(operator: string): void {
+    const token = this.take()
+    if (isOperator(token, operator)) return
+    throw this.fault(token, `expected "${operator}"`)
+  }
+
+  peek(): Token {
+    return this.#tokens[this.#next] as Token
+  }
+
+  take(): Token {
+    return this.#tokens[this.#next++] as Token
+  }
+
+  fault({ kind, text, at }: Token, message: string): FormulaError {
+    if (kind === 'end') return new FormulaError(`${message} at the end`)
+    return new FormulaError(`${message} ${characterAt(this.#formula, at)}, found "${text}"`)
+  }
+
+  #operand(): Term<Extra> {
+    const token = this.take()
+    const { kind, text } = token
+    if (kind === 'number')
+      return { kind: 'number', text: text.replace(/\.$/, '').replace(/^\./, '0.') }
+    if (kind === 'letter' || kind === 'name') return this.#grammar.readNamed(token, this)
+    if (isOperator(token, '-'))
+      return this.deeper(token, () => negated(this.expression(unaryBinding)))
+    if (isOperator(token, '(')) return this.deeper(token, () => this.#group())
+    throw this.fault(token, 'expected a number, Price, a cost column or "("')
+  }
+
+  /** Up to the closing parenthesis. */
+  #group(): Term<Extra> {
+    const inner = this.expression()
+    this.expect(')')
+    return inner
+  }
+}
+
+/** The term of the only cost column that a word or quoted name means, compared as `fold` makes them. */
+export function findCost(
+  { kind, text }: Token,
+  costs: readonly Column[],
+  fold = (text: string) => text,
+): { kind: 'costs'; ordinals: number[] } | undefined {
+  const [column, ...others] = costs.filter(
+    ({ letter, name }) => fold(kind === 'letter' ? letter : name) === fold(text),
+  )
+  return column && others.length === 0 ? { kind: 'costs', ordinals: [column.ordinal] } : undefined
+}
+
+/** A minus before digits makes a negative number, so that limits of written numbers see its sign. */
+function negated<Extra>(operand: Term<Extra>): Term<Extra> {
+  const { kind, text } = operand as { kind: string; text: string }
+  if (kind !== 'number') return { kind: 'negation', operand }
+  return { kind, text: text.startsWith('-') ? text.slice(1) : `-${text}` }
+}
+
+export interface Token {
+  kind: 'number' | 'letter' | 'name' | 'operator' | 'end'
+  text: string
+  /** In UTF-16 code units, from 0. */
+  at: number
+}
+
+export function isOperator({ kind, text }: Token, operator: string): boolean {
+  return kind === 'operator' && text === operator
+}
+
+/** A token, else any character; white space before it. */
+const tokenPattern =
+  /\s*(?:(?<number>\d+(?:\.\d*)?|\.\d+)|(?<letter>[A-Za-z_]\w*)|"(?<name>(?:[^"]|"")*)"|(?<operator><=|>=|<>|[-+*/()<>=,])|(?<other>\S))/gu
+
+/** The tokens of a formula, ending with `end`. Throws FormulaError for any other character. */
+function tokenize(formula: string, operators: ReadonlySet<string>): Token[] {
+  if (!formula.startsWith('=')) throw new FormulaError('must start with "=" (character 1)')
+  const tokens: Token[] = []
+  for (const { 0: matched, index, groups } of formula.slice(1).trimEnd().matchAll(tokenPattern)) {
+    const at = 1 + index + matched.length - matched.trimStart().length
+    const [kind, text = ''] =
+      Object.entries(groups ?? {}).find(([, text]) => text !== undefined) ?? []
+    if (kind === 'other' || (kind === 'operator' && !operators.has(text)))
+      throw new FormulaError(`unexpected "${[...text][0]}" ${characterAt(formula, at)}`)
+    tokens.push({ kind: kind as Token['kind'], text: text.replaceAll('""', '"'), at })
+  }
+  return [...tokens, { kind: 'end', text: '', at: formula.length }]
+}
+
+/** Characters are code points, counted from 1. */
+function characterAt(formula: string, at: number): string {
+  return `at character ${[...formula.slice(0, at)].length + 1}`
+}

@@ -1,0 +1,77 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/**
+ * Columns that build on each other, with a nested select for each level, so that a value that is used twice is written
+ * once. Texts name inputs, steps and numbers as the methods return them.
+ */
+export class SqlSteps {
+  /** Columns of the rows that steps start from. */
+  readonly inputs = new Set<string>()
+  readonly #numbers: string[] = []
+  readonly #steps: { text: string; level: number; lastUse: number }[] = []
+
+  /** A column of the rows. */
+  input(name: string): string {
+    this.inputs.add(name)
+    return name
+  }
+
+  /** A number, which becomes a parameter. */
+  number(text: string): string {
+    return `$${this.#numbers.push(text) - 1}`
+  }
+
+  /** Makes a text a step and returns its name; a name, a number or an element is not made one. */
+  keep(text: string): string {
+    if (/^\$?\w+(\[\d+\])?$/.test(text)) return text
+    const used = stepsIn(text)
+    const level = 1 + Math.max(0, ...used.map((step) => this.#steps[step]?.level ?? 0))
+    this.#use(used, level)
+    return `step${this.#steps.push({ text, level, lastUse: level }) - 1}`
+  }
+
+  /** A FROM item with these columns of the rows, and with the results. OFFSET 0 keeps the levels from being merged. */
+  select(
+    rows: RawBuilder<unknown>,
+    columns: readonly string[],
+    results: Readonly<Record<string, string>>,
+  ): RawBuilder<unknown> {
+    for (const text of Object.values(results)) this.#use(stepsIn(text), Number.POSITIVE_INFINITY)
+    const given = [...new Set([...columns, ...this.inputs])].map((name) => sql.ref(name))
+    const levels = Math.max(0, ...this.#steps.map(({ level }) => level))
+    let from = rows
+    for (let level = 1; level <= levels; level++)
+      from = sql`(select ${sql.join([...given, ...this.#columnsOf(level)])} from ${from} offset 0) as level`
+    const fields = Object.entries(results).map(
+      ([name, text]) => sql`${this.#written(text)} as ${sql.ref(name)}`,
+    )
+    const kept = columns.map((name) => sql.ref(name))
+    return sql`(select ${sql.join([...kept, ...fields])} from ${from}) as priced`
+  }
+
+  #use(steps: number[], level: number): void {
+    for (const step of steps.map((index) => this.#steps[index]))
+      if (step) step.lastUse = Math.max(step.lastUse, level)
+  }
+
+  /** The steps of a level, and the earlier ones that are used after it. */
+  #columnsOf(level: number): RawBuilder<unknown>[] {
+    return this.#steps.flatMap((step, index) => {
+      const name = sql.ref(`step${index}`)
+      if (step.level === level) return sql`${this.#written(step.text)} as ${name}`
+      return step.level < level && step.lastUse > level ? name : []
+    })
+  }
+
+  #written(text: string): RawBuilder<unknown> {
+    const parts = text.split(/\$(\d+)/).map((part, index) => {
+      return index % 2 === 0 ? sql.raw(part) : sql`${this.#numbers[Number(part)]}::numeric`
+    })
+    return sql.join(parts, sql.raw(''))
+  }
+}
+
+/** The indices of the steps that a text names. */
+function stepsIn(text: string): number[] {
+  return [...text.matchAll(/\bstep(\d+)\b/g)].map(([, index]) => Number(index))
+}
