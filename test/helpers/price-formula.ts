@@ -71,7 +71,9 @@ const functions: Record<string, (...values: Value[]) => Value> = {
 
 function multiple(round: (ratio: Ratio) => bigint, a: Value, step: Value): Value {
   if (isZero(step) || isNegative(step)) return null
-  return of([a, step], ([an, ad] = zero, [sn, sd] = zero) => ratio(round([an * sd, ad * sn]) * sn, sd))
+  return of([a, step], ([an, ad] = zero, [sn, sd] = zero) =>
+    ratio(round([an * sd, ad * sn]) * sn, sd),
+  )
 }
 
 const comparators: Record<string, (order: number) => boolean> = {
@@ -93,11 +95,22 @@ const number = (text: string): PriceFormula => {
 }
 
 const literals = fc.oneof(
-  fc.constantFrom('0', '1', '2', '0.5', '0.99', '0.015', '3', '100', '1.1', '.25', '7.').map((text) => number(text.replace(/\.$/, '').replace(/^\./, '0.'))),
+  fc
+    .constantFrom('0', '1', '2', '0.5', '0.99', '0.015', '3', '100', '1.1', '.25', '7.')
+    .map((text) => number(text.replace(/\.$/, '').replace(/^\./, '0.'))),
   fc.nat({ max: 99_999 }).map((n) => number((n / 100).toFixed(2))),
 )
 
-const figures = ['COMP_MIN', 'COMP_MAX', 'COMP_AVG', 'COMP_MEDIAN', 'COMP_COUNT', 'SALES_QTY', 'SALES_REVENUE', 'SALES_AVG']
+const figures = [
+  'COMP_MIN',
+  'COMP_MAX',
+  'COMP_AVG',
+  'COMP_MEDIAN',
+  'COMP_COUNT',
+  'SALES_QTY',
+  'SALES_REVENUE',
+  'SALES_AVG',
+]
 
 const names: PriceFormula[] = [
   { text: 'Price', value: ({ price }) => millionths(price) },
@@ -140,7 +153,7 @@ export const priceFormulas = fc.letrec<{ any: PriceFormula }>((tie) => {
       fc.tuple(fc.constantFrom('+', '-', '*', '/', '/'), any, any).map(binary),
       any.map(({ text, value }) => ({
         text: `-${text}`,
-        value: (cell) => of([value(cell)], ([n, d] = zero) => [-n, d]),
+        value: (cell: Cell) => of([value(cell)], ([n, d] = zero) => [-n, d]),
       })),
       fc
         .tuple(fc.constantFrom('MIN', 'MAX'), fc.array(any, { minLength: 2, maxLength: 4 }))
@@ -148,17 +161,26 @@ export const priceFormulas = fc.letrec<{ any: PriceFormula }>((tie) => {
       fc.tuple(any, any).map((terms) => call('IFNULL', terms)),
       fc.tuple(any, fc.nat({ max: 6 })).map(([{ text, value }, digits]) => ({
         text: `Round(${text}, ${digits})`,
-        value: (cell) => of([value(cell)], (ratio = zero) => roundTo(digits, ratio)),
+        value: (cell: Cell) => of([value(cell)], (ratio = zero) => roundTo(digits, ratio)),
       })),
       fc
         .tuple(
           fc.constantFrom('CEILING', 'FLOOR'),
           any,
-          fc.oneof(fc.constantFrom('0.05', '5', '0.3', '12.5').map(number), any.map(({ text, value }) => ({ text: `(${text}+0)`, value }))),
+          fc.oneof(
+            fc.constantFrom('0.05', '5', '0.3', '12.5').map(number),
+            any.map(({ text, value }) => ({ text: `(${text}+0)`, value })),
+          ),
         )
         .map(([name, a, step]) => call(name, [a, step])),
       fc
-        .tuple(any, fc.oneof(fc.constantFrom('0', '0.99', '0.5', '0.95').map(number), any.map(({ text, value }) => ({ text: `(0+${text})`, value }))))
+        .tuple(
+          any,
+          fc.oneof(
+            fc.constantFrom('0', '0.99', '0.5', '0.95').map(number),
+            any.map(({ text, value }) => ({ text: `(0+${text})`, value })),
+          ),
+        )
         .map((terms) => call('ENDING', terms)),
       fc.tuple(fc.constantFrom(...Object.keys(comparators)), any, any, any, any).map(
         ([comparator, a, b, then, otherwise]): PriceFormula => ({
@@ -177,7 +199,10 @@ export const priceFormulas = fc.letrec<{ any: PriceFormula }>((tie) => {
 }).any
 
 /** The new price as text, or why there is none. */
-export function newPrice(value: Value, decimals: number): { value: string | null; reason: string | null } {
+export function newPrice(
+  value: Value,
+  decimals: number,
+): { value: string | null; reason: string | null } {
   const none = (reason: string) => ({ value: null, reason })
   if (value === null) return none('no_value')
   if (value === 'large') return none('too_large')

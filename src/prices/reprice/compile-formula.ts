@@ -3,17 +3,17 @@ import type { FunctionCall, FunctionName, If, PriceTerm } from './price-formula.
 import {
   type Fraction,
   inLimits,
+  keep,
   mayBeTooLong,
   mostDigits,
   type Operation,
   operations,
   overOneDenominator,
+  type Part,
   times,
+  unknownDigits,
 } from './sql-fraction.ts'
 import { SqlSteps } from './sql-steps.ts'
-
-/** Prices, costs and figures: JSON numbers end at 1.8e308, and sums of them are a little longer. */
-const inputDigits = { whole: 320, scale: 6 }
 
 export interface CompiledFormula {
   /** The columns of cells that it reads: `price`, `costs` and figures in lower case. */
@@ -28,11 +28,12 @@ export interface CompiledFormula {
 /** Compiles a formula to SQL. Prices round half up to `decimals`. */
 export function compilePriceFormula(root: PriceTerm, decimals: number): CompiledFormula {
   const steps = new SqlSteps()
-  const { n, ...rest } = compile(steps, root)
-  const result = { n: steps.keep(n), ...rest }
-  const price = steps.keep(`trim_scale(${roundedTo(decimals, steps, result)})`)
-  const reason = steps.keep(`case when ${result.n} is null then 'no_value'
-    when ${result.n} = 'NaN' then 'too_large' when ${result.n} < 0 then 'negative'
+  const { n, d } = compile(steps, root)
+  const exact = steps.keep(n.text)
+  const rounded = roundedTo(decimals, steps, { n: { ...n, text: exact }, d })
+  const price = steps.keep(`trim_scale(${rounded})`)
+  const reason = steps.keep(`case when ${exact} is null then 'no_value'
+    when ${exact} = 'NaN' then 'too_large' when ${exact} < 0 then 'negative'
     when not (${isMoney(price)}) then 'too_large' end`)
   const value = `case when ${reason} is null then ${price} end`
   const pricedCells: CompiledFormula['pricedCells'] = (cells, columns) =>
@@ -47,17 +48,20 @@ const isMoney = (price: string) =>
 
 function compile(steps: SqlSteps, term: PriceTerm): Fraction {
   switch (term.kind) {
-    case 'number':
-      return inLimits(steps, { n: steps.number(term.text), ...digitsOf(term.text) })
+    case 'number': {
+      const [whole = '', decimals = ''] = term.text.replace('-', '').split('.')
+      const digits = { whole: whole.length, scale: decimals.length }
+      return inLimits(steps, { n: { text: steps.number(term.text), ...digits } })
+    }
     case 'price':
-      return { n: steps.input('price'), ...inputDigits }
+      return input(steps.input('price'))
     case 'figure':
-      return { n: steps.input(term.name.toLowerCase()), ...inputDigits }
+      return input(steps.input(term.name.toLowerCase()))
     case 'costs':
-      return { n: sumOfCosts(steps, term.ordinals), ...inputDigits }
+      return input(sumOfCosts(steps, term.ordinals))
     case 'negation': {
-      const { n, ...rest } = compile(steps, term.operand)
-      return { n: `(-${n})`, ...rest }
+      const { n, d } = compile(steps, term.operand)
+      return { n: { ...n, text: `(-${n.text})` }, d }
     }
     case 'operation': {
       const [left, right] = [compile(steps, term.left), compile(steps, term.right)]
@@ -70,19 +74,8 @@ function compile(steps: SqlSteps, term: PriceTerm): Fraction {
   }
 }
 
-function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): Fraction {
-  const [first, second, ...others] = terms
-  const a = compile(steps, first)
-  if (name !== 'ROUND')
-    return functions[name](
-      steps,
-      a,
-      compile(steps, second),
-      ...others.map((term) => compile(steps, term)),
-    )
-  const decimals = Number((second as { text: string }).text)
-  return { n: roundedTo(decimals, steps, a), whole: wholeDigits(a) + 1, scale: decimals }
-}
+/** Prices, costs and figures have at most 6 decimals; JSON numbers end at 1.8e308, and sums are a little longer. */
+const input = (text: string): Fraction => ({ n: { text, whole: 320, scale: 6 } })
 
 function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
   if (ordinals.length === 0) return steps.number('0')
@@ -90,72 +83,92 @@ function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
   return costs.length === 1 ? costs.join() : `(${costs.join(' + ')})`
 }
 
-function digitsOf(number: string): { whole: number; scale: number } {
-  const [whole = '', decimals = ''] = number.replace('-', '').split('.')
-  return { whole: whole.length, scale: decimals.length }
-}
-
 function compileIf(steps: SqlSteps, { comparator, left, right, then, otherwise }: If): Fraction {
   const compared = [compile(steps, left), compile(steps, right)]
-  const [a, b] = overOneDenominator(steps, compared).map(({ n }) => steps.keep(n))
+  const [a, b] = overOneDenominator(steps, compared).map(({ n }) => steps.keep(n.text))
   const [yes, no] = [compile(steps, then), compile(steps, otherwise)]
   const isDivided = yes.d !== undefined || no.d !== undefined
   const condition = `(${a} ${comparator} ${b})`
   const holds = isDivided ? steps.keep(condition) : condition
-  const chosen = `case ${holds} when true then ${yes.n} when false then ${no.n} end`
+  const chosen = `case ${holds} when true then ${yes.n.text} when false then ${no.n.text} end`
   const failing = `case when ${a} + ${b} = 'NaN' then 'NaN' else ${chosen} end`
-  return {
-    n: compared.some(mayBeTooLong) ? failing : chosen,
-    d: isDivided ? `case when ${holds} then ${yes.d ?? 1} else ${no.d ?? 1} end` : undefined,
-    ...mostDigits(yes, no),
-  }
+  const n = compared.some(mayBeTooLong)
+    ? { text: failing, ...unknownDigits }
+    : { text: chosen, ...mostDigits([yes.n, no.n]) }
+  return { n, d: isDivided ? oneOf(holds, yes.d, no.d) : undefined }
 }
 
-/** The SQL of the functions, whose terms are null or NaN where the result must be. */
+/** The denominator by a condition. */
+function oneOf(condition: string, yes: Part = one, no: Part = one): Part {
+  const text = `case when ${condition} then ${yes.text} else ${no.text} end`
+  return { text, ...mostDigits([yes, no]) }
+}
+
+const one: Part = { text: '1', whole: 1, scale: 0 }
+
+function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): Fraction {
+  if (name === 'ROUND') {
+    const a = compile(steps, terms[0])
+    const decimals = Number((terms[1] as { text: string }).text)
+    return {
+      n: { text: roundedTo(decimals, steps, a), whole: wholeDigits(a) + 1, scale: decimals },
+    }
+  }
+  const [a, b, ...others] = terms.map((term) => compile(steps, term))
+  return functions[name](steps, a as Fraction, b as Fraction, ...others)
+}
+
+/** The functions of terms that are null or NaN where the result must be. */
 const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
   MIN: (steps, ...terms) => extreme(steps, '-', terms),
   MAX: (steps, ...terms) => extreme(steps, '', terms),
   IFNULL: (steps, a, b) => {
-    const n = steps.keep(a.n)
+    const n = steps.keep(a.n.text)
     const isDivided = a.d !== undefined || b.d !== undefined
-    const d = isDivided ? `case when ${n} is null then ${b.d ?? 1} else ${a.d ?? 1} end` : undefined
-    return { n: `coalesce(${n}, ${b.n})`, d, ...mostDigits(a, b) }
+    return {
+      n: { text: `coalesce(${n}, ${b.n.text})`, ...mostDigits([a.n, b.n]) },
+      d: isDivided ? oneOf(`${n} is null`, b.d, a.d) : undefined,
+    }
   },
   CEILING: (steps, a, step) => multiple(steps, 'ceil', a, step),
   FLOOR: (steps, a, step) => multiple(steps, 'floor', a, step),
   ENDING: (steps, a, ending) => {
-    const [n, e, d] = [steps.keep(a.n), steps.keep(ending.n), ending.d && steps.keep(ending.d)]
+    const [n, e, d] = [keep(steps, a.n), keep(steps, ending.n), ending.d && keep(steps, ending.d)]
     const [left, right] = overOneDenominator(steps, [
-      { ...a, n },
-      { ...ending, n: e, d },
-    ])
-    const outside = `${n} < 0 or ${e} < 0 or (${e} >= ${d ?? 1} and ${e} < 'NaN')`
-    const whole = wholeQuotient(steps, 'ceil', `(${left.n} - ${right.n})`, left.d)
-    const result = `case when ${outside} then null else ${times(whole, d)} + ${e} end`
-    return { n: result, d, whole: wholeDigits(a) + ending.whole + 1, scale: ending.scale }
+      { n, d: a.d },
+      { n: e, d },
+    ]) as [Fraction, Fraction]
+    const outside = `${n.text} < 0 or ${e.text} < 0
+      or (${e.text} >= ${d?.text ?? 1} and ${e.text} < 'NaN')`
+    const difference = `(${left.n.text} - ${right.n.text})`
+    const count = wholeQuotient(steps, 'ceil', difference, left.d?.text)
+    const whole = times({ text: count, whole: wholeDigits(a), scale: 0 }, d)
+    const text = `case when ${outside} then null else ${whole.text} + ${e.text} end`
+    return { n: { text, ...mostDigits([whole, e], 1) }, d }
   },
 }
-
-/** Digits of a quotient before its point. */
-const wholeDigits = ({ d, whole, scale }: Fraction) => (d ? whole + scale : whole)
 
 /** The greatest term or, with every sign turned, the least: PostgreSQL takes NaN for the greatest number. */
 function extreme(steps: SqlSteps, sign: '-' | '', terms: Fraction[]): Fraction {
   const scaled = overOneDenominator(steps, terms)
-  const parts = scaled.map(({ n }) => steps.keep(n))
-  const areGiven = parts.map((part) => `${part} is not null`).join(' and ')
-  const greatest = `greatest(${parts.map((part) => `${sign}${part}`).join(', ')})`
-  return { ...(scaled[0] as Fraction), n: `case when ${areGiven} then ${sign}${greatest} end` }
+  const parts = scaled.map(({ n }) => keep(steps, n))
+  const areGiven = parts.map(({ text }) => `${text} is not null`).join(' and ')
+  const greatest = `greatest(${parts.map(({ text }) => sign + text).join(', ')})`
+  const text = `case when ${areGiven} then ${sign}${greatest} end`
+  return { n: { text, ...mostDigits(parts) }, d: scaled[0]?.d }
 }
 
 /** The multiple of a step next to `a`; null for a step of 0 or less. */
 function multiple(steps: SqlSteps, name: 'ceil' | 'floor', a: Fraction, step: Fraction): Fraction {
-  const size = steps.keep(step.n)
-  const count = wholeQuotient(steps, name, times(a.n, step.d), times(size, a.d))
-  const n = `case when ${size} > 0 then ${count} * ${size} end`
-  const whole = Math.max(wholeDigits(a), wholeDigits(step)) + step.whole + 1
-  return { n, d: step.d, whole, scale: step.scale }
+  const size = keep(steps, step.n)
+  const count = wholeQuotient(steps, name, times(a.n, step.d).text, times(size, a.d).text)
+  const text = `case when ${size.text} > 0 then ${count} * ${size.text} end`
+  const whole = Math.max(wholeDigits(a), wholeDigits(step)) + (step.d?.whole ?? 0) + 1
+  return { n: { text, whole, scale: step.n.scale }, d: step.d }
 }
+
+/** Digits of a quotient before its point. */
+const wholeDigits = ({ n, d }: Fraction) => n.whole + (d?.scale ?? 0)
 
 /** The quotient rounded up or down to a whole number, exactly: `div` cuts it off, and `mod` has the sign of `n`. */
 function wholeQuotient(steps: SqlSteps, name: 'ceil' | 'floor', n: string, d?: string): string {
@@ -167,8 +180,8 @@ function wholeQuotient(steps: SqlSteps, name: 'ceil' | 'floor', n: string, d?: s
 
 /** Rounds halves away from zero. */
 function roundedTo(decimals: number, steps: SqlSteps, { n, d }: Fraction): string {
-  if (d === undefined) return `round(${n}, ${decimals})`
-  const [a, b] = [steps.keep(n), steps.keep(d)]
+  if (d === undefined) return `round(${n.text}, ${decimals})`
+  const [a, b] = [steps.keep(n.text), steps.keep(d.text)]
   const size = `div(2 * abs(${a}) * ${10 ** decimals} + ${b}, 2 * ${b})`
   return `(sign(${a}) * ${size} * ${(10 ** -decimals).toFixed(decimals)})`
 }

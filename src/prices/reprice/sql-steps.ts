@@ -1,5 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 
+/** Planning takes the square of the selects in each other: 500 took three minutes. Longer chains go by tables. */
+const nestedMax = 12
+
 /**
  * Columns that build on each other, with a nested select for each level, so that a value that is used twice is written
  * once. Texts name inputs, steps and numbers as the methods return them.
@@ -39,14 +42,22 @@ export class SqlSteps {
     for (const text of Object.values(results)) this.#use(stepsIn(text), Number.POSITIVE_INFINITY)
     const given = [...new Set([...columns, ...this.inputs])].map((name) => sql.ref(name))
     const levels = Math.max(0, ...this.#steps.map(({ level }) => level))
+    const tables: RawBuilder<unknown>[] = []
     let from = rows
-    for (let level = 1; level <= levels; level++)
-      from = sql`(select ${sql.join([...given, ...this.#columnsOf(level)])} from ${from} offset 0) as level`
+    for (let level = 1; level <= levels; level++) {
+      const columns = sql.join([...given, ...this.#columnsOf(level)])
+      from = sql`(select ${columns} from ${from} offset 0) as level`
+      if (level % nestedMax !== 0) continue
+      const table = sql.ref(`level${level}`)
+      tables.push(sql`${table} as materialized (select * from ${from})`)
+      from = table
+    }
+    const withTables = tables.length > 0 ? sql`with ${sql.join(tables)}` : sql``
     const fields = Object.entries(results).map(
       ([name, text]) => sql`${this.#written(text)} as ${sql.ref(name)}`,
     )
     const kept = columns.map((name) => sql.ref(name))
-    return sql`(select ${sql.join([...kept, ...fields])} from ${from}) as priced`
+    return sql`(${withTables} select ${sql.join([...kept, ...fields])} from ${from}) as priced`
   }
 
   #use(steps: number[], level: number): void {
