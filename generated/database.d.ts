@@ -194,6 +194,7 @@ export interface ListRevisions {
   kind: string;
   observed_at: Date | null;
   origin: Json;
+  plan_id: number | null;
   price_list_id: number;
   priced: number;
   removed: number;
@@ -202,6 +203,52 @@ export interface ListRevisions {
   revision: number;
   slices: number;
   voided: Generated<boolean>;
+}
+
+export interface PlanRows {
+  account_id: number;
+  action: string;
+  after: Json | null;
+  before: Json | null;
+  change_percent: number | null;
+  code: string | null;
+  covered_rows: number | null;
+  date: string | null;
+  dimension: number | null;
+  extension_key: string | null;
+  extensions: string[] | null;
+  inputs: Json | null;
+  margin_after: number | null;
+  margin_before: number | null;
+  name: string | null;
+  new: number | null;
+  old: number | null;
+  place: number;
+  plan_id: number;
+  position: number | null;
+  product_id: number | null;
+  reason: string | null;
+  row_id: number | null;
+  violations: Generated<string[]>;
+}
+
+export interface Plans {
+  account_id: number;
+  apply_at: Date | null;
+  base_revision: number | null;
+  call: Generated<Json>;
+  created_at: Generated<Date>;
+  ended_at: Date | null;
+  error: Json | null;
+  expires_at: Date;
+  id: Generated<number>;
+  operation: string;
+  origin: Json;
+  price_list_id: number | null;
+  revision: number | null;
+  status: Generated<string>;
+  summary: Generated<Json>;
+  violations: Generated<Json>;
 }
 
 export interface PriceListRows {
@@ -343,6 +390,8 @@ export interface DB {
   jobs: Jobs;
   list_changes: ListChanges;
   list_revisions: ListRevisions;
+  plan_rows: PlanRows;
+  plans: Plans;
   price_list_rows: PriceListRows;
   price_lists: PriceLists;
   product_attributes: ProductAttributes;

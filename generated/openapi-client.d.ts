@@ -896,6 +896,117 @@ export interface paths {
         patch: operations["updateAgreement"];
         trace?: never;
     };
+    "/api/v1/plans/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List plans
+         * @description The plans of the account in the order of their ids. Ended plans are kept for 30 days.
+         */
+        get: operations["listPlans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a plan
+         * @description What a bulk write would do, in numbers. The rows are a resource of their own.
+         */
+        get: operations["readPlan"];
+        put?: never;
+        post?: never;
+        /**
+         * Discard a plan
+         * @description An open or scheduled plan is not applied any more. Any other is 409 `plan-not-open`.
+         */
+        delete: operations["discardPlan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/rows/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the rows of a plan
+         * @description What would happen to each cell, row or promotion: by code, extensions, dimension and day, promotions by name.
+         *     `order=change` has the largest change first.
+         */
+        get: operations["listPlanRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/apply/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply a plan
+         * @description Does what the plan shows, and answers what the planned call would have answered. Above 100 products that come or
+         *     go, or 100,000 prices, a background job does it.
+         *
+         *     What was changed after the plan's `base_revision`, or is otherwise in the catalog by now, is stale: 409
+         *     `plan-stale` names it and nothing is applied. Nothing else of the list matters. Guardrails are checked again, with
+         *     the costs of now: 422 `guardrail-violated`. `skip` leaves stale or violating rows out.
+         *
+         *     With `at`, at most 400 days ahead, the plan is `scheduled`, and applied at that moment. If it is refused then, it is
+         *     `failed`, and `error` says why.
+         */
+        post: operations["applyPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/": {
         parameters: {
             query?: never;
@@ -1593,6 +1704,10 @@ export interface components {
              * @description When the sender saw the prices, where the call said so.
              */
             observed_at?: string;
+            /** @description The plan that it applied. */
+            plan_id?: components["schemas"]["Id"];
+            /** @description The `Override-Guardrails` of the call. */
+            override?: string;
             /** @description The revisions that it has undone, both included. */
             reverts?: {
                 /** @description The first. */
@@ -1663,6 +1778,170 @@ export interface components {
             revision: number;
             /** @description Whether there are more changes already. */
             has_more: boolean;
+        };
+        PlanMade: {
+            /** @description The plan that the job made. */
+            plan_id: components["schemas"]["Id"];
+        };
+        /**
+         * @description `open` for 7 days, `scheduled` to be applied at a moment or by a job, then `applied`, or `failed` where it was
+         *     refused. `discarded` by a call or with its list; `expired` when nobody applied it.
+         * @enum {string}
+         */
+        PlanStatus: "open" | "scheduled" | "applied" | "failed" | "discarded" | "expired";
+        /**
+         * @description The call that made the plan.
+         * @enum {string}
+         */
+        PlanOperation: "update_prices" | "add_products" | "remove_products" | "sync" | "promotions" | "revert" | "reprice";
+        /**
+         * @description A price is set, a row comes or leaves, a promotion is created or replaced, or nothing happens, for which `reason`
+         *     says why.
+         * @enum {string}
+         */
+        PlanAction: "price" | "add" | "remove" | "create" | "replace" | "none";
+        /** @enum {string} */
+        GuardrailName: "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent";
+        Plan: {
+            /** @description Id of the plan. */
+            id: components["schemas"]["Id"];
+            status: components["schemas"]["PlanStatus"];
+            operation: components["schemas"]["PlanOperation"];
+            /** @description The price list; absent for promotions. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description Its name; absent if the list was deleted. */
+            price_list_name?: components["schemas"]["Text"];
+            /** @description The revision of the list that the plan was made of. */
+            base_revision?: number;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be applied.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it is to be applied.
+             */
+            apply_at?: string;
+            actor: components["schemas"]["Actor"];
+            /** @description The `Change-Note` of the call, which becomes that of the revision. */
+            note?: string;
+            summary: components["schemas"]["PlanSummary"];
+            /** @description The guardrails that it violates, and by how many rows. */
+            violations: {
+                guardrail: components["schemas"]["GuardrailName"];
+                /** @description How many rows; of the whole call for `max_changed_percent` and `max_removed_percent`. */
+                rows: number;
+            }[];
+            /** @description The revision that its application made. */
+            revision?: number;
+            /** @description Why it was refused at its moment. */
+            error?: components["schemas"]["Problem"];
+        };
+        /**
+         * @description Of prices and rows: all but the last four. Percentages and margins are rounded half up to 6 decimals. Of promotions:
+         *     the last four.
+         */
+        PlanSummary: {
+            /** @description Cells and rows of the plan. */
+            rows?: number;
+            /** @description Cells whose price changes. */
+            changed?: number;
+            /** @description Cells and rows that stay as they are. */
+            unchanged?: number;
+            /** @description Rows that come. */
+            added?: number;
+            /** @description Rows that leave. */
+            removed?: number;
+            /** @description Prices that rise, from none, too. */
+            increases?: number;
+            /** @description Prices that fall. */
+            decreases?: number;
+            /** @description Mean over prices that change from another than 0. */
+            average_change_percent?: number | null;
+            /** @description The largest rise. */
+            largest_increase_percent?: number | null;
+            /** @description The largest fall, as a positive number. */
+            largest_decrease_percent?: number | null;
+            /** @description Mean margin of cells that have one before and after. */
+            margin_before?: number | null;
+            /** @description The same after. */
+            margin_after?: number | null;
+            /** @description Cells with a negative margin after. */
+            negative_margin?: number;
+            /** @description Promotions that are new. */
+            created?: number;
+            /** @description Promotions that change. */
+            replaced?: number;
+            /** @description Published rows that they cover after, each once a list. */
+            covered_rows?: number;
+        };
+        PlanPage: {
+            count: components["schemas"]["Count"];
+            /** @description The plans of this page. */
+            results: components["schemas"]["Plan"][];
+        };
+        /** @description A cell or row with its key, or a promotion by name. */
+        PlanRow: {
+            /** @description Product code. */
+            code?: components["schemas"]["Text"];
+            /** @description The dimension of the price. */
+            price_dimension?: components["schemas"]["Text"];
+            /** @description The day of the price, in a calendar list. */
+            date?: components["schemas"]["Date"];
+            /** @description Name of the promotion. */
+            name?: components["schemas"]["Text"];
+            action: components["schemas"]["PlanAction"];
+            /**
+             * @description Why nothing happens: it is so already, or a formula has no value, a negative one, or one beyond what a price may hold.
+             * @enum {string}
+             */
+            reason?: "unchanged" | "no_value" | "negative" | "too_large";
+            /** @description The price before; null if none was set. */
+            old?: number | null;
+            /** @description The price after. */
+            new?: number | null;
+            /** @description The change; null without a price to compare with. */
+            change_percent?: number | null;
+            /** @description The margin before. */
+            margin_before?: number | null;
+            /** @description The margin after. */
+            margin_after?: number | null;
+            /** @description The guardrails that it violates. */
+            violations?: components["schemas"]["GuardrailName"][];
+            /** @description What the formula of a reprice took, by name. */
+            inputs?: {
+                [key: string]: number | null;
+            };
+            before?: components["schemas"]["PlannedPromotion"];
+            after?: components["schemas"]["PlannedPromotion"];
+            /** @description Published rows that the promotion covers after, each once a list. */
+            covered_rows?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The promotion before or after; null where there is none. */
+        PlannedPromotion: {
+            [key: string]: unknown;
+        } | null;
+        PlanRowPage: {
+            count: components["schemas"]["Count"];
+            /** @description The rows of this page. */
+            results: components["schemas"]["PlanRow"][];
+        };
+        ApplyInput: {
+            /**
+             * Format: timestamp
+             * @description When to apply it, at most 400 days ahead; now without it.
+             */
+            at?: string;
+            /** @description Rows to leave out where the application would be refused. */
+            skip?: ("stale" | "violations")[];
         };
         /** @description Needs `revision` or `to_revision`, not both. */
         RevertInput: {
@@ -2333,11 +2612,11 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, or any call that took a file
-         *     (`load-file`).
+         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, any call that took a file
+         *     (`load-file`), or made or applied a plan.
          * @enum {string}
          */
-        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert";
+        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
         Progress: {
             /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
@@ -2406,7 +2685,7 @@ export interface components {
              */
             finished_at?: string;
             /** @description What the call would have answered; only when `done`. */
-            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"];
+            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["PlanMade"];
             /** @description The revision of the price list that the ended job made, or that holds if it changed nothing. */
             revision?: number;
             /**
@@ -2560,6 +2839,8 @@ export interface components {
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
          *     - `revert-conflict` 409: what shall be undone was changed again, or its product is gone
+         *     - `plan-stale` 409: what the plan shows was changed since
+         *     - `plan-not-open` 409: the plan was applied, discarded or scheduled, or has expired
          *     - `history-not-kept` 409: the history begins later, at `oldest`
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
@@ -2574,6 +2855,7 @@ export interface components {
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `uri-too-long` 414: the request line is over 16 KB
          *     - `unsupported-media-type` 415: the operation does not take this media type
+         *     - `guardrail-violated` 422: a guardrail of the list forbids the change
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
          *     - `too-many-requests` 429: too many failed logins or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
@@ -2584,7 +2866,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -2629,11 +2911,12 @@ export interface components {
          *     - `product_gone`: the product of a row that shall return is not in the catalog
          *     - `product_inactive`: the product of a row that shall return is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
+         *     - `min_price` to `max_removed_percent`: the guardrail that is violated
          *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
     };
     responses: {
         /**
@@ -2879,6 +3162,36 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description A guardrail of the list forbids the change, and nothing was written; or the `Idempotency-Key` was sent with another
+         *     path, query or body.
+         */
+        Unprocessable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "guardrail-violated",
+                 *       "title": "A guardrail forbids the change",
+                 *       "status": 422,
+                 *       "detail": "1 price violates the guardrails of the list. Nothing was written.",
+                 *       "instance": "req-1",
+                 *       "error_count": 1,
+                 *       "errors": [
+                 *         {
+                 *           "pointer": "/payload/0",
+                 *           "row": 0,
+                 *           "code": "max_decrease_percent",
+                 *           "message": "from 2.55 to 1.2: falls by more than 30 percent"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Too many requests. Try again after `Retry-After` seconds; nothing was written. */
         TooManyRequests: {
             headers: {
@@ -2951,6 +3264,22 @@ export interface components {
          */
         Prefer: string;
         /**
+         * @description Id of the plan.
+         * @example 1
+         */
+        PlanId: components["schemas"]["Id"];
+        /**
+         * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+         *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+         */
+        PlanOnly: "true" | "false";
+        /**
+         * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+         *     the scope `override`.
+         * @example Agreed with the head of pricing
+         */
+        OverrideGuardrails: string;
+        /**
          * @description The price list of a file. A JSON body names its list itself; this must not name another.
          * @example Retail 2026
          */
@@ -2982,6 +3311,11 @@ export interface components {
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
+        /**
+         * @description Where the plan is, or where to follow the job, below any path prefix. Only when the answer is one of them.
+         * @example /api/v1/jobs/7/
+         */
+        WorkLocation: string;
         /**
          * @description `respond-async`, when the request preferred it.
          * @example respond-async
@@ -4213,7 +4547,13 @@ export interface operations {
     };
     revertPriceList: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
@@ -4252,12 +4592,12 @@ export interface operations {
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4278,6 +4618,11 @@ export interface operations {
     addProducts: {
         parameters: {
             query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
                 /**
                  * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
@@ -4346,11 +4691,11 @@ export interface operations {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -4381,6 +4726,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+                /**
                  * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
@@ -4403,6 +4753,12 @@ export interface operations {
                  *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
                 /**
                  * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
@@ -4458,6 +4814,7 @@ export interface operations {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Skipped-Rows": components["headers"]["SkippedRows"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4466,7 +4823,7 @@ export interface operations {
                      *       2
                      *     ]
                      */
-                    "application/json": components["schemas"]["RowIds"];
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -4487,7 +4844,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4495,7 +4852,13 @@ export interface operations {
     };
     syncWithCatalog: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
@@ -4504,6 +4867,17 @@ export interface operations {
                  *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
             };
             path?: never;
             cookie?: never;
@@ -4523,11 +4897,12 @@ export interface operations {
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4539,7 +4914,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4859,7 +5234,13 @@ export interface operations {
     };
     upsertPromotions: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
@@ -4926,6 +5307,7 @@ export interface operations {
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4938,7 +5320,7 @@ export interface operations {
                      *       "updated": []
                      *     }
                      */
-                    "application/json": components["schemas"]["CreatedUpdated"];
+                    "application/json": components["schemas"]["CreatedUpdated"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -5875,6 +6257,300 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPlans: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only plans of this status. */
+                status?: components["schemas"]["PlanStatus"];
+                /** @description Only plans for this price list. */
+                price_list_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of plans. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 0,
+                     *       "results": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "status": "open",
+                     *       "operation": "update_prices",
+                     *       "price_list_id": 1,
+                     *       "price_list_name": "Retail 2026",
+                     *       "base_revision": 2,
+                     *       "created_at": "2026-11-27T09:00:00.000Z",
+                     *       "expires_at": "2026-12-04T09:00:00.000Z",
+                     *       "actor": {
+                     *         "type": "user",
+                     *         "id": "1",
+                     *         "name": "admin@example.com"
+                     *       },
+                     *       "summary": {
+                     *         "rows": 1,
+                     *         "changed": 1,
+                     *         "unchanged": 0,
+                     *         "added": 0,
+                     *         "removed": 0,
+                     *         "increases": 1,
+                     *         "decreases": 0,
+                     *         "average_change_percent": 1.960784,
+                     *         "largest_increase_percent": 1.960784,
+                     *         "largest_decrease_percent": null,
+                     *         "margin_before": 50.980392,
+                     *         "margin_after": 51.923077,
+                     *         "negative_margin": 0
+                     *       },
+                     *       "violations": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    discardPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan is discarded. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPlanRows: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only rows with this action. */
+                action?: components["schemas"]["PlanAction"];
+                /** @description Only rows that violate this guardrail. */
+                violation?: components["schemas"]["GuardrailName"];
+                /** @description The largest absolute `change_percent` first, rows without one last. */
+                order?: "change";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of rows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1,
+                     *       "results": [
+                     *         {
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "retail",
+                     *           "action": "price",
+                     *           "old": 2.55,
+                     *           "new": 2.6,
+                     *           "change_percent": 1.960784,
+                     *           "margin_before": 50.980392,
+                     *           "margin_after": 51.923077,
+                     *           "violations": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanRowPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
+            };
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "skip": [
+                 *         "stale"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApplyInput"];
+            };
+        };
+        responses: {
+            /** @description What the planned call would have answered, the scheduled plan, or the job. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    /**
+                     * @description How many rows of the plan were left out.
+                     * @example 0
+                     */
+                    "Skipped-Rows"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       2
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["RevertResult"] | components["schemas"]["Plan"] | components["schemas"]["JobInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -120,6 +120,21 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION delete_expired_history(days integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_history(days integer) TO pricewell_app;
 
+CREATE OR REPLACE FUNCTION public.delete_expired_plans()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        update public.plans set status = 'expired', ended_at = expires_at
+          where status in ('open', 'scheduled') and expires_at < now();
+        delete from public.plan_rows r using public.plans p
+          where r.account_id = p.account_id and r.plan_id = p.id and p.ended_at < now() - interval '30 days';
+        delete from public.plans where ended_at < now() - interval '30 days';
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_plans() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_plans() TO pricewell_app;
+
 CREATE TABLE accounts (
   id bigint DEFAULT ((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))) NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -412,8 +427,8 @@ CREATE TABLE jobs (
   revision integer,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
-  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text, 'revert'::text]))),
-  CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = 'load-file'::text))),
+  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text, 'revert'::text, 'make-plan'::text, 'apply-plan'::text]))),
+  CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = ANY (ARRAY['load-file'::text, 'apply-plan'::text])))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=50);
 ALTER TABLE jobs ALTER COLUMN product_ids SET STORAGE EXTERNAL;
@@ -492,6 +507,7 @@ CREATE TABLE list_revisions (
   added integer NOT NULL,
   removed integer NOT NULL,
   slices smallint NOT NULL,
+  plan_id bigint,
   CONSTRAINT list_revisions_pkey PRIMARY KEY (account_id, price_list_id, revision),
   CONSTRAINT list_revisions_kind_check CHECK ((kind = ANY (ARRAY['add_products'::text, 'remove_products'::text, 'sync'::text, 'update_prices'::text, 'reprice'::text, 'revert'::text])))
 );
@@ -636,6 +652,71 @@ CREATE POLICY api_keys_of_account ON api_keys
   USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
 GRANT DELETE, INSERT, SELECT, UPDATE ON api_keys TO pricewell_app;
 
+CREATE TABLE plans (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  price_list_id bigint,
+  operation text NOT NULL,
+  status text DEFAULT 'open'::text NOT NULL,
+  base_revision integer,
+  origin jsonb NOT NULL,
+  call jsonb DEFAULT '{}'::jsonb NOT NULL,
+  summary jsonb DEFAULT '{}'::jsonb NOT NULL,
+  violations jsonb DEFAULT '[]'::jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  apply_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  revision integer,
+  error jsonb,
+  CONSTRAINT plans_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT plans_operation_check CHECK ((operation = ANY (ARRAY['update_prices'::text, 'add_products'::text, 'remove_products'::text, 'sync'::text, 'promotions'::text, 'revert'::text, 'reprice'::text]))),
+  CONSTRAINT plans_status_check CHECK ((status = ANY (ARRAY['open'::text, 'scheduled'::text, 'applied'::text, 'failed'::text, 'discarded'::text, 'expired'::text])))
+) WITH (fillfactor=70);
+CREATE INDEX plans_of_list ON public.plans USING btree (account_id, price_list_id) WHERE (status = ANY (ARRAY['open'::text, 'scheduled'::text]));
+ALTER TABLE plans ENABLE ROW LEVEL SECURITY;
+ALTER TABLE plans FORCE ROW LEVEL SECURITY;
+CREATE POLICY plans_of_account ON plans
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY plans_of_owner ON plans TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON plans TO pricewell_app;
+
+CREATE TABLE plan_rows (
+  account_id bigint NOT NULL,
+  plan_id bigint NOT NULL,
+  place integer NOT NULL,
+  "position" integer,
+  row_id bigint,
+  product_id bigint,
+  code text COLLATE "C",
+  extensions text[] COLLATE "C",
+  extension_key text COLLATE "C",
+  dimension integer,
+  date date,
+  name text COLLATE "C",
+  action text NOT NULL,
+  reason text,
+  old numeric,
+  new numeric,
+  change_percent numeric,
+  margin_before numeric,
+  margin_after numeric,
+  violations text[] DEFAULT '{}'::text[] NOT NULL,
+  inputs jsonb,
+  before jsonb,
+  after jsonb,
+  covered_rows integer,
+  CONSTRAINT plan_rows_pkey PRIMARY KEY (account_id, plan_id, place)
+);
+ALTER TABLE plan_rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE plan_rows FORCE ROW LEVEL SECURITY;
+CREATE POLICY plan_rows_of_account ON plan_rows
+  USING ((account_id = ( SELECT (NULLIF(current_setting('app.account'::text, true), ''::text))::bigint AS "nullif")));
+CREATE POLICY plan_rows_of_owner ON plan_rows TO CURRENT_USER
+  USING (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON plan_rows TO pricewell_app;
+
 ALTER TABLE users ADD CONSTRAINT users_account_fkey FOREIGN KEY (account_id) REFERENCES account_names(id) ON DELETE CASCADE;
 
 ALTER TABLE catalog_columns ADD CONSTRAINT catalog_columns_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
@@ -649,6 +730,8 @@ ALTER TABLE promotions ADD CONSTRAINT promotions_account_fkey FOREIGN KEY (accou
 ALTER TABLE jobs ADD CONSTRAINT jobs_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 
 ALTER TABLE file_pieces ADD CONSTRAINT file_pieces_file_fkey FOREIGN KEY (account_id, file_id) REFERENCES jobs(account_id, file_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE plans ADD CONSTRAINT plans_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE;
 
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pricewell_app;
 

@@ -19,10 +19,13 @@ import { type Bulkheads, createBulkheads, poolsInUse } from './http/overload/adm
 import { createBoss, findQueueState, installQueue } from './jobs/queue.ts'
 import { startRetention } from './jobs/retention.ts'
 import { startWorkers, stopWorkers, type WorkOptions } from './jobs/work.ts'
+import { startSchedule } from './plans/schedule.ts'
 import { openPools, type Pools } from './pools.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { tidyList, undoDraft } from './price-lists/publication.ts'
 import { runSync } from './price-lists/sync-job.ts'
+import { runApplyPlan } from './prices/plans/apply-job.ts'
+import { runMakePlan } from './prices/plans/make-plan-job.ts'
 import { runRevert } from './prices/revert/revert-job.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
 import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
@@ -173,6 +176,8 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
+      'make-plan': runMakePlan,
+      'apply-plan': runApplyPlan,
       'load-file': fileLoader({
         context: contextOf(parts),
         onLoaded: metrics?.loaded,
@@ -181,6 +186,7 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
     log,
     watch: { attempt: metrics?.attempt, inSpan: tracing?.inSpan },
   })
+  await startSchedule(boss, pools.jobs)
   await startRetention(boss, { db: pools.jobs, log, historyDays: parts.config.historyDays })
 }
 

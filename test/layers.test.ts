@@ -11,6 +11,7 @@ const layers = [
   ['jobs'],
   ['accounts'],
   ['catalog'],
+  ['plans'],
   ['competitor-prices', 'sales-history', 'agreements', 'promotions'],
   ['price-lists'],
   ['prices'],

@@ -75,8 +75,8 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
    * each key once.
    */
   findFaults?: (once: RawBuilder<unknown>) => Promise<StagedFaults>
-  /** Writes all rows in a few statements, or answers a job that will. May run again after a deadlock. */
-  write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo']>>
+  /** Writes all rows in a few statements, or answers a plan or job that will. May run again after a deadlock. */
+  write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo'] | Schemas['Plan']>>
 }
 
 /** A feed that upserts rows by their keys, so that those of a JSON body can be written while the next are read. */

@@ -24,6 +24,8 @@ export interface Origin {
   actor: Schemas['Actor']
   request_id: string
   note?: string
+  /** Why the guardrails do not hold. */
+  override?: string
 }
 
 /** What a handler gets: the request after authentication, parsing and validation against the contract. */

@@ -23,6 +23,8 @@ export const problemTypes = {
     title: 'The price list was not made through this interface',
   },
   'revert-conflict': { status: 409, title: 'It was changed since' },
+  'plan-stale': { status: 409, title: 'The plan is stale' },
+  'plan-not-open': { status: 409, title: 'The plan is not open' },
   'history-not-kept': { status: 409, title: 'The history does not go back so far' },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
@@ -36,6 +38,7 @@ export const problemTypes = {
   'uri-too-long': { status: 414, title: 'The request line is too long' },
   'unsupported-media-type': { status: 415, title: 'The body is of a type that is not taken' },
   'idempotency-key-in-use': { status: 409, title: 'The first request with this key is running' },
+  'guardrail-violated': { status: 422, title: 'A guardrail forbids the change' },
   'idempotency-key-reused': { status: 422, title: 'The key belongs to another request' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
@@ -102,4 +105,17 @@ export function overloaded(detail: string, seconds = 1): Problem {
 /** For work that had not begun when the client disconnected. Nobody reads it. */
 export function clientGone(): Problem {
   return overloaded('The client is gone.')
+}
+
+/** The body of a problem, without its cause; `instance` is the id of the request. */
+export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
+  const { errors, errorCount, oldest } = problem.options
+  return {
+    type: problem.type,
+    ...problemTypes[problem.type],
+    detail: problem.message,
+    instance,
+    ...(oldest !== undefined && { oldest }),
+    ...(errors && { error_count: errorCount ?? errors.length, errors }),
+  }
 }

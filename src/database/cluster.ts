@@ -25,6 +25,8 @@ export const distributedTables = [
   'calendar_changes',
   'removed_rows',
   'confirmed_prices',
+  'plans',
+  'plan_rows',
   'sales',
   'competitor_schemas',
   'competitor_prices',

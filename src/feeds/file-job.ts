@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import { type Operation, operations } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
-import type { Context } from '../contract/operation.ts'
+import { Answer, type Context, type Schemas } from '../contract/operation.ts'
 import { compileBody } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
-import { endLoaded } from '../jobs/job-row.ts'
+import { endLoaded, type LoadedFile } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
@@ -52,9 +52,18 @@ async function loadFile(
       job: job.id,
       origin: job.origin,
     })
-    await endLoaded(trx, await lockCurrent(trx, attempt), done as FeedDone)
+    await endLoaded(trx, await lockCurrent(trx, attempt), loadedOf(done, progress.rows))
   })
   onLoaded?.({ operation: operation.id, rows: progress.rows })
+}
+
+/** A plan is named; a job adds no products by another. */
+function loadedOf(
+  done: FeedDone | Answer<Schemas['JobInfo'] | Schemas['Plan']>,
+  rows: number,
+): LoadedFile {
+  if (done instanceof Answer) return { result: { plan_id: done.body.id }, rows }
+  return { ...done, rows }
 }
 
 /** Names the list by id: another list may have its name by now. */

@@ -79,7 +79,7 @@ export interface FeedRun {
 export async function runFeed(
   trx: Trx,
   run: FeedRun,
-): Promise<FeedDone | Answer<Schemas['JobInfo']>> {
+): Promise<FeedDone | Answer<Schemas['JobInfo'] | Schemas['Plan']>> {
   const opened = await run.feed(trx, run, run.context)
   const errors = new SliceErrors()
   const file = await openFile(run, opened)

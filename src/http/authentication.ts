@@ -38,8 +38,15 @@ export function authenticateRequests(app: FastifyInstance, identify: Identify): 
   })
 }
 
+interface PlanQuery {
+  plan?: string
+}
+
+/** A call that makes a plan needs no more than the scope for plans. */
 function admit(request: FastifyRequest, caller: Caller): void {
-  const { scope } = request.routeOptions.config.operation ?? {}
+  const { scope: scopeOfCall, queryNames } = request.routeOptions.config.operation ?? {}
+  const isPlan = queryNames?.includes('plan') && (request.query as PlanQuery).plan === 'true'
+  const scope = isPlan ? 'plan' : scopeOfCall
   request.caller = caller
   if (scope && !caller.scopes.has(scope))
     throw new Problem('forbidden', `The token lacks the scope "${scope}".`)

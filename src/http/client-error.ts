@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { Problem, problemTypes, unavailable } from '../contract/problem.ts'
+import { Problem, problemBody, problemTypes, unavailable } from '../contract/problem.ts'
 import { protectiveHeaders } from './headers.ts'
 import { endingCode } from './overload/upload-deadlines.ts'
-import { problemBody } from './problem-reply.ts'
 
 interface ClientError {
   code?: string

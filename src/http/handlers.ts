@@ -22,6 +22,10 @@ import { upsertRows } from '../feeds/upsert-rows.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
 import { readJobEvents } from '../jobs/read-job-events.ts'
+import { discardPlan } from '../plans/discard-plan.ts'
+import { listPlanRows } from '../plans/list-plan-rows.ts'
+import { listPlans } from '../plans/list-plans.ts'
+import { readPlan } from '../plans/read-plan.ts'
 import type { Pools } from '../pools.ts'
 import { cancelJob } from '../price-lists/cancel-job.ts'
 import { createPriceLists } from '../price-lists/create-price-lists.ts'
@@ -37,6 +41,7 @@ import { updatePriceList } from '../price-lists/update-price-list.ts'
 import { addProducts } from '../prices/add-products.ts'
 import { getPriceHistory } from '../prices/get-price-history.ts'
 import { getPrices } from '../prices/get-prices.ts'
+import { applyPlan } from '../prices/plans/apply-plan.ts'
 import { revertPriceList } from '../prices/revert/revert-price-list.ts'
 import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
@@ -108,6 +113,11 @@ export const handlers = {
   listAgreements,
   readAgreement,
   updateAgreement,
+  listPlans,
+  readPlan,
+  discardPlan,
+  listPlanRows,
+  applyPlan,
   listJobs,
   readJob,
   readJobEvents,

@@ -4,6 +4,7 @@ import {
   clientGone,
   Problem,
   type ProblemType,
+  problemBody,
   problemTypes,
   unauthorized,
   unavailable,
@@ -56,19 +57,6 @@ function detailOf({ type, message }: Problem, { routeOptions }: FastifyRequest):
   const { scope, isRead } = routeOptions.config.operation ?? {}
   const isWrite = scope !== undefined && !isRead
   return isWrite && type === 'invalid-request' ? `${message} Nothing was written.` : message
-}
-
-/** The body of a problem, without its cause; `instance` is the id of the request. */
-export function problemBody(problem: Problem, instance: string): Record<string, unknown> {
-  const { errors, errorCount, oldest } = problem.options
-  return {
-    type: problem.type,
-    ...problemTypes[problem.type],
-    detail: problem.message,
-    instance,
-    ...(oldest !== undefined && { oldest }),
-    ...(errors && { error_count: errorCount ?? errors.length, errors }),
-  }
 }
 
 const places: Record<string, 'path' | 'query' | 'header'> = { params: 'path', headers: 'header' }

@@ -33,7 +33,7 @@ export interface JobFile {
 }
 
 /** Longer than any job waits: pg-boss would delete a slot after 14 days, in a dump or while no worker ran. */
-const retentionSeconds = 50 * 365 * 86_400
+export const retentionSeconds = 50 * 365 * 86_400
 
 /** Accepts a job: its row and its slot in the queue are there when `trx` commits. Throws `too-many-requests`. */
 export async function enqueueJob(

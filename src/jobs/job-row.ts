@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { FeedDone } from '../contract/feed.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import type { CurrentJob } from './attempt.ts'
@@ -57,14 +56,21 @@ export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
   return faults
 }
 
+/** What a job has done with its file. */
+export interface LoadedFile {
+  result: object
+  rows: number
+  revision?: number | undefined
+}
+
 /** Ends a job that has loaded its file. */
 export async function endLoaded(
   trx: Trx,
   job: CurrentJob,
-  { result, revision }: FeedDone,
+  { result, rows, revision }: LoadedFile,
 ): Promise<void> {
   await updateJob(trx, job)
-    .set({ result: JSON.stringify(result), total: result.rows })
+    .set({ result: JSON.stringify(result), total: rows })
     .execute()
   await endDone(trx, job, revision)
   await deleteFile(trx, job)

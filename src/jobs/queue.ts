@@ -23,6 +23,9 @@ export const listQueue = 'price-list'
 /** Files for no list, which hold up no list: the singleton key is the account. */
 export const fileQueue = 'file'
 
+/** Plans wait here for their moment. */
+export const planQueue = 'plan'
+
 /** Its schedule removes expired jobs and keys. */
 export const retentionQueue = 'job-retention'
 
@@ -100,6 +103,7 @@ async function createQueues(url: string): Promise<void> {
         retryDelay: retryDelaySeconds,
       })
     }
+    await boss.createQueue(planQueue, { retryLimit, retryDelay: retryDelaySeconds })
     await boss.createQueue(retentionQueue)
   } finally {
     await boss.stop({ graceful: false })

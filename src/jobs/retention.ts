@@ -14,6 +14,7 @@ const everyHour = '17 * * * *'
 const removals = (historyDays: number) => [
   sql`select delete_expired_jobs()`,
   sql`select delete_expired_keys()`,
+  sql`select delete_expired_plans()`,
   sql`select delete_expired_history(${historyDays}::integer)`,
 ]
 

@@ -24,33 +24,42 @@ export class JobRefused extends Error {}
 /** Does one kind of job, in chunks, to its end. Throws JobRefused. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 
-/** A job that ends as failed, with its errors, where doing it again would not help. */
+/** Undoes what a job has not published. */
+export type UndoJob = (trx: Trx, job: CurrentJob) => Promise<void>
+
+/** A job that ends as failed, with its errors and undone, where doing it again would not help. */
 export const refusable =
-  (run: RunJob): RunJob =>
+  (run: RunJob, undo?: UndoJob): RunJob =>
   async (attempt, job) => {
     try {
       await run(attempt, job)
     } catch (error) {
       if (!(error instanceof Problem) || problemTypes[error.type].status >= 500) throw error
-      await endRefused(attempt, error)
+      await endRefused(attempt, error, undo)
       throw new JobRefused(error.type)
     }
   }
 
-function endRefused(attempt: Attempt, { type, message, options }: Problem): Promise<void> {
+function endRefused(
+  attempt: Attempt,
+  { type, message, options }: Problem,
+  undo: UndoJob | undefined,
+): Promise<void> {
   const rows = options.errors ?? []
   const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
   const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
   const errorCount = options.errorCount ?? options.errors?.length
-  return inAttempt(attempt, (trx, job) => endUndone(trx, job, 'failed', errors, errorCount))
+  return inAttempt(attempt, async (trx, job) => {
+    await undo?.(trx, job)
+    await endUndone(trx, job, 'failed', errors, errorCount)
+  })
 }
 
 export interface RunOptions {
   runners: Record<JobKind, RunJob>
   /** The longest backoff after an attempt that exhausted a resource. */
   backoffMaxSeconds: number
-  /** Undoes what a job has not published. */
-  undo: (trx: Trx, job: CurrentJob) => Promise<void>
+  undo: UndoJob
   /** Logs an error if `err` is among the fields. */
   log: (fields: object, message: string) => void
   /** Counts and traces attempts. */

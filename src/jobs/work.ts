@@ -3,7 +3,7 @@ import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import { findOldestJob } from './list-order.ts'
-import { fileQueue, listQueue, retentionQueue, type Slot } from './queue.ts'
+import { fileQueue, listQueue, planQueue, retentionQueue, type Slot } from './queue.ts'
 import { AttemptFailed, endBackoff, type RunOptions, runJob, setBackoff } from './run-job.ts'
 
 /** A list whose slot this worker holds, and the signal to stop. */
@@ -34,7 +34,7 @@ export async function startWorkers(options: WorkOptions): Promise<void> {
 
 /** Takes no more jobs, and waits for running ones. */
 export async function stopWorkers(boss: PgBoss): Promise<void> {
-  const queues = [listQueue, fileQueue, retentionQueue]
+  const queues = [listQueue, fileQueue, planQueue, retentionQueue]
   await Promise.all(queues.map((queue) => boss.offWork(queue)))
 }
 

@@ -101,7 +101,7 @@ export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
 }
 
 /** Products `p` that the filters allow. */
-function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
+export function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const filters = compileFilters(list.product_filters as ProductFilters, columns)
   return sql`(
     select p.id, p.code, p.extensions, p.extension_key from products p

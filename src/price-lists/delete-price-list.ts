@@ -1,5 +1,6 @@
 import type { Handler } from '../contract/operation.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { discardPlansOf } from '../plans/queries.ts'
 import { deleteRows } from './publication.ts'
 import { lockListForDeletion } from './queries.ts'
 
@@ -10,6 +11,7 @@ export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, i
       const list = await lockListForDeletion(trx, account, { id: params.id })
       await rejectBusy(trx, account, list.id)
       await deleteRows(trx, list)
+      await discardPlansOf(trx, account, list.id)
       await trx
         .deleteFrom('price_lists')
         .where('account_id', '=', account)

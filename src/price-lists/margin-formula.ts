@@ -27,10 +27,15 @@ export { FormulaError } from './formula.ts'
  */
 export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
 
+/** The tree of a margin formula over the account's cost columns. Throws FormulaError. */
+export function parseMarginTerm(formula: string, costs: readonly Column[]): Term {
+  return new FormulaParser(formula, marginGrammar(costs)).parse()
+}
+
 /** Parses a margin formula over the account's cost columns. Throws FormulaError. */
 export function parseMarginFormula(formula: string, costs: readonly Column[]): Margin {
   const ordinals = new Set<number>()
-  const evaluate = evaluation(new FormulaParser(formula, marginGrammar(costs)).parse(), ordinals)
+  const evaluate = evaluation(parseMarginTerm(formula, costs), ordinals)
   return (price, rowCosts) => {
     const values: (Fraction | null)[] = [fraction(price)]
     for (const ordinal of ordinals) {

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Origin } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInMonth } from './calendar.ts'
+import { listViolated, listViolations } from './guardrails.ts'
 import { insertChanges, insertMonthChanges } from './history/log-changes.ts'
 import { type Change, nextRevision, recordRevision } from './history/record-revision.ts'
 import { type IdsText, ofList } from './publication.ts'
@@ -21,7 +23,14 @@ export async function publish(
   ids?: IdsText,
 ): Promise<number> {
   const moved = await logMoves(trx, list, ids)
+  rejectRemovals(list, moved.removed, publication.origin)
   return recordRevision(trx, list, { ...publication, priced: 0, ...moved })
+}
+
+/** Throws `guardrail-violated` if too many rows leave. */
+function rejectRemovals(list: PriceList, removed: number, { override }: Origin): void {
+  const names = removed > 0 ? listViolations(list, { changed: 0, removed }) : []
+  if (names.length > 0 && override === undefined) throw listViolated(list, names)
 }
 
 /** Notes the rows that come and go with the next revision of a list in its history; returns their numbers. */

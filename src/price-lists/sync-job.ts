@@ -3,8 +3,9 @@ import { findColumns } from '../catalog/columns.ts'
 import type { Trx } from '../database/pool.ts'
 import { type Attempt, inAttempt, type JobRow, type RunningJob } from '../jobs/attempt.ts'
 import { endDone } from '../jobs/job-row.ts'
+import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { syncChunk, syncResult } from './catalog-difference.ts'
-import { archiveRemovedRows, chunkRows } from './publication.ts'
+import { archiveRemovedRows, chunkRows, undoDraft } from './publication.ts'
 import { publish } from './publish.ts'
 import { lockListOf } from './queries.ts'
 
@@ -22,7 +23,7 @@ interface Place {
  * one publishes it. A retried attempt continues with the draft of the earlier one; rows count as added or removed by
  * comparison with the published version.
  */
-export async function runSync(attempt: Attempt, _: JobRow, rows = chunkRows): Promise<void> {
+export async function syncInChunks(attempt: Attempt, _: JobRow, rows = chunkRows): Promise<void> {
   let place: Place = { after: 0 }
   while (place.left !== 0) {
     const from = place
@@ -62,3 +63,6 @@ async function syncFrom(
   await endDone(trx, job, revision)
   return place
 }
+
+/** A sync that a guardrail refuses leaves no draft. */
+export const runSync: RunJob = refusable(syncInChunks, undoDraft)

@@ -19,12 +19,13 @@ import {
   rejectUnmanaged,
 } from '../price-lists/queries.ts'
 import { positionedKeyColumns } from './payload.ts'
+import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows; above 100 products, the job. */
 export const addProducts: Handler<'addProducts'> = (
-  { account, body, errors, origin, inAccount },
+  { account, body, query, errors, origin, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -36,6 +37,10 @@ export const addProducts: Handler<'addProducts'> = (
       const ids = await findAllowedProducts(trx, list, { columns, rows, errors })
       errors.reject()
       const productIds = `{${[...ids].join(',')}}`
+      if (query.plan === 'true') {
+        await rejectBusy(trx, account, list.id)
+        return planAddedProducts(trx, list, productIds, origin)
+      }
       if (ids.size > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'add-products' } as const
         return enqueueJob(trx, boss, { ...job, total: ids.size, productIds, origin })

@@ -20,13 +20,14 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { archiveRemovedRows, removeDraftRows } from '../price-lists/publication.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
+import { planSync } from './plans/plan-moves.ts'
 
 /**
  * Makes a list match the catalog and its filters, and publishes it. Answers the ids of the rows; above 100 products,
  * the job.
  */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (
-  { account, body, origin, inAccount },
+  { account, body, query, origin, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -34,6 +35,10 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       const list = await lockPriceList(trx, account, { name: body.price_list_name })
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
+      if (query.plan === 'true') {
+        await rejectBusy(trx, account, list.id)
+        return planSync(trx, list, columns, origin)
+      }
       const difference = await findSmallDifference(trx, list, columns)
       const { handled: total } = difference
       if (total > backgroundThreshold) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import { Answer, type Handler, type OperationRequest } from '../contract/operation.ts'
+import { Answer, type Handler, type OperationRequest, type Schemas } from '../contract/operation.ts'
 import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -13,19 +13,28 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { rejectFaultyAddress } from './payload.ts'
+import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+import { type PlannedPrices, planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
   type CellsByRow,
   cellColumns,
+  cellsOf,
   groupByRow,
   inPayloadOrder,
   positionColumn,
   rowsOf,
   withoutCells,
 } from './write/cells.ts'
+import { type FindPlaces, rejectViolations } from './write/reject-violations.ts'
 import { setDays } from './write/set-days.ts'
-import { findPublishedRows, rejectMissing, type SetPrices, setPrices } from './write/set-prices.ts'
+import {
+  findPublishedRows,
+  type RowIds,
+  rejectMissing,
+  type SetPrices,
+  setPrices,
+} from './write/set-prices.ts'
 import {
   findStaleCells,
   type Observation,
@@ -44,7 +53,7 @@ export const updatePrices: Handler<'updatePrices'> = (request) =>
 async function update(
   trx: Trx,
   { account, body, query, errors, origin }: OperationRequest<'updatePrices'>,
-): Promise<Answer<number[]>> {
+): Promise<Answer<number[] | Schemas['Plan']>> {
   const observation = { ...query, ...body }
   rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
   const list = await lockPriceList(trx, account, { name: body.price_list_name })
@@ -59,7 +68,8 @@ async function update(
   const byRow = await groupByRow(list, keyed, errors)
   const isObserved = body.observed_at !== undefined || byRow.cells.some(hasExpectedPrice)
   // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
-  const isWritten = errors.count === 0 && !list.is_calendar && !isObserved
+  const isPlan = query.plan === 'true'
+  const isWritten = errors.count === 0 && !list.is_calendar && !isObserved && !isPlan
   const set = isWritten ? await setPrices(trx, list, byRow) : undefined
   const found = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
   rejectMissing(keyed, rowsOf(byRow), found, errors)
@@ -67,7 +77,10 @@ async function update(
   const { cells, skipped } = isObserved
     ? await leaveStaleOut(trx, list, byRow, observation)
     : { cells: byRow, skipped: 0 }
+  if (isPlan) return planCells(trx, list, cells, { origin, observed_at: observation.observed_at })
   const { ids, priced, slices } = set ?? (await write(trx, list, cells))
+  const findPlaces = placesIn(list, cells, ids)
+  await rejectViolations(trx, list, { origin, findPlaces })
   const revision = await recordRevision(trx, list, {
     ...{ kind: 'update_prices', origin, priced, added: 0, removed: 0, slices },
     observed_at: observation.observed_at,
@@ -87,13 +100,39 @@ async function leaveStaleOut(
   byRow: CellsByRow,
   observation: Observation,
 ): Promise<{ cells: CellsByRow; skipped: number }> {
-  const columns = [positionColumn, ...cellColumns(list)]
-  const input = await inputRows(trx, columns, byRow.cells)
-  const given = { from: sql`(select * from ${input}) as f`, line: sql`null::integer` }
+  const given = { from: await inputCells(trx, list, byRow), line: sql`null::integer` }
   const stale = await findStaleCells(trx, list, given, observation)
   if (stale.count === 0) return { cells: byRow, skipped: 0 }
   const positions = stalePositions(stale)
   return { cells: withoutCells(byRow, positions), skipped: stale.count }
+}
+
+/** Finds violating cells in the payload. */
+const placesIn =
+  (list: PriceList, byRow: CellsByRow, ids: RowIds): FindPlaces =>
+  async (violating) => {
+    const rows = new Map(ids.map((id, row) => [id, row]))
+    return violating.map(({ row_id, dimension, date }) => {
+      const cell = cellsOf(byRow, rows.get(row_id) ?? 0).find(({ row }) => {
+        return dimensionIndex(list, row) === dimension && (row.date ?? null) === date
+      })
+      return cell ? { pointer: `/payload/${cell.position}`, row: cell.position } : { pointer: '' }
+    })
+  }
+
+/** The cells as a FROM item `f`. */
+async function inputCells(trx: Trx, list: PriceList, { cells }: CellsByRow) {
+  const input = await inputRows(trx, [positionColumn, ...cellColumns(list)], cells)
+  return sql`(select * from ${input}) as f`
+}
+
+async function planCells(
+  trx: Trx,
+  list: PriceList,
+  byRow: CellsByRow,
+  call: Omit<PlannedPrices, 'cells'>,
+): Promise<Answer<Schemas['Plan']>> {
+  return planPrices(trx, list, { ...call, cells: await inputCells(trx, list, byRow) })
 }
 
 async function write(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {

@@ -28,7 +28,14 @@ const accountColumn = (table: string) =>
 const seenByOwner = [
   ...['account_names', 'accounts', 'users', 'jobs', 'idempotency_keys'],
   ...['price_lists', 'price_list_rows', 'calendar_months', 'list_revisions', 'list_changes'],
-  ...['calendar_changes', 'removed_rows', 'confirmed_prices', 'promotion_versions'],
+  ...[
+    'calendar_changes',
+    'removed_rows',
+    'confirmed_prices',
+    'promotion_versions',
+    'plans',
+    'plan_rows',
+  ],
 ]
 
 t.test('every table has forced row-level security and a policy for the account', async (t) => {

@@ -11,6 +11,8 @@ import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
+import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
+import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
 import { runRevert } from '../../src/prices/revert/revert-job.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { select } from './sql.ts'
@@ -55,6 +57,8 @@ export async function startTestWorkers(
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
+      'make-plan': runMakePlan,
+      'apply-plan': runApplyPlan,
       'load-file': testFileLoader(boss),
       ...runners,
     },

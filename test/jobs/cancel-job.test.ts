@@ -1,7 +1,7 @@
 import t from 'tap'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
-import { runSync } from '../../src/price-lists/sync-job.ts'
+import { syncInChunks } from '../../src/price-lists/sync-job.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
@@ -65,7 +65,7 @@ t.test(
     await shop.post(upsert, [...describe(0, 30, 'out'), ...describe(60, 101, 'in')])
     const { body } = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
     const attempt = anAttempt(db, shop, body, 0, stopAfter(1))
-    await t.rejects(runSync(attempt, await startAttempt(attempt), 70), isStopped)
+    await t.rejects(syncInChunks(attempt, await startAttempt(attempt), 70), isStopped)
     t.equal(await countOf(shop, list, 'draft'), 70)
     t.equal((await cancel(shop, body.id)).body.result, undefined)
     t.equal(await countOf(shop, list, 'draft'), 60)

@@ -60,6 +60,8 @@ t.test('what the database may never have for a job ends it at the tenth try', as
       'add-products': fail,
       'sync-with-catalog': fail,
       revert: fail,
+      'make-plan': fail,
+      'apply-plan': fail,
     }
     const nothing = async () => {}
     const options = { runners, backoffMaxSeconds: 0, undo: nothing, log: () => undefined }
@@ -139,6 +141,8 @@ t.test('a job whose fault cannot be counted is handed out again', async (t) => {
       'sync-with-catalog': fails,
       'load-file': fails,
       revert: fails,
+      'make-plan': fails,
+      'apply-plan': fails,
     },
     backoffMaxSeconds: 0,
     undo: async () => undefined,

@@ -4,6 +4,8 @@ import { startWorkers, stopWorkers } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
+import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
+import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
 import { runRevert } from '../../src/prices/revert/revert-job.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
@@ -60,6 +62,8 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
       'add-products': runAddProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
+      'make-plan': runMakePlan,
+      'apply-plan': runApplyPlan,
       'load-file': testFileLoader(boss),
     },
   })

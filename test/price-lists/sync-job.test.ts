@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startAttempt } from '../../src/jobs/attempt.ts'
-import { runSync } from '../../src/price-lists/sync-job.ts'
+import { syncInChunks } from '../../src/price-lists/sync-job.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
@@ -104,7 +104,7 @@ t.test(
     }
     async function run(shop: TestAccount, job: { id: number }, number: number, chunks = 1000) {
       const attempt = anAttempt(db, shop, job, number, stopAfter(chunks))
-      await runSync(attempt, await startAttempt(attempt), 20)
+      await syncInChunks(attempt, await startAttempt(attempt), 20)
     }
   },
 )
@@ -117,7 +117,7 @@ t.test(
     const list = await aList(shop, { name: 'L', is_calendar: true })
     const go = async (job: { id: number }, number: number, chunks = 1000) => {
       const attempt = anAttempt(db, shop, job, number, stopAfter(chunks))
-      await runSync(attempt, await startAttempt(attempt), 10)
+      await syncInChunks(attempt, await startAttempt(attempt), 10)
     }
     await go((await sync(shop)).body, 0)
     const key = { code: 'P0000', country: 'UK' }

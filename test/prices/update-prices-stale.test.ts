@@ -114,7 +114,10 @@ t.test('a job that loads a file knows what the call has seen', async (t) => {
     'content-type': 'text/csv',
     prefer: 'respond-async',
   })
-  t.match(await shop.finished(body), { status: 'done', result: { rows: 1, updated: 0, skipped: 1 } })
+  t.match(await shop.finished(body), {
+    status: 'done',
+    result: { rows: 1, updated: 0, skipped: 1 },
+  })
 })
 
 t.test('bad rows come before stale rows', async (t) => {

@@ -21,8 +21,28 @@ export const listRevisions: Handler<'listRevisions'> = ({ account, params, query
   })
 
 const fileColumns = [
-  ...['revision', 'at', 'kind', 'actor_type', 'actor_id', 'actor_name', 'request_id', 'job_id'],
-  ...['note', 'observed_at', 'reverts_from', 'reverts_to', 'voided', 'priced', 'added', 'removed'],
+  ...[
+    'revision',
+    'at',
+    'kind',
+    'actor_type',
+    'actor_id',
+    'actor_name',
+    'request_id',
+    'job_id',
+    'plan_id',
+  ],
+  ...[
+    'note',
+    'override',
+    'observed_at',
+    'reverts_from',
+    'reverts_to',
+    'voided',
+    'priced',
+    'added',
+    'removed',
+  ],
 ]
 
 /** All revisions that the filters leave, the newest first. */

@@ -9,6 +9,8 @@ export interface Change {
   kind: Schemas['RevisionKind']
   origin: Origin
   job?: number | undefined
+  /** The plan that it applies. */
+  plan?: number | undefined
   /** Cells whose price is another. */
   priced: number
   /** Rows that came and went. */
@@ -32,10 +34,10 @@ export const nextRevision = ({ version }: PriceList): number => version + 1
 export async function recordRevision(
   trx: Trx,
   list: PriceList,
-  { origin, slices = 1, job, reverts, observed_at, ...change }: Change,
+  { origin, slices = 1, job, plan, reverts, observed_at, ...change }: Change,
 ): Promise<number> {
   const { priced, added, removed } = change
-  const isPublication = !['update_prices', 'revert'].includes(change.kind)
+  const isPublication = !['update_prices', 'reprice', 'revert'].includes(change.kind)
   const isChanged = priced + added + removed > 0 || list.version === 0
   if (isPublication || isChanged)
     await raiseRevision(trx, list, { ...change, isPublication, isChanged })
@@ -50,6 +52,7 @@ export async function recordRevision(
       at: sql`clock_timestamp()`,
       origin: JSON.stringify(await withName(trx, list, origin)),
       job_id: job ?? null,
+      plan_id: plan ?? null,
       observed_at:
         observed_at === undefined ? null : sql`${utcTimestamp(observed_at)}::timestamptz`,
       reverts_from: reverts?.from ?? null,

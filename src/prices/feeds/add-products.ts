@@ -19,6 +19,7 @@ import {
   productFaults,
 } from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
+import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** Columns of exports that a feed skips: a file of prices names products too. */
@@ -49,7 +50,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
         await waitForEarlierJobs(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
-    write: () => addStaged(trx, list, boss, { job, origin }),
+    write: () => addStaged(trx, list, boss, { job, origin, isPlan: query.plan === 'true' }),
   }
 }
 
@@ -90,8 +91,8 @@ async function addStaged(
   trx: Trx,
   { account_id: account, id }: PriceList,
   boss: PgBoss,
-  { job, origin }: Pick<FeedRequest<'addProducts'>, 'job' | 'origin'>,
-): Promise<FeedCounts | Answer<Schemas['JobInfo']>> {
+  { job, origin, isPlan }: Pick<FeedRequest<'addProducts'>, 'job' | 'origin'> & { isPlan: boolean },
+): Promise<FeedCounts | Answer<Schemas['JobInfo'] | Schemas['Plan']>> {
   const list = await lockPriceList(trx, account, { id })
   const { rows } = await sql<{ total: number; created: number; ids: string }>`
     select count(*) as total, count(*) filter (where p.row_id is null) as created,
@@ -105,6 +106,7 @@ async function addStaged(
       where p.account_id = ${account}
     ) as p on p.code = f.code and p.extension_key = f.extension_key`.execute(trx)
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
+  if (isPlan) return planAddedProducts(trx, list, productIds, origin)
   if (total > backgroundThreshold && job === undefined)
     return enqueueJob(trx, boss, {
       account,

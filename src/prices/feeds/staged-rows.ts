@@ -1,11 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Column, Columns } from '../../catalog/columns.ts'
 import { isOtherKey, keyParts, productId, stagedKey } from '../../catalog/product-feed.ts'
 import type { FeedColumn, FeedId } from '../../contract/feed.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
-import { isPublished } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
   type ListName,
@@ -15,6 +14,7 @@ import {
   rejectUnpublished,
 } from '../../price-lists/queries.ts'
 import { findNamedList, type ListKeys, type PlaceOf } from '../payload.ts'
+import { publishedRowsOf } from '../write/write-cells.ts'
 
 /** Columns of exports that a feed skips. */
 export const exportedKeys = ['margin']
@@ -70,20 +70,6 @@ export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
   return extensions.map(({ name, type }) => ({ name, type, isRequired: true }))
 }
 
-/** SQL that joins staged rows `f` with the published rows `r` of the list. */
-export function joinPublished(list: PriceList): RawBuilder<unknown> {
-  return sql`join ${publishedRows(list)} using (code, extension_key)`
-}
-
-function publishedRows({ account_id, id }: PriceList): RawBuilder<unknown> {
-  return sql`(
-    select r.id, r.code, r.extension_key, r.dynamic_attributes, r.since, r.prices
-    from price_lists l
-    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and ${isPublished}
-    where l.account_id = ${account_id} and l.id = ${id}
-  ) as r`
-}
-
 /**
  * Locks the list after all rows are staged, and returns those that it does not have. `job` loads the file; undefined: a
  * request does. Throws `unavailable` while earlier jobs of the list run.
@@ -101,7 +87,7 @@ export async function findMissingRows(
   const { rows } = await sql<{ position: number; line: number; total: number }>`
     select f.position, f.line, count(*) over () as total
     from pg_temp.feed f
-    left join ${publishedRows(list)} using (code, extension_key)
+    left join ${publishedRowsOf(list)} using (code, extension_key)
     where r.code is null order by f.position limit ${stagedFaultsMax}`.execute(trx)
   const message = 'this row is not in the published list'
   return stagedFaults(rows, () => ({ field: 'code', code: 'row_not_in_list', message }))

@@ -21,12 +21,12 @@ import {
   namesMax,
   rejectFaultyAttribute,
 } from '../update-dynamic-attributes.ts'
+import { joinPublished } from '../write/write-cells.ts'
 import {
   exportedKeys,
   extensionColumns,
   findMissingRows,
   findPublishedFeedList,
-  joinPublished,
   rowIds,
 } from './staged-rows.ts'
 

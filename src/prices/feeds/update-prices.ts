@@ -1,25 +1,28 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { daysInMonth } from '../../price-lists/calendar.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { rejectFaultyAddress } from '../payload.ts'
+import { planPrices } from '../plans/plan-prices.ts'
 import { fixedKeys } from '../update-prices.ts'
 import { cellColumns } from '../write/cells.ts'
-import { mergeMonths } from '../write/set-days.ts'
-import { changedCells, writeChanged } from '../write/set-prices.ts'
+import {
+  type FindPlaces,
+  rejectViolations,
+  type ViolatingCell,
+} from '../write/reject-violations.ts'
 import { findStaleCells, type Observation, rejectFutureObservation } from '../write/stale-cells.ts'
+import { writeCells } from '../write/write-cells.ts'
 import {
   exportedKeys,
   extensionColumns,
   findMissingRows,
   findPublishedFeedList,
-  joinPublished,
   rowIds,
 } from './staged-rows.ts'
 
@@ -48,7 +51,13 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
       // Others may have changed it while the file arrived.
       const locked = await lockPriceList(trx, account, { id: list.id })
       const skipped = await leaveStaleOut(trx, locked, query)
-      const { updated, priced } = await (list.is_calendar ? writeDays : writePrices)(trx, locked)
+      if (query.plan === 'true') {
+        const { observed_at } = query
+        return planPrices(trx, locked, { cells: sql`pg_temp.feed f`, origin, observed_at })
+      }
+      const { updated, priced } = await writeCells(trx, locked, sql`pg_temp.feed f`)
+      const findPlaces: FindPlaces = (cells) => findLines(trx, cells)
+      await rejectViolations(trx, locked, { origin, findPlaces })
       const { observed_at, on_stale } = query
       const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
       const revision = await recordRevision(trx, locked, { ...change, observed_at })
@@ -74,6 +83,18 @@ function rejectFaultyPriced(
     errors.add(position, pricedColumn.name, 'type', 'must be true or false')
 }
 
+/** Where violating cells stand in the file. */
+async function findLines(trx: Trx, cells: ViolatingCell[]): ReturnType<FindPlaces> {
+  const { rows } = await sql<{ row: number; line: number }>`
+    select f.position as row, f.line
+    from rows from (json_to_recordset(${JSON.stringify(cells)}::json)
+      as (code text, extension_key text, dimension integer, date date)) with ordinality as cell
+    join pg_temp.feed f on f.code = cell.code and f.extension_key = cell.extension_key and f.dimension = cell.dimension
+      and f.date is not distinct from cell.date
+    order by cell.ordinality`.execute(trx)
+  return rows.map(({ row, line }) => ({ pointer: `/${row}`, row, line }))
+}
+
 /** Deletes stale cells from the staged ones, and returns their number. Throws `stale-rows` unless they are to be skipped. */
 async function leaveStaleOut(trx: Trx, list: PriceList, observation: Observation): Promise<number> {
   const { rows: expecting } = await sql`
@@ -85,58 +106,3 @@ async function leaveStaleOut(trx: Trx, list: PriceList, observation: Observation
     await sql`delete from pg_temp.feed where position = any(${positions}::integer[])`.execute(trx)
   return count
 }
-
-/** SQL of an array of the prices of a group; `placeOf` is the index of a price, from 1. */
-function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unknown> {
-  const places = Array.from(
-    { length },
-    (_, index) => sql`max(f.price) filter (where ${placeOf} = ${sql.lit(index + 1)})`,
-  )
-  return sql`array[${sql.join(places)}]`
-}
-
-/** How many rows of the list a file names, and how many cells have another price now. */
-interface Updated {
-  updated: number
-  priced: number
-}
-
-async function writePrices(trx: Trx, list: PriceList): Promise<Updated> {
-  const given = pricesBy(sql`f.dimension`, list.price_dimensions.length)
-  const merged = list.price_dimensions.map((_, index) => {
-    const place = sql.lit(index + 1)
-    return sql`coalesce(input.prices[${place}], input.old[${place}])`
-  })
-  const { rows } = await sql<Updated>`
-    with found as materialized (
-      select id, since, old, array[${sql.join(merged)}] as new
-      from (
-        select r.id, r.since, r.prices as old, ${given} as prices
-        from pg_temp.feed f ${joinPublished(list)} group by r.id, r.since, r.prices
-      ) as input
-    ), ${writeChanged(list, 0)}
-    select count(*) as updated, coalesce(sum(${changedCells(list)}), 0) as priced from found`.execute(
-    trx,
-  )
-  return countsOf(rows[0])
-}
-
-async function writeDays(trx: Trx, list: PriceList): Promise<Updated> {
-  const prices = pricesBy(sql`extract(day from f.date)`, daysInMonth)
-  const input = sql`(
-    select r.id as row_id, f.dimension, date_trunc('month', f.date)::date as month, ${prices} as prices
-    from pg_temp.feed f ${joinPublished(list)}
-    group by r.id, f.dimension, date_trunc('month', f.date)
-  ) as input`
-  const priced = await mergeMonths(trx, list, input)
-  const { rows } = await sql<{ updated: number }>`
-    select count(*) as updated from (select distinct code, extension_key from pg_temp.feed) as named`.execute(
-    trx,
-  )
-  return countsOf({ updated: 0, ...rows[0], priced })
-}
-
-const countsOf = ({ updated, priced }: Updated = { updated: 0, priced: 0 }): Updated => ({
-  updated: Number(updated),
-  priced: Number(priced),
-})

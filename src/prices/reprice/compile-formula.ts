@@ -1,4 +1,7 @@
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import type { Columns } from '../../catalog/columns.ts'
+import { parseMarginTerm } from '../../price-lists/margin-formula.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
 import type { FunctionCall, FunctionName, If, PriceTerm } from './price-formula.ts'
 import {
   type Fraction,
@@ -39,6 +42,30 @@ export function compilePriceFormula(root: PriceTerm, decimals: number): Compiled
   const pricedCells: CompiledFormula['pricedCells'] = (cells, columns) =>
     steps.select(cells, columns, { value, reason })
   return { inputs: steps.inputs, pricedCells }
+}
+
+/** The digits that margins show. */
+const marginDecimals = 6
+
+/**
+ * SQL of a FROM item with these columns of `cells`, which has `costs`, too, and the margins of the list at the prices `old`
+ * and `new`: `margin_before` and `margin_after`.
+ */
+export function withMargins(
+  { margin_formula }: PriceList,
+  { costs }: Columns,
+  cells: RawBuilder<unknown>,
+  columns: readonly string[],
+): RawBuilder<unknown> {
+  const steps = new SqlSteps()
+  const value = compile(steps, parseMarginTerm(margin_formula, costs))
+  const margin = steps.keep(`nullif(trim_scale(${roundedTo(marginDecimals, steps, value)}), 'NaN')`)
+  const at = (price: string, from: RawBuilder<unknown>, kept: readonly string[], name: string) =>
+    steps.select(sql`(select *, ${sql.ref(price)} as price from ${from}) as cell`, kept, {
+      [name]: margin,
+    })
+  const before = at('old', cells, [...columns, 'costs'], 'margin_before')
+  return at('new', before, [...columns, 'margin_before'], 'margin_after')
 }
 
 /** Whether a price of at most 6 decimals has at most 15 significant digits, and a JSON number holds it. */

@@ -23,7 +23,7 @@ export interface Undone {
 export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
   await sql`
     create temporary table undone_cells on commit drop as
-    select cell.pk as row_id, cell.code, cell.extensions, cell.dimension, cell.date, cell.old as price,
+    select cell.pk as row_id, cell.code, cell.extensions, cell.dimension, cell.date, cell.old as price, cell.new as held,
       case when later.row_id is not null then 'changed_since' end as conflict
     from ${differentCells(list, revisions)} left join ${laterCells(list, revisions)}
       on later.row_id = cell.pk and later.dimension = cell.dimension and later.date is not distinct from cell.date

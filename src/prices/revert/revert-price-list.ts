@@ -21,6 +21,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../../price-lists/queries.ts'
+import { planRevert } from '../plans/plan-moves.ts'
 import { findUndone, revertConflict } from './find-undone.ts'
 import { undo } from './undo.ts'
 
@@ -31,7 +32,7 @@ const cellsMax = 100_000
 
 /** Undoes one revision of a list, or all after one. Answers what it did; above 100 products or 100,000 cells the job. */
 export const revertPriceList: Handler<'revertPriceList'> = (
-  { account, params, body, origin, inAccount },
+  { account, params, body, query, origin, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -39,19 +40,34 @@ export const revertPriceList: Handler<'revertPriceList'> = (
       const list = await lockPriceList(trx, account, { id: params.id })
       rejectUnmanaged(list)
       const revisions = await readRevisions(trx, list, body)
+      const isPlan = query.plan === 'true'
       const enqueue = (total: number) => {
-        const job = { account, priceListId: list.id, kind: 'revert', origin } as const
-        return enqueueJob(trx, boss, { ...job, total, call: body })
+        const kind = isPlan ? 'make-plan' : 'revert'
+        const job = { account, priceListId: list.id, kind, origin } as const
+        return enqueueJob(trx, boss, { ...job, total, call: { operation: 'revert', ...body } })
       }
       const cells = await countCells(trx, list, revisions)
       if (cells > cellsMax) return enqueue(cells)
       await rejectBusy(trx, account, list.id)
+      if (isPlan) return planOfRevert(trx, list, body, origin)
       const products = await prepare(trx, list, revisions, body)
       if (products > backgroundThreshold) return enqueue(cells)
       const result = await revert(trx, list, revisions, { ...body, origin })
       return new Answer(result, revisionHeader(result.revision))
     }),
   )
+
+/** Makes a plan of a revert of a locked list. Throws as `readRevisions` and `prepare` do. */
+export async function planOfRevert(
+  trx: Trx,
+  list: PriceList,
+  body: Input,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  const revisions = await readRevisions(trx, list, body)
+  await prepare(trx, list, revisions, body)
+  return planRevert(trx, list, { ...revisions, isVoid: body.void === true }, origin)
+}
 
 /** Reads what is to be undone. Throws `invalid-request` for a revision that there is not, and `history-not-kept`. */
 export async function readRevisions(
@@ -122,7 +138,7 @@ export async function revert(
   return { revision, ...moved, skipped: Number(rows[0]?.skipped ?? 0) }
 }
 
-async function voidRevisions(
+export async function voidRevisions(
   trx: Trx,
   list: PriceList,
   { after, until }: Revisions,

@@ -108,7 +108,7 @@ const ofRows = ({ account_id, id }: PriceList) =>
   sql`r.account_id = ${account_id} and r.price_list_id = ${id}`
 
 /** SQL of the price of the cell of `f` in row `r`, and of the revision that changed it or its neighbours last. */
-function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList) {
+export function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList) {
   if (!isCalendar)
     return { isCalendar, held: sql`r.prices[f.dimension]`, since: sql`r.since`, months: sql`` }
   const months = sql`

@@ -1,0 +1,157 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Plans } from '../../generated/database.d.ts'
+import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
+import { withoutAbsent } from '../contract/read-page.ts'
+import type { Trx } from '../database/pool.ts'
+
+/** A plan to be made. */
+export interface NewPlan {
+  operation: Schemas['PlanOperation']
+  /** Of the locked list; absent for promotions. */
+  list?: { id: number; name: string; version: number }
+  origin: Origin
+  /** What the application needs of the call. */
+  call?: object
+}
+
+/** Open and scheduled plans of an account. */
+const plansMax = 100
+const openDays = 7
+
+/** Makes a plan without rows, and returns its id. Throws `too-many-requests` at 100 open or scheduled plans. */
+export async function insertPlan(
+  trx: Trx,
+  account: number,
+  { operation, list, origin, call = {} }: NewPlan,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from plans
+    where account_id = ${account} and status in ('open', 'scheduled') and expires_at > now()`.execute(
+    trx,
+  )
+  if (Number(rows[0]?.count) >= plansMax) throw tooManyPlans()
+  const { id } = await trx
+    .insertInto('plans')
+    .values({
+      account_id: account,
+      price_list_id: list?.id ?? null,
+      operation,
+      base_revision: list?.version ?? null,
+      origin: JSON.stringify(origin),
+      call: JSON.stringify(call),
+      expires_at: sql`statement_timestamp() + make_interval(days => ${sql.lit(openDays)})`,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+function tooManyPlans(): Problem {
+  const detail = `The account has ${plansMax} open plans. Apply or discard some.`
+  return new Problem('too-many-requests', detail, { headers: { 'retry-after': '60' } })
+}
+
+/** What a plan says in all. */
+export interface PlanTotals {
+  summary: Schemas['PlanSummary']
+  violations: Schemas['Plan']['violations']
+}
+
+/** Notes what a plan says in all, and answers it. */
+export async function answerPlan(
+  trx: Trx,
+  account: number,
+  id: number,
+  { summary, violations }: PlanTotals,
+): Promise<Answer<Schemas['Plan']>> {
+  await trx
+    .updateTable('plans')
+    .set({ summary: JSON.stringify(summary), violations: JSON.stringify(violations) })
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+    .execute()
+  return new Answer(planOf(await findPlan(trx, account, id)), { location: planPath(id) })
+}
+
+export const planPath = (id: number) => `/api/v1/plans/${id}/`
+
+export type StoredPlan = Selectable<Plans> & { price_list_name: string | null }
+
+/** The plans of an account, with the status of now. */
+export function selectPlans(trx: Trx, account: number) {
+  return trx
+    .selectFrom('plans')
+    .selectAll()
+    .select(listName(account).as('price_list_name'))
+    .select(statusNow.as('status'))
+    .where('account_id', '=', account)
+}
+
+/** SQL of the status: a plan that nobody applied has expired also before it is noted. */
+export const statusNow = sql<string>`
+  case when status in ('open', 'scheduled') and expires_at <= now() then 'expired' else status end`
+
+function listName(account: number): RawBuilder<string | null> {
+  return sql`(select l.name from price_lists l where l.account_id = ${account} and l.id = plans.price_list_id)`
+}
+
+/** The plan. Throws `not-found`, also for a plan of another account. */
+export async function findPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
+  const plan = await selectPlans(trx, account).where('id', '=', id).executeTakeFirst()
+  return plan ?? rejectMissing()
+}
+
+/** The plan, locked until the transaction ends. */
+export async function lockPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
+  const plan = await selectPlans(trx, account).where('id', '=', id).forUpdate().executeTakeFirst()
+  return plan ?? rejectMissing()
+}
+
+function rejectMissing(): never {
+  throw new Problem('not-found', 'There is no such plan.')
+}
+
+/** Throws `plan-not-open`. */
+export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string[]): void {
+  if (allowed.includes(status)) return
+  throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
+}
+
+/** Discards the open and scheduled plans of a list. */
+export async function discardPlansOf(
+  trx: Trx,
+  account: number,
+  priceListId: number,
+): Promise<void> {
+  await trx
+    .updateTable('plans')
+    .set({ status: 'discarded', ended_at: sql`statement_timestamp()` })
+    .where('account_id', '=', account)
+    .where('price_list_id', '=', priceListId)
+    .where('status', 'in', ['open', 'scheduled'])
+    .execute()
+}
+
+/** A plan as the contract shows it. */
+export function planOf(plan: StoredPlan): Schemas['Plan'] {
+  const { id, status, operation, price_list_id, price_list_name, base_revision, revision } = plan
+  const { actor, note } = plan.origin as unknown as Origin
+  return withoutAbsent({
+    id,
+    status,
+    operation,
+    price_list_id,
+    price_list_name,
+    base_revision,
+    created_at: plan.created_at.toISOString(),
+    expires_at: plan.expires_at.toISOString(),
+    apply_at: plan.apply_at?.toISOString(),
+    actor,
+    note,
+    summary: plan.summary,
+    violations: plan.violations,
+    revision,
+    error: plan.error,
+  }) as unknown as Schemas['Plan']
+}

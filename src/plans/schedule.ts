@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import { fromKysely, type PgBoss } from 'pg-boss'
+import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
+import type { Database, Trx } from '../database/pool.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
+import { enqueueJob, retentionSeconds } from '../jobs/enqueue.ts'
+import { planQueue, retryDelaySeconds } from '../jobs/queue.ts'
+import { findPlan, lockPlan, planOf, planPath, type StoredPlan } from './queries.ts'
+
+/** How a plan is to be applied. */
+export interface PlannedApplication {
+  skip?: ('stale' | 'violations')[] | undefined
+  /** Who applies it. */
+  origin: Origin
+}
+
+/** Days after its moment at which a scheduled plan expires. */
+const expiryDays = 7
+
+/** Has a plan applied at a moment, with an offset. Answers the plan. */
+export async function schedulePlan(
+  trx: Trx,
+  boss: PgBoss,
+  { account_id: account, id }: StoredPlan,
+  { at, ...application }: PlannedApplication & { at: string },
+): Promise<Answer<Schemas['Plan']>> {
+  await setScheduled(trx, account, id, { at, application, hasJob: false })
+  const slot: PlanSlot = { account, plan: id }
+  await boss.send(planQueue, slot, {
+    startAfter: new Date(at),
+    retentionSeconds,
+    db: fromKysely(trx),
+  })
+  return new Answer(planOf(await findPlan(trx, account, id)), { location: planPath(id) })
+}
+
+/** Has a job apply a plan that no one else can apply from now on. Answers the job. */
+export async function enqueueApplication(
+  trx: Trx,
+  boss: PgBoss,
+  plan: StoredPlan,
+  application: PlannedApplication,
+): Promise<Answer<Schemas['JobInfo']>> {
+  const { account_id: account, id, price_list_id: priceListId, summary } = plan
+  const at = plan.apply_at?.toISOString() ?? new Date().toISOString()
+  await setScheduled(trx, account, id, { at, application, hasJob: true })
+  const { rows: total = 0 } = summary as Schemas['PlanSummary']
+  const { origin, skip } = application
+  const job = { account, priceListId, kind: 'apply-plan', origin } as const
+  return enqueueJob(trx, boss, { ...job, total, call: { plan_id: id, skip } })
+}
+
+async function setScheduled(
+  trx: Trx,
+  account: number,
+  id: number,
+  { at, ...noted }: { at: string; application: PlannedApplication; hasJob: boolean },
+): Promise<void> {
+  const moment = sql<Date>`${at}::timestamptz`
+  await trx
+    .updateTable('plans')
+    .set({
+      status: 'scheduled',
+      apply_at: moment,
+      expires_at: sql`${moment} + make_interval(days => ${sql.lit(expiryDays)})`,
+      call: sql`call || ${JSON.stringify(noted)}::jsonb`,
+    })
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** What the queue holds until the moment of a plan. */
+interface PlanSlot {
+  account: number
+  plan: number
+}
+
+/** Plans that are due are applied by jobs, from the moment on. */
+export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
+  const options = { pollingIntervalSeconds: retryDelaySeconds }
+  await boss.work<PlanSlot>(planQueue, options, async ([slot]) => {
+    if (slot) await inAccount(db, slot.data.account, (trx) => startPlan(trx, boss, slot.data))
+  })
+}
+
+async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: PlanSlot): Promise<void> {
+  const plan = await lockPlan(trx, account, id)
+  const call = plan.call as unknown as { application: PlannedApplication; hasJob: boolean }
+  // A worker that was killed may have come so far.
+  if (plan.status !== 'scheduled' || call.hasJob) return
+  const { application } = call
+  await enqueueApplication(trx, boss, plan, application)
+}

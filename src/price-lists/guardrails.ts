@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Schemas } from '../contract/operation.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { listedMax } from '../contract/row-errors.ts'
+import type { PriceList } from './queries.ts'
+
+export type GuardrailName = Schemas['GuardrailName']
+
+/** SQL of a price that changes. */
+export interface GuardedPrice {
+  /** null if none was set. */
+  old: RawBuilder<unknown>
+  new: RawBuilder<unknown>
+  margin: RawBuilder<unknown>
+}
+
+type RowGuardrail = Exclude<GuardrailName, 'max_changed_percent' | 'max_removed_percent'>
+type Test = (limit: number, price: GuardedPrice) => RawBuilder<unknown>
+
+/** What violates the guardrails that look at one price. */
+const tests: Record<RowGuardrail, Test> = {
+  min_price: (limit, price) => sql`${price.new} < ${limit}::numeric`,
+  max_price: (limit, price) => sql`${price.new} > ${limit}::numeric`,
+  max_increase_percent: (limit, { old, new: now }) =>
+    sql`${old} > 0 and (${now} - ${old}) * 100 > ${limit}::numeric * ${old}`,
+  max_decrease_percent: (limit, { old, new: now }) =>
+    sql`${old} > 0 and (${old} - ${now}) * 100 > ${limit}::numeric * ${old}`,
+  min_margin_percent: (limit, { margin }) =>
+    sql`${margin} is null or ${margin} < ${limit}::numeric`,
+  no_zero: (_, price) => sql`${price.new} = 0`,
+}
+
+export const guardrailsOf = ({ guardrails }: PriceList) => guardrails as Schemas['Guardrails']
+
+/** SQL of the names of the guardrails that a price violates, as an array of texts. */
+export function violationsOf(list: PriceList, price: GuardedPrice): RawBuilder<string[]> {
+  const limits = guardrailsOf(list)
+  const names = (Object.keys(tests) as RowGuardrail[]).flatMap((name) => {
+    const limit = limits[name]
+    if (limit === undefined || limit === false) return []
+    return sql`case when ${tests[name](Number(limit), price)} then ${sql.lit(name)} end`
+  })
+  if (names.length === 0) return sql`'{}'::text[]`
+  return sql`array_remove(array[${sql.join(names)}]::text[], null)`
+}
+
+/** Below so many rows, a call may change all of them. */
+const changedRowsMin = 100
+
+/** The guardrails of the whole list that a call violates, by the numbers of published rows that it changes and removes. */
+export function listViolations(
+  list: PriceList,
+  { changed, removed }: { changed: number; removed: number },
+): GuardrailName[] {
+  const { max_changed_percent, max_removed_percent } = guardrailsOf(list)
+  const exceeds = (rows: number, percent: number | undefined) =>
+    percent !== undefined && rows * 100 > percent * list.row_count
+  return [
+    ...(list.row_count >= changedRowsMin && exceeds(changed, max_changed_percent)
+      ? (['max_changed_percent'] as const)
+      : []),
+    ...(exceeds(removed, max_removed_percent) ? (['max_removed_percent'] as const) : []),
+  ]
+}
+
+/** Says what a guardrail forbids. */
+export function violationMessage(
+  list: PriceList,
+  name: GuardrailName,
+  { old, new: now }: { old: number | null; new: number | null },
+): string {
+  const limit = guardrailsOf(list)[name]
+  const change = old === null ? `a first price of ${now}` : `from ${old} to ${now}`
+  const says: Record<GuardrailName, string> = {
+    min_price: `is below ${limit}`,
+    max_price: `is above ${limit}`,
+    max_increase_percent: `rises by more than ${limit} percent`,
+    max_decrease_percent: `falls by more than ${limit} percent`,
+    min_margin_percent: `has a margin below ${limit}, or none`,
+    no_zero: 'is 0',
+    max_changed_percent: `changes more than ${limit} percent of the rows`,
+    max_removed_percent: `removes more than ${limit} percent of the rows`,
+  }
+  return name.endsWith('ed_percent') ? `it ${says[name]}` : `${change}: ${says[name]}`
+}
+
+/** The problem of a call that does too much to the whole list. */
+export function listViolated(list: PriceList, names: GuardrailName[]): Problem {
+  const none = { old: null, new: null }
+  const errors = names.map((code) => {
+    return { pointer: '', code, message: violationMessage(list, code, none) }
+  })
+  return guardrailViolated(errors, errors.length)
+}
+
+/** The problem of prices that violate guardrails: the first, and how many violations there are. */
+export function guardrailViolated(errors: RequestError[], errorCount: number): Problem {
+  const count = errorCount === 1 ? '1 violation' : `${errorCount} violations`
+  const detail = `${count} of the list's guardrails. Nothing was written; the header \`Override-Guardrails\` lets it pass.`
+  return new Problem('guardrail-violated', detail, {
+    errors: errors.slice(0, listedMax),
+    errorCount,
+  })
+}

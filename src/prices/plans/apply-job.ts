@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import { Problem, problemBody } from '../../contract/problem.ts'
+import type { Trx } from '../../database/pool.ts'
+import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
+import { endDone } from '../../jobs/job-row.ts'
+import { type RunJob, refusable } from '../../jobs/run-job.ts'
+import { rejectEnded } from '../../plans/queries.ts'
+import { apply, lockPlanWithList } from './apply-plan.ts'
+
+interface AppliedPlan {
+  plan_id: number
+  skip?: ('stale' | 'violations')[]
+}
+
+/** Applies a plan in one transaction. If it is refused, the plan has failed, too. */
+export const runApplyPlan: RunJob = refusable(async (attempt, row) => {
+  const call = row.query as unknown as AppliedPlan
+  try {
+    await inAttempt(attempt, (trx, job) => applyInJob(trx, job, call))
+  } catch (error) {
+    if (error instanceof Problem)
+      await inAttempt(attempt, (trx, job) => failPlan(trx, job, call, error))
+    throw error
+  }
+})
+
+async function applyInJob(trx: Trx, job: RunningJob, call: AppliedPlan): Promise<void> {
+  // For the statement that writes the largest plan.
+  await sql`set local statement_timeout = '1h'`.execute(trx)
+  const plan = await lockPlanWithList(trx, job.account_id, call.plan_id)
+  rejectEnded(plan, ['scheduled'])
+  const { origin, id } = job
+  const { jobResult, revision } = await apply(trx, plan, { skip: call.skip, origin, job: id })
+  await trx
+    .updateTable('jobs')
+    .set({ result: JSON.stringify(jobResult) })
+    .where('account_id', '=', job.account_id)
+    .where('id', '=', id)
+    .execute()
+  await endDone(trx, job, revision)
+}
+
+async function failPlan(
+  trx: Trx,
+  { account_id, origin }: RunningJob,
+  { plan_id }: AppliedPlan,
+  problem: Problem,
+): Promise<void> {
+  await trx
+    .updateTable('plans')
+    .set({
+      status: 'failed',
+      ended_at: sql`statement_timestamp()`,
+      error: JSON.stringify(problemBody(problem, origin.request_id)),
+    })
+    .where('account_id', '=', account_id)
+    .where('id', '=', plan_id)
+    .where('status', '=', 'scheduled')
+    .execute()
+}

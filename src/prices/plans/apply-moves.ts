@@ -1,0 +1,116 @@
+import { type RawBuilder, sql } from 'kysely'
+import { findColumns } from '../../catalog/columns.ts'
+import { readNumbers } from '../../database/array-literal.ts'
+import type { Trx } from '../../database/pool.ts'
+import { syncResult } from '../../price-lists/catalog-difference.ts'
+import { addDraftRows } from '../../price-lists/draft-rows.ts'
+import { archiveRemovedRows, ofList, removeDraftRows } from '../../price-lists/publication.ts'
+import { logMoves } from '../../price-lists/publish.ts'
+import { productFaults } from '../add-products.ts'
+import { findUndone } from '../revert/find-undone.ts'
+import { voidRevisions } from '../revert/revert-price-list.ts'
+import { undo } from '../revert/undo.ts'
+import type { Applied } from './apply-plan.ts'
+import {
+  type Application,
+  isLeft,
+  leaveStaleOut,
+  leaveViolatingOut,
+  ofPlan,
+} from './left-out-rows.ts'
+import type { RevertCall } from './plan-moves.ts'
+
+/** Adds the rows of a plan. Answers their ids, and those of rows that were there, in the order of the planned call. */
+export async function applyAddedProducts(application: Application): Promise<Applied> {
+  const { trx, list } = application
+  const skipped = await leaveStaleOut(application, await staleMoves(application))
+  const ids = await addDraftRows(trx, list, await findIds(application, 'product_id', sql`true`))
+  const moved = await logMoves(trx, list, ids)
+  return { priced: 0, ...moved, skipped, result: readNumbers(ids) as number[] }
+}
+
+/** Adds and removes the rows of a plan, as a sync does. */
+export async function applySync(application: Application): Promise<Applied> {
+  const { trx, list } = application
+  const skipped =
+    (await leaveStaleOut(application, await staleMoves(application))) +
+    (await leaveViolatingOut(application))
+  const come = await addDraftRows(
+    trx,
+    list,
+    await findIds(application, 'product_id', sql`plan.action = 'add'`),
+  )
+  await removeDraftRows(
+    trx,
+    list,
+    await findIds(application, 'row_id', sql`plan.action = 'remove'`),
+  )
+  const { rows } = await sql<{ result: NonNullable<Applied['result']> }>`
+    select ${syncResult(list)} as result`.execute(trx)
+  const moved = await logMoves(trx, list, come)
+  return { priced: 0, ...moved, skipped, result: rows[0]?.result ?? [] }
+}
+
+/** The ids in the rows of a plan that are not left out, as the text of an array. */
+async function findIds(
+  { trx, plan }: Application,
+  column: 'row_id' | 'product_id',
+  which: RawBuilder<unknown>,
+): Promise<string> {
+  const { rows } = await sql<{ ids: string }>`
+    select coalesce(array_agg(plan.${sql.ref(column)} order by plan.position, plan.place), '{}')::text as ids
+    from plan_rows plan where ${ofPlan(plan)} and ${which} and ${isLeft}`.execute(trx)
+  return rows[0]?.ids ?? '{}'
+}
+
+/** SQL of the places of rows that came, left or changed since, or for which the catalog says otherwise now. */
+async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<unknown>> {
+  while (await archiveRemovedRows(trx, list, list.version));
+  const columns = await findColumns(trx, list.account_id)
+  const base = plan.base_revision ?? 0
+  const isChangedMonth = list.is_calendar
+    ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${base})`
+    : sql``
+  const hasLeft = sql`exists (
+    select from removed_rows gone where gone.account_id = ${list.account_id} and gone.price_list_id = ${list.id}
+      and gone.code = plan.code and gone.extension_key = plan.extension_key and gone.removed_version > ${base}
+  )`
+  return sql`
+    select plan.place from plan_rows plan
+    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.code = plan.code and r.extension_key = plan.extension_key and r.removed_version is null
+    left join ${productFaults(list, columns)} on p.id = plan.product_id
+    where ${ofPlan(plan)} and case plan.action
+      when 'add' then r.id is not null or p.id is null or p.fault is not null or ${hasLeft}
+      when 'remove' then r.id is distinct from plan.row_id or r.since > ${base} ${isChangedMonth}
+        or p.id is not null and p.fault is null
+      else r.id is distinct from plan.row_id end`
+}
+
+/** Undoes what a plan of a revert shows. */
+export async function applyRevert(application: Application): Promise<Applied> {
+  const { trx, list, plan } = application
+  const { isVoid, ...revisions } = plan.call as unknown as RevertCall
+  while (await archiveRemovedRows(trx, list, list.version));
+  await findUndone(trx, list, revisions)
+  const skipped = await leaveStaleOut(application, staleUndone(application))
+  await keepPlanned(trx, await findIds(application, 'row_id', sql`plan.dimension is null`))
+  const moved = await undo(trx, list, revisions)
+  if (isVoid && moved.priced + moved.added + moved.removed > 0)
+    await voidRevisions(trx, list, revisions)
+  const reverts = { from: revisions.after + 1, to: revisions.until }
+  return { ...moved, skipped, reverts }
+}
+
+/** SQL of the places of what cannot be undone any more. */
+const staleUndone = ({ plan }: Application) => sql`
+  select plan.place from plan_rows plan
+  left join (select row_id, dimension, date from pg_temp.undone_cells where conflict is null) as cell
+    on cell.row_id = plan.row_id and cell.dimension = plan.dimension and cell.date is not distinct from plan.date
+  left join (select row_id from pg_temp.undone_rows where conflict is null) as row on row.row_id = plan.row_id
+  where ${ofPlan(plan)} and case when plan.dimension is null then row.row_id is null else cell.row_id is null end`
+
+/** Leaves rows out that could not be undone when the plan was made, and could be now. */
+async function keepPlanned(trx: Trx, ids: string): Promise<void> {
+  await sql`delete from pg_temp.undone_rows where row_id <> all(${ids}::bigint[])`.execute(trx)
+}

@@ -1,0 +1,140 @@
+import { sql } from 'kysely'
+import {
+  Answer,
+  backgroundThreshold,
+  type Handler,
+  type Origin,
+  type Schemas,
+} from '../../contract/operation.ts'
+import { invalidRequest } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import { utcTimestamp } from '../../lib/formats.ts'
+import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/queries.ts'
+import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
+import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
+import { lockPriceList } from '../../price-lists/queries.ts'
+import { applyAddedProducts, applyRevert, applySync } from './apply-moves.ts'
+import { applyPrices } from './apply-prices.ts'
+import type { Application } from './left-out-rows.ts'
+
+/** What the application of a plan has done to a list. */
+export interface Applied {
+  priced: number
+  added: number
+  removed: number
+  /** Rows of the plan that were left out. */
+  skipped: number
+  /** What the planned call answers; of a revert it is what was done. */
+  result?: number[] | Schemas['SyncResult']
+  /** What a job answers instead. */
+  jobResult?: object
+  reverts?: { from: number; to: number }
+}
+
+/** Who applies a plan, and what to leave out of it. */
+export interface Call {
+  skip?: ('stale' | 'violations')[] | undefined
+  origin: Origin
+  /** The job that applies it. */
+  job?: number | undefined
+}
+
+/** More prices are set by a job. */
+const cellsMax = 100_000
+const daysAheadMax = 400
+
+/** Applies a plan, now or at a moment. Answers what the planned call would have answered, the scheduled plan, or the job. */
+export const applyPlan: Handler<'applyPlan'> = (
+  { account, params, body, origin, inAccount },
+  { boss },
+) =>
+  whenListIsFree(() =>
+    inAccount(async (trx) => {
+      rejectFaultyMoment(body.at)
+      const plan = await lockPlanWithList(trx, account, params.id)
+      rejectEnded(plan, ['open'])
+      const call = { skip: body.skip, origin }
+      if (body.at !== undefined)
+        return schedulePlan(trx, boss, plan, { ...call, at: utcTimestamp(body.at) })
+      if (plan.price_list_id !== null) await rejectBusy(trx, account, plan.price_list_id)
+      if (isLarge(plan)) return enqueueApplication(trx, boss, plan, call)
+      const { answer } = await apply(trx, plan, call)
+      return answer
+    }),
+  )
+
+/** The plan, locked after its list, as all writers do. */
+export async function lockPlanWithList(trx: Trx, account: number, id: number): Promise<StoredPlan> {
+  const plan = await findPlan(trx, account, id)
+  // A deleted list has discarded it.
+  if (['open', 'scheduled'].includes(plan.status) && plan.price_list_id !== null)
+    await lockPriceList(trx, account, { id: plan.price_list_id })
+  return lockPlan(trx, account, id)
+}
+
+/** Throws `invalid-request` for a moment that has passed, or is too far ahead. */
+function rejectFaultyMoment(at: string | undefined): void {
+  if (at === undefined) return
+  const ahead = Date.parse(utcTimestamp(at)) - Date.now()
+  if (ahead >= 0 && ahead <= daysAheadMax * 86_400_000) return
+  const message = ahead < 0 ? 'has passed' : `must be at most ${daysAheadMax} days ahead`
+  throw invalidRequest([{ pointer: '/at', field: 'at', code: 'range', message }])
+}
+
+/** Whether a job applies a plan, as one would have done the planned call. */
+function isLarge({ operation, summary }: StoredPlan): boolean {
+  const { changed = 0, added = 0, removed = 0 } = summary as Schemas['PlanSummary']
+  if (operation === 'revert') return changed + added + removed > backgroundThreshold
+  return changed > cellsMax || added + removed > backgroundThreshold
+}
+
+const kinds = {
+  update_prices: { apply: applyPrices, kind: 'update_prices' },
+  reprice: { apply: applyPrices, kind: 'reprice' },
+  add_products: { apply: applyAddedProducts, kind: 'add_products' },
+  sync: { apply: applySync, kind: 'sync' },
+  revert: { apply: applyRevert, kind: 'revert' },
+} as const
+
+/** What an application answers, and what a job notes as its result. */
+export interface ApplicationResult {
+  answer: Answer<number[] | Schemas['SyncResult'] | Schemas['RevertResult']>
+  jobResult: object
+  revision: number
+}
+
+/** Applies a locked plan. Throws `plan-stale`, `guardrail-violated`. */
+export async function apply(
+  trx: Trx,
+  plan: StoredPlan,
+  { skip = [], origin, job }: Call,
+): Promise<ApplicationResult> {
+  const list = await lockPriceList(trx, plan.account_id, { id: plan.price_list_id ?? 0 })
+  const isOverridden = origin.override !== undefined
+  const { apply: applyTo, kind } = kinds[plan.operation as keyof typeof kinds]
+  const application: Application = { trx, list, plan, skip: new Set(skip), isOverridden }
+  const applied = await applyTo(application)
+  const { priced, added, removed, skipped, reverts, result } = applied
+  const { note } = plan.origin as unknown as Origin
+  const { observed_at } = plan.call as { observed_at?: string }
+  const revision = await recordRevision(trx, list, {
+    ...{ kind, job, plan: plan.id, priced, added, removed, observed_at },
+    origin: { ...(note !== undefined && { note }), ...origin },
+    ...(reverts && { reverts }),
+  })
+  await noteApplied(trx, plan, revision)
+  const done = result ?? { revision, priced, added, removed, skipped }
+  const headers = { ...revisionHeader(revision), 'skipped-rows': String(skipped) }
+  const jobResult = applied.jobResult ?? (Array.isArray(done) ? done : { ...done, skipped })
+  return { answer: new Answer(done, headers), jobResult, revision }
+}
+
+async function noteApplied(trx: Trx, plan: StoredPlan, revision: number): Promise<void> {
+  await trx
+    .updateTable('plans')
+    .set({ status: 'applied', ended_at: sql`statement_timestamp()`, revision })
+    .where('account_id', '=', plan.account_id)
+    .where('id', '=', plan.id)
+    .execute()
+}

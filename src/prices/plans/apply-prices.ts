@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import { readNumbers } from '../../database/array-literal.ts'
+import { changedCells } from '../../price-lists/history/changed-cells.ts'
+import { isPublishedNow } from '../../price-lists/list-rows.ts'
+import { writeCells } from '../write/write-cells.ts'
+import type { Applied } from './apply-plan.ts'
+import {
+  type Application,
+  isLeft,
+  leaveStaleOut,
+  leaveViolatingOut,
+  ofPlan,
+} from './left-out-rows.ts'
+
+/** Sets the prices of a plan. Answers the ids of its rows in the order of the planned call, each once. */
+export async function applyPrices(application: Application): Promise<Applied> {
+  const { trx, list, plan } = application
+  const skipped =
+    (await leaveStaleOut(application, staleCells(application))) +
+    (await leaveViolatingOut(application))
+  const cells = sql`(
+    select plan.code, plan.extension_key, plan.dimension, plan.date, plan.new as price
+    from plan_rows plan where ${ofPlan(plan)} and plan.action = 'price' and ${isLeft}
+  ) as f`
+  const { updated, priced } = await writeCells(trx, list, cells)
+  const { rows } = await sql<{ ids: string | null }>`
+    select array_agg(row_id order by first)::text as ids from (
+      select plan.row_id, min(coalesce(plan.position, plan.place)) as first from plan_rows plan
+      where ${ofPlan(plan)} and ${isLeft} and (plan.action = 'price' or plan.position is not null) group by plan.row_id
+    ) as named`.execute(trx)
+  const ids = readNumbers(rows[0]?.ids ?? null) as number[]
+  const counts = { rows: ids.length, created: 0, updated, skipped }
+  return { priced, added: 0, removed: 0, skipped, result: ids, jobResult: counts }
+}
+
+/** SQL of the places of prices that were changed since, or whose row has left. */
+function staleCells({ list, plan }: Application) {
+  const base = plan.base_revision ?? 0
+  const later = changedCells(list, { after: base, until: list.version })
+  const day = list.is_calendar ? sql`and later.date = plan.date` : sql``
+  return sql`
+    select plan.place from plan_rows plan
+    left join (select distinct row_id, dimension, date from ${later}) as later
+      on later.row_id = plan.row_id and later.dimension = plan.dimension ${day}
+    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.id = plan.row_id and ${isPublishedNow(list)}
+    where ${ofPlan(plan)} and plan.action = 'price' and (later.row_id is not null or r.id is null)`
+}

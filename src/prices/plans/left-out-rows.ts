@@ -1,0 +1,154 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../../catalog/column-value.ts'
+import { findColumns } from '../../catalog/columns.ts'
+import { Problem, type RequestError } from '../../contract/problem.ts'
+import { listedMax } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { StoredPlan } from '../../plans/queries.ts'
+import {
+  type GuardrailName,
+  guardrailViolated,
+  listViolated,
+  listViolations,
+  violationMessage,
+  violationsOf,
+} from '../../price-lists/guardrails.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { withMargins } from '../reprice/compile-formula.ts'
+
+/** A plan under way: of a locked list, and what to leave out of it. */
+export interface Application {
+  trx: Trx
+  list: PriceList
+  plan: StoredPlan
+  skip: ReadonlySet<'stale' | 'violations'>
+  /** The guardrails do not hold. */
+  isOverridden: boolean
+}
+
+/** SQL that is true for rows of a plan. */
+export const ofPlan = ({ account_id, id }: StoredPlan) =>
+  sql`plan.account_id = ${account_id} and plan.plan_id = ${id}`
+
+/** SQL that is true for a row `plan` that is not left out. */
+export const isLeft = sql`plan.place not in (select place from pg_temp.left_out)`
+
+/**
+ * Finds the rows of a plan that are stale, into the temporary table `left_out`. `stale` is a SELECT of their places. Throws
+ * `plan-stale` unless they are to be skipped. Returns their number.
+ */
+export async function leaveStaleOut(
+  { trx, list, plan, skip }: Application,
+  stale: RawBuilder<unknown>,
+): Promise<number> {
+  await sql`create temporary table left_out on commit drop as ${stale}`.execute(trx)
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_temp.left_out`.execute(trx)
+  const count = Number(rows[0]?.count ?? 0)
+  if (count > 0 && !skip.has('stale')) throw await planStale(trx, list, plan, count)
+  return count
+}
+
+async function planStale(
+  trx: Trx,
+  list: PriceList,
+  plan: StoredPlan,
+  count: number,
+): Promise<Problem> {
+  const { rows } = await sql<PlannedCell>`
+    select code, extensions, dimension, date from plan_rows plan join pg_temp.left_out using (place)
+    where ${ofPlan(plan)} order by place limit ${listedMax}`.execute(trx)
+  const show = await cellWriter(trx, list)
+  const message = 'was changed since the plan was made'
+  const errors = rows.map((cell) => ({ ...show(cell), code: 'stale' as const, message }))
+  const what = count === 1 ? '1 row of the plan is' : `${count} rows of the plan are`
+  const detail = `${what} stale. Nothing was written; \`skip: ["stale"]\` leaves them out.`
+  return new Problem('plan-stale', detail, { errors, errorCount: count })
+}
+
+interface PlannedCell {
+  code: string
+  extensions: string[]
+  dimension: number | null
+  date: string | null
+}
+
+/** Writes the cell that an error is about. */
+export async function cellWriter(trx: Trx, list: PriceList) {
+  const columns = await findColumns(trx, list.account_id)
+  return ({
+    code,
+    extensions,
+    dimension,
+    date,
+  }: PlannedCell): Pick<RequestError, 'pointer' | 'cell'> => ({
+    pointer: '',
+    cell: {
+      code,
+      ...Object.fromEntries(columnEntries(columns.extensions, extensions)),
+      ...(dimension !== null && { price_dimension: list.price_dimensions[dimension - 1] }),
+      ...(date !== null && { date }),
+    },
+  })
+}
+
+const cellColumns = ['place', 'code', 'extensions', 'dimension', 'date', 'old', 'new']
+
+type ViolatingCell = PlannedCell & { old: number | null; new: number; violations: GuardrailName[] }
+
+/**
+ * Adds the prices that violate a guardrail now to `left_out`. Throws `guardrail-violated` unless they are to be skipped, and
+ * for what the rest does to the whole list. Returns their number.
+ */
+export async function leaveViolatingOut(application: Application): Promise<number> {
+  const { trx, list, plan, isOverridden, skip } = application
+  if (isOverridden) return 0
+  const columns = await findColumns(trx, list.account_id)
+  const cells = sql`(
+    select plan.place, plan.code, plan.extensions, plan.dimension, plan.date, plan.old, plan.new, p.costs
+    from plan_rows plan left join products p on p.account_id = ${list.account_id} and p.id = plan.product_id
+    where ${ofPlan(plan)} and plan.action = 'price' and ${isLeft}
+  ) as cell`
+  const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
+  await sql`
+    create temporary table violating on commit drop as
+    select * from (
+      select place, code, extensions, dimension, date, old, new, ${violationsOf(list, price)} as violations
+      from ${withMargins(list, columns, cells, cellColumns)}
+    ) as cell where cardinality(violations) > 0`.execute(trx)
+  const { rows } = await sql<ViolatingCell & { total: number }>`
+    select *, sum(cardinality(violations)) over () as total from pg_temp.violating order by place limit ${listedMax}`.execute(
+    trx,
+  )
+  if (rows.length > 0 && !skip.has('violations'))
+    throw guardrailViolated(await errorsOf(trx, list, rows), Number(rows[0]?.total))
+  const { rows: left } = await sql`
+    insert into pg_temp.left_out select place from pg_temp.violating returning place`.execute(trx)
+  await rejectListViolations(application)
+  return left.length
+}
+
+async function errorsOf(
+  trx: Trx,
+  list: PriceList,
+  cells: ViolatingCell[],
+): Promise<RequestError[]> {
+  const show = await cellWriter(trx, list)
+  return cells.flatMap((cell) =>
+    cell.violations.map((code) => ({
+      ...show(cell),
+      code,
+      message: violationMessage(list, code, cell),
+    })),
+  )
+}
+
+async function rejectListViolations({ trx, list, plan }: Application): Promise<void> {
+  const { rows } = await sql<{ changed: number; removed: number }>`
+    select count(distinct row_id) filter (where action = 'price') as changed,
+      count(*) filter (where action = 'remove') as removed
+    from plan_rows plan where ${ofPlan(plan)} and ${isLeft}`.execute(trx)
+  const { changed = 0, removed = 0 } = rows[0] ?? {}
+  const names = listViolations(list, { changed: Number(changed), removed: Number(removed) })
+  if (names.length > 0) throw listViolated(list, names)
+}

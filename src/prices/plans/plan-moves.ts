@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import type { Columns } from '../../catalog/columns.ts'
+import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import { answerPlan, insertPlan } from '../../plans/queries.ts'
+import { matchingProducts } from '../../price-lists/catalog-difference.ts'
+import type { Revisions } from '../../price-lists/history/changed-cells.ts'
+import { keyOfCell } from '../../price-lists/history/changed-cells.ts'
+import { ofList } from '../../price-lists/publication.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { storeRows, totalRows } from './plan-rows.ts'
+
+const noPrices = sql`null::integer as dimension, null::date as date`
+const noChange = sql`null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
+
+/** Makes a plan that adds products, by their ids in payload order, as the text of an array. */
+export async function planAddedProducts(
+  trx: Trx,
+  list: PriceList,
+  productIds: string,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  const { account_id: account } = list
+  const planId = await insertPlan(trx, account, { operation: 'add_products', list, origin })
+  await storeRows(
+    trx,
+    planId,
+    list,
+    sql`
+      select input.position, r.id as row_id, p.id as product_id, p.code, p.extensions, p.extension_key, ${noPrices},
+        case when r.id is null then 'add' else 'none' end as action, ${noChange}
+      from unnest(${productIds}::bigint[]) with ordinality as input (id, position)
+      join products p on p.account_id = ${account} and p.id = input.id
+      left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.code = p.code
+        and r.extension_key = p.extension_key and r.removed_version is null`,
+  )
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
+}
+
+/** Makes a plan of a sync with the catalog. Rows that stay are counted only. */
+export async function planSync(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  const { account_id: account } = list
+  const planId = await insertPlan(trx, account, { operation: 'sync', list, origin })
+  await storeRows(
+    trx,
+    planId,
+    list,
+    sql`
+      select null::integer as position, r.id as row_id, coalesce(p.id, r.product_id) as product_id,
+        coalesce(p.code, r.code) as code, coalesce(p.extensions, r.extensions) as extensions,
+        coalesce(p.extension_key, r.extension_key) as extension_key, ${noPrices},
+        case when r.id is null then 'add' else 'remove' end as action, ${noChange}
+      from ${matchingProducts(list, columns)}
+      full join (
+        select id, product_id, code, extensions, extension_key from price_list_rows
+        where ${ofList(list)} and removed_version is null
+      ) as r on r.product_id = p.id
+      where p.id is null or r.id is null`,
+  )
+  const totals = await totalRows(trx, { planId, list })
+  const untouched = list.row_count - (totals.summary.removed ?? 0)
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list, untouched }))
+}
+
+/** What a revert would undo, and whether as mistakes. */
+export interface RevertCall extends Revisions {
+  isVoid: boolean
+}
+
+/** Makes a plan of what `findUndone` has found and no conflict holds back. */
+export async function planRevert(
+  trx: Trx,
+  list: PriceList,
+  call: RevertCall,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  const { account_id: account } = list
+  const planId = await insertPlan(trx, account, { operation: 'revert', list, origin, call })
+  await storeRows(
+    trx,
+    planId,
+    list,
+    sql`
+      select null::integer as position, r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, u.dimension,
+        u.date, null as action, u.held as old, u.price as new, null as reason, null::jsonb as inputs
+      from pg_temp.undone_cells u
+      join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.id = u.row_id
+      where u.conflict is null
+      union all
+      select null, cell.row_id, r.product_id, r.code, r.extensions, r.extension_key, null, null,
+        case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null
+      from pg_temp.undone_rows cell cross join ${keyOfCell(list)} where cell.conflict is null`,
+  )
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
+}

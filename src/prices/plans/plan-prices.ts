@@ -1,0 +1,40 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import { answerPlan, insertPlan } from '../../plans/queries.ts'
+import { isPublishedNow } from '../../price-lists/list-rows.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { heldPrice } from '../write/stale-cells.ts'
+import { keyOfRow, storeRows, totalRows } from './plan-rows.ts'
+
+/** The call that would set prices. */
+export interface PlannedPrices {
+  /** A FROM item `f`: position, code, extension_key, dimension, date, price. */
+  cells: RawBuilder<unknown>
+  origin: Origin
+  observed_at?: string | undefined
+}
+
+/** Makes a plan of new prices of a locked list. */
+export async function planPrices(
+  trx: Trx,
+  list: PriceList,
+  { cells, origin, observed_at }: PlannedPrices,
+): Promise<Answer<Schemas['Plan']>> {
+  const { account_id: account } = list
+  const call = { observed_at }
+  const planId = await insertPlan(trx, account, { operation: 'update_prices', list, origin, call })
+  const { held, months } = heldPrice(list)
+  await storeRows(
+    trx,
+    planId,
+    list,
+    sql`
+      select f.position, ${keyOfRow}, f.dimension, f.date, null as action, ${held} as old, f.price as new,
+        null as reason, null::jsonb as inputs
+      from ${cells} join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id}
+        and r.code = f.code and r.extension_key = f.extension_key and ${isPublishedNow(list)}
+      ${months}`,
+  )
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
+}

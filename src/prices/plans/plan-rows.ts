@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from 'kysely'
+import { findColumns } from '../../catalog/columns.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { PlanTotals } from '../../plans/queries.ts'
+import { listViolations, violationsOf } from '../../price-lists/guardrails.ts'
+import { changePercent } from '../../price-lists/history/diff-price-list.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { withMargins } from '../reprice/compile-formula.ts'
+
+/** The columns of a row of the list that a plan shows. */
+export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
+
+/**
+ * Stores what a plan would do. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
+ * and, of cells, whose action is null and follows from the prices: dimension, date, old, new, inputs, and reason, why there
+ * is no new price.
+ */
+export async function storeRows(
+  trx: Trx,
+  planId: number,
+  list: PriceList,
+  rows: RawBuilder<unknown>,
+): Promise<void> {
+  const columns = await findColumns(trx, list.account_id)
+  const given = sql`(
+    select cell.*, p.costs from (${rows}) as cell
+    left join products p on p.account_id = ${list.account_id} and p.id = cell.product_id
+  ) as cell`
+  const isPriced = sql`(reason is null and new is distinct from old)`
+  const isUnchanged = sql`(action = 'none' or action is null and new is not distinct from old)`
+  const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
+  await sql`
+    with cell as materialized (select * from ${withMargins(list, columns, given, rowColumns)}),
+    stored as (
+      insert into plan_rows (account_id, plan_id, place, position, row_id, product_id, code, extensions, extension_key,
+        dimension, date, action, reason, old, new, change_percent, margin_before, margin_after, violations, inputs)
+      select ${list.account_id}, ${planId}, row_number() over (order by code, extensions, dimension, date), position,
+        row_id, product_id, code, extensions, extension_key, dimension, date,
+        coalesce(action, case when ${isPriced} then 'price' else 'none' end),
+        coalesce(reason, case when ${isUnchanged} then 'unchanged' end), old, new,
+        ${changePercent(sql`old`, sql`new`)}, margin_before, margin_after,
+        case when action is null and ${isPriced} then ${violationsOf(list, price)} else '{}' end, inputs
+      from cell
+      returning place
+    )
+    select count(*) from stored`.execute(trx)
+}
+
+const rowColumns = [
+  ...['position', 'row_id', 'product_id', 'code', 'extensions', 'extension_key', 'dimension'],
+  ...['date', 'action', 'old', 'new', 'reason', 'inputs'],
+]
+
+/** A plan of rows that come and go, and what is not stored of it. */
+interface Totalled {
+  planId: number
+  list: PriceList
+  /** Rows that stay and are not stored. */
+  untouched?: number
+}
+
+/** What the stored rows of a plan say in all. */
+export async function totalRows(
+  trx: Trx,
+  { planId, list, untouched = 0 }: Totalled,
+): Promise<PlanTotals> {
+  const { account_id } = list
+  const ofPlan = sql`account_id = ${account_id} and plan_id = ${planId}`
+  const percent = (value: RawBuilder<unknown>) => sql`floor(${value} * 1000000 + 0.5) / 1000000`
+  const isRise = sql`action = 'price' and (old is null or new > old)`
+  const isFall = sql`action = 'price' and new < old`
+  const hasMargins = sql`margin_before is not null and margin_after is not null`
+  const { rows } = await sql<{ summary: Schemas['PlanSummary']; changed_rows: number }>`
+    select json_build_object(
+        'rows', count(*) + ${untouched}::integer,
+        'changed', count(*) filter (where action = 'price'),
+        'unchanged', count(*) filter (where action = 'none') + ${untouched}::integer,
+        'added', count(*) filter (where action = 'add'),
+        'removed', count(*) filter (where action = 'remove'),
+        'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),
+        'average_change_percent', ${percent(sql`avg(change_percent) filter (where action = 'price')`)},
+        'largest_increase_percent', max(change_percent) filter (where ${isRise}),
+        'largest_decrease_percent', -min(change_percent) filter (where ${isFall}),
+        'margin_before', ${percent(sql`avg(margin_before) filter (where ${hasMargins})`)},
+        'margin_after', ${percent(sql`avg(margin_after) filter (where ${hasMargins})`)},
+        'negative_margin', count(*) filter (where margin_after < 0)
+      ) as summary, count(distinct row_id) filter (where action = 'price') as changed_rows
+    from plan_rows where ${ofPlan}`.execute(trx)
+  const { summary = {}, changed_rows = 0 } = rows[0] ?? {}
+  const moved = { changed: Number(changed_rows), removed: summary.removed ?? 0 }
+  return { summary, violations: await countViolations(trx, { planId, list, ...moved }) }
+}
+
+async function countViolations(
+  trx: Trx,
+  { planId, list, changed, removed }: Totalled & { changed: number; removed: number },
+): Promise<PlanTotals['violations']> {
+  const { rows } = await sql<PlanTotals['violations'][number]>`
+    select guardrail, count(*)::integer as rows from plan_rows, unnest(violations) as guardrail
+    where account_id = ${list.account_id} and plan_id = ${planId} group by guardrail order by guardrail`.execute(
+    trx,
+  )
+  const ofList = listViolations(list, { changed, removed }).map((guardrail) => ({
+    guardrail,
+    rows: guardrail === 'max_changed_percent' ? changed : removed,
+  }))
+  return [...rows, ...ofList]
+}

@@ -1,0 +1,111 @@
+import { type RawBuilder, sql } from 'kysely'
+import { findColumns } from '../../catalog/columns.ts'
+import type { Origin } from '../../contract/operation.ts'
+import type { RequestError } from '../../contract/problem.ts'
+import { listedMax } from '../../contract/row-errors.ts'
+import type { Trx } from '../../database/pool.ts'
+import {
+  type GuardrailName,
+  guardrailsOf,
+  guardrailViolated,
+  listViolated,
+  listViolations,
+  violationMessage,
+  violationsOf,
+} from '../../price-lists/guardrails.ts'
+import { changedCells } from '../../price-lists/history/changed-cells.ts'
+import { nextRevision } from '../../price-lists/history/record-revision.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { withMargins } from '../reprice/compile-formula.ts'
+
+/** A price that violates guardrails. */
+export interface ViolatingCell {
+  row_id: number
+  code: string
+  extension_key: string
+  dimension: number
+  date: string | null
+  old: number | null
+  new: number
+  violations: GuardrailName[]
+}
+
+/** Says where the rows of cells stand in the request. */
+export type FindPlaces = (
+  cells: ViolatingCell[],
+) => Promise<Pick<RequestError, 'pointer' | 'row' | 'line'>[]>
+
+interface Written {
+  origin: Origin
+  findPlaces: FindPlaces
+}
+
+/**
+ * Checks the prices that were just written with the next revision of a locked list. Throws `guardrail-violated`, which rolls
+ * them back, unless the call overrides the guardrails.
+ */
+export async function rejectViolations(
+  trx: Trx,
+  list: PriceList,
+  { origin, findPlaces }: Written,
+): Promise<void> {
+  if (Object.keys(guardrailsOf(list)).length === 0 || origin.override !== undefined) return
+  const { cells, count, changed } = await findViolating(trx, list)
+  if (count > 0) throw guardrailViolated(errorsOf(list, cells, await findPlaces(cells)), count)
+  const names = listViolations(list, { changed, removed: 0 })
+  if (names.length > 0) throw listViolated(list, names)
+}
+
+const columns = ['row_id', 'code', 'extension_key', 'dimension', 'date', 'old', 'new']
+
+async function findViolating(
+  trx: Trx,
+  list: PriceList,
+): Promise<{ cells: ViolatingCell[]; count: number; changed: number }> {
+  const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
+  const priced = withMargins(
+    list,
+    await findColumns(trx, list.account_id),
+    writtenCells(list),
+    columns,
+  )
+  const { rows } = await sql<{ cells: ViolatingCell[]; count: number; changed: number }>`
+    with cell as materialized (
+      select ${sql.join(columns.map((name) => sql.ref(name)))}, ${violationsOf(list, price)} as violations from ${priced}
+    )
+    select (
+        select coalesce(json_agg(violating), '[]') from (
+          select * from cell where cardinality(violations) > 0 order by row_id, dimension, date limit ${listedMax}
+        ) as violating
+      ) as cells, (select coalesce(sum(cardinality(violations)), 0) from cell) as count,
+      (select count(distinct row_id) from cell) as changed`.execute(trx)
+  const { cells = [], count = 0, changed = 0 } = rows[0] ?? {}
+  return { cells, count: Number(count), changed: Number(changed) }
+}
+
+/** SQL of the prices that the next revision has set, with the costs of their products. */
+function writtenCells(list: PriceList): RawBuilder<unknown> {
+  const { account_id, id, version } = list
+  return sql`(
+    select cell.row_id, r.code, r.extension_key, cell.dimension, cell.date, cell.old, cell.new, p.costs
+    from ${changedCells(list, { after: version, until: nextRevision(list) })}
+    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and r.id = cell.row_id
+    left join products p on p.account_id = ${account_id} and p.id = r.product_id
+    where cell.change = 'priced'
+  ) as cell`
+}
+
+function errorsOf(
+  list: PriceList,
+  cells: ViolatingCell[],
+  places: Awaited<ReturnType<FindPlaces>>,
+): RequestError[] {
+  const errors = cells.flatMap((cell, index) =>
+    cell.violations.map((code) => ({
+      ...(places[index] ?? { pointer: '' }),
+      code,
+      message: violationMessage(list, code, cell),
+    })),
+  )
+  return errors.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
+}
