@@ -28,13 +28,10 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
     const answer = await inAccount(read)
     return 'wanted' in answer ? sendRows(inAccountSending, answer, read) : answer
   }
-  if (body.as_of !== undefined) {
-    rejectUnversioned(body)
-    return send(async (trx) => readWith(trx, await loadPastPricing(trx, account, body), asked))
-  }
+  if (body.as_of !== undefined) rejectUnversioned(body)
   const known = knownPricings(context)
   const dated = { promotion_date: today(), ...body }
-  const key = pricingKey(account, dated)
+  const key = pricingKey(account, body.as_of === undefined ? dated : body)
   const readKnown = <T>(read: (pricing: Pricing, errors: RowErrors) => Promise<T>) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
     return kept && readWithKnown(kept, body.payload, (found) => read(kept, found))
@@ -49,7 +46,9 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
     )
     if (answer) return answer
     known.forget(key)
-    const pricing = await loadPricing(trx, account, dated)
+    const pricing = await (body.as_of === undefined
+      ? loadPricing(trx, account, dated)
+      : loadPastPricing(trx, account, body))
     const found = await readWith(trx, pricing, asked)
     known.add(key, pricing)
     return found

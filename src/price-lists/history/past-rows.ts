@@ -9,15 +9,17 @@ import type { PriceList } from '../queries.ts'
  * row, walking the list's revisions forward one for each revision until the first that has the row.
  */
 
-/** How to find past prices. Both ways give the same. */
-interface Walk {
+/** How to find past prices. All ways give the same. */
+export interface Walk {
   direction: 'backward' | 'forward'
+  /** The revisions that a walk forward looks at for a row, on average. */
+  forward: number
   /** The most statements that wrote the changes of one revision. */
   slices: number
 }
 
 /** The way with fewer look-ups from now to a revision, by the counts of the list. */
-async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
+export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
   const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
     from list_revisions
@@ -28,7 +30,7 @@ async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<
   const size = Math.max(list.row_count, 1)
   const back = changes / size
   const forward = Math.min(revisions, (size * revisions) / Math.max(changes, 1))
-  return { direction: forward < back ? 'forward' : 'backward', slices: Number(slices) }
+  return { direction: forward < back ? 'forward' : 'backward', forward, slices: Number(slices) }
 }
 
 /** The most statements that wrote the changes of one revision after `revision`. */
@@ -41,7 +43,8 @@ export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Pro
   return pastRows(list, revision, await chooseWalk(trx, list, revision))
 }
 
-function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
+/** As `rowsAsOf`, with a walk that was chosen. */
+export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
   const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
     added_version, removed_version`
   const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`

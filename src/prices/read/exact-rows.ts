@@ -8,11 +8,12 @@ import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
+import { pastPrices } from '../../price-lists/history/past-prices.ts'
 import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { type MatchingRow, setPrice } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
-import { type Pricing, rejectChanged, versionColumns } from './pricing.ts'
+import { type Pricing, rejectChanged, shownRevision, versionColumns } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
 /** Keys of one statement: while Postgres looks them up, the next are checked and the last are written. */
@@ -36,9 +37,10 @@ export async function readExactRows(
     const slice = rows.slice(from, from + keysAtOnce)
     const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
     if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)
-    const piece = findExactRows(run, pricing, wanted).then(({ found, version }) => {
+    const find = pricing.moment ? findPastRows : findPresentRows
+    const piece = find(run, pricing, wanted).then(({ found, version }) => {
       count += found.length
-      revision = version
+      revision = shownRevision({ pricing, listVersion: version })
       return held.write(wanted, found)
     })
     // Its failure is seen below, where all pieces are awaited.
@@ -69,12 +71,14 @@ export const selectIn =
     )
   }
 
-/** The published rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
-async function findExactRows(
+/** The rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
+type FindRows = (
   run: RunSelect,
   pricing: Pricing,
   wanted: WantedRow[],
-): Promise<{ found: MatchingRow[]; version: number }> {
+) => Promise<{ found: MatchingRow[]; version: number }>
+
+const findPresentRows: FindRows = async (run, pricing, wanted) => {
   const { list } = pricing
   const values = columnsOf(list).map(({ value }) => wanted.map(value))
   const areAlike = values.slice(1).every((column) => column.every((value) => value === column[0]))
@@ -84,15 +88,29 @@ async function findExactRows(
       ? arrayLiteral(column)
       : (column[0] as string | number),
   )
-  const [row] = await run(selects[list.is_calendar ? 'days' : 'rows'][kind], [
-    list.account_id,
-    list.id,
-    ...given,
-  ])
-  const [ids = null, products = null, prices = null, settings, version] = row ?? []
-  rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
+  const select = selects[list.is_calendar ? 'days' : 'rows'][kind]
+  const [row] = await run(select, [list.account_id, list.id, ...given])
   const read =
     kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNumbers
+  return readFound(pricing, wanted, row, read)
+}
+
+const findPastRows: FindRows = async (run, pricing, wanted) => {
+  const { list, moment } = pricing
+  const given = keyColumns.map(({ value }) => arrayLiteral(wanted.map(value)))
+  const values = [list.account_id, list.id, ...given, moment?.revision ?? 0]
+  const [row] = await run(pastSelect, values)
+  return readFound(pricing, wanted, row, readNumbers)
+}
+
+function readFound(
+  pricing: Pricing,
+  wanted: WantedRow[],
+  row: TextRow | undefined,
+  read: (text: string | null) => Found,
+): { found: MatchingRow[]; version: number } {
+  const [ids = null, products = null, prices = null, settings, version] = row ?? []
+  rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
   const found = foundRows(list, wanted, {
     ids: read(ids),
     products: read(products),
@@ -124,6 +142,9 @@ const columnsOf = ({ is_calendar }: PriceList): KeyColumn[] =>
 
 /** The list of a select: $1 and $2. The values of the key columns follow. */
 const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('$2') }
+
+/** The select for any keys as of a revision: the last value. */
+const pastSelect = selectOfPast(sql.raw<number>(`$${keyColumns.length + 3}::integer`))
 
 /** The selects for one key, for keys that differ only in the code (most reads ask for one market), and for any keys. */
 const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
@@ -167,6 +188,31 @@ function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
       sql`unnest(${sql.join(arrays)}) with ordinality as input (${names}, at)`,
     ),
   }
+}
+
+function selectOfPast(revision: RawBuilder<number>) {
+  const isRow = sql`r.account_id = $1 and r.price_list_id = $2 and r.code = input.code
+    and r.extension_key = input.extension_key and r.added_version <= ${revision}
+    and (r.removed_version is null or r.removed_version > ${revision})`
+  const hasRemoved = sql`(select exists (select from removed_rows where account_id = $1 and price_list_id = $2))`
+  const columns = sql`product_id, since, prices`
+  return accountSelect(
+    'prices_of_past_rows',
+    sql`
+    with recursive found as materialized (
+      select at, dimension, r.id, r.product_id, r.since, r.prices[dimension] as price
+      from unnest($3::text[], $4::text[], $5::integer[]) with ordinality as input (code, extension_key, dimension, at)
+      left join lateral (
+        select id, ${columns} from price_list_rows r where ${isRow}
+        union all
+        select row_id, ${columns} from removed_rows r where ${hasRemoved} and ${isRow}
+      ) as r on true
+    ), ${pastPrices(parameterList, revision)}
+    select array_agg(id order by at)::text as ids, array_agg(product_id order by at)::text as products,
+      array_agg(case when since > ${revision} then past.price else found.price end order by at)::text as prices,
+      ${versionColumns(parameterList, revision)}
+    from found left join past using (at)`,
+  )
 }
 
 /** A number for each wanted row, null where the list has no such row; also a price is null where none was set. */

@@ -7,8 +7,8 @@ import { compileReprice, type Reprice } from '../../promotions/promotion-price.t
 import type { Promotion } from '../../promotions/queries.ts'
 import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
 import type { MatchingRow } from './matching-rows.ts'
-import { findHistories } from './price-histories.ts'
 import type { Pricing } from './pricing.ts'
+import { findPeriods, type Period } from './published-periods.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 type LowestPrice = Schemas['LowestPrice']
@@ -46,40 +46,22 @@ export async function loadLowestPrices(
     code,
     extensions,
   }))
-  const histories = await findHistories(trx, pricing.list, cells, {
-    from: `${begin}T00:00:00Z`,
-    withMarks: true,
-  })
-  const promotions = await findPromotions(trx, pricing, { begin, end })
-  const knownFrom = await historyBegin(trx, pricing)
+  const [periods, promotions, knownFrom] = await Promise.all([
+    findPeriods(trx, pricing.list, cells, `${begin}T00:00:00Z`),
+    findPromotions(trx, pricing, { begin, end }),
+    historyBegin(trx, pricing),
+  ])
   const places = new Map(found.map((match, index) => [match, index]))
+  const range = { first: dayNumber(begin), last: dayNumber(end) }
   return (match) => {
     const index = places.get(match) as number
     const { dimension } = wanted[match.at] as WantedRow
     const covering = promotions.filter((promotion) => promotion.covers(match, dimension))
-    const entries = JSON.parse(histories[index]?.entries ?? '[]') as Entry[]
-    const series = new DailyLows(entries.filter(counts).map(readEntry), covering)
+    const series = new DailyLows(periods[index] ?? [], covering, range)
     const from = given ?? reductionOf(series, date, progressive)
     return lowestBefore(series, from, days, knownFrom)
   }
 }
-
-/** An entry of a history, with what leaves it out. */
-type Entry = Schemas['PriceEntry'] & { voided?: boolean; unset?: boolean }
-
-const counts = ({ voided, unset }: Entry): boolean => !voided && !unset
-
-interface Published {
-  price: number
-  from: number
-  to: number
-}
-
-const readEntry = ({ price, from, to }: Entry): Published => ({
-  price,
-  from: Date.parse(from),
-  to: to === null ? Number.POSITIVE_INFINITY : Date.parse(to),
-})
 
 /** A day as a number: the loops over a year of a thousand rows take a tenth of the time of dates as texts. */
 const dayNumber = (date: string): number => Date.parse(`${date}T00:00:00Z`) / dayMs
@@ -95,24 +77,24 @@ interface Defined {
   covers: (match: MatchingRow, dimension: number) => boolean
 }
 
-/** The lowest price of each day, as far as it is known. */
+/** The lowest price of each day of a range, as far as it is known. */
 class DailyLows {
-  readonly #entries: Published[]
-  readonly #promotions: Defined[]
   readonly #first: number
-  readonly #known = new Map<number, number | undefined>()
+  readonly #lows: (number | undefined)[]
 
-  constructor(entries: Published[], promotions: Defined[]) {
-    this.#entries = entries
-    this.#promotions = promotions
-    this.#first = Math.floor(Math.min(...entries.map(({ from }) => from)) / dayMs)
+  constructor(periods: Period[], promotions: Defined[], { first, last }: Days) {
+    this.#first = first
+    this.#lows = new Array(last - first + 1).fill(undefined)
+    for (const period of periods) {
+      const from = Math.max(first, Math.floor(period.from / dayMs))
+      const to = Math.min(last, Math.ceil(period.to / dayMs) - 1)
+      for (let day = from; day <= to; day++) this.#count(period, day, promotions)
+    }
   }
 
   /** Undefined if the row had no price that day. */
   of(day: number): number | undefined {
-    if (day < this.#first) return undefined
-    if (!this.#known.has(day)) this.#known.set(day, this.#lowestOf(day))
-    return this.#known.get(day)
+    return this.#lows[day - this.#first]
   }
 
   /** The price of the last known day before a day. */
@@ -124,22 +106,26 @@ class DailyLows {
     return undefined
   }
 
-  #lowestOf(day: number): number | undefined {
-    const [begin, end] = [day * dayMs, (day + 1) * dayMs]
-    let lowest: number | undefined
-    const count = (price: number) => {
-      if (lowest === undefined || price < lowest) lowest = price
+  #count({ price, from, to }: Period, day: number, promotions: Defined[]): void {
+    this.#lower(day, price)
+    const [begin, end] = [Math.max(from, day * dayMs), Math.min(to, (day + 1) * dayMs)]
+    for (const one of promotions) {
+      const isDefined = one.from < end && one.until > begin
+      if (isDefined && one.validFrom <= day && one.validTo >= day)
+        this.#lower(day, one.reprice(price))
     }
-    for (const { price, from, to } of this.#entries) {
-      if (from >= end || to <= begin) continue
-      count(price)
-      for (const one of this.#promotions) {
-        const isDefined = one.from < Math.min(to, end) && one.until > Math.max(from, begin)
-        if (isDefined && one.validFrom <= day && one.validTo >= day) count(one.reprice(price))
-      }
-    }
-    return lowest
   }
+
+  #lower(day: number, price: number): void {
+    const known = this.of(day)
+    if (known === undefined || price < known) this.#lows[day - this.#first] = price
+  }
+}
+
+/** Numbers of days. */
+interface Days {
+  first: number
+  last: number
 }
 
 /**

@@ -19,6 +19,9 @@ export interface HistoryRange {
   withMarks?: boolean
 }
 
+/** Advice for a history that takes too long. */
+export const shorterHistory = 'Send fewer rows, or a later moment to begin with.'
+
 /** The entries of each wanted row that are read, the newest. */
 export const entriesMax = 1000
 
@@ -71,8 +74,7 @@ export async function findHistories(
       ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
     from dated where ${withMarks ? sql`true` : sql`place <= ${entriesMax}`}
     group by at`
-  const advice = 'Send fewer rows, or a later moment to begin with.'
-  const { rows } = await withinReadTime(advice, () => statement.execute(trx))
+  const { rows } = await withinReadTime(shorterHistory, () => statement.execute(trx))
   const byRow = new Map(rows.map((row) => [row.at, row]))
   return wanted.map((_, at) => {
     const { entries = '[]', count = 0 } = byRow.get(at) ?? {}
@@ -95,8 +97,12 @@ function isWithin(from: string | undefined, to: string | undefined): RawBuilder<
   return sql<boolean>`${ends} and ${begins}`
 }
 
-/** The newest revision that is not after a moment; 0 without one. */
-async function revisionAt(trx: Trx, list: PriceList, at: string | undefined): Promise<number> {
+/** The newest revision that is not after a moment, or the oldest that is kept. */
+export async function revisionAt(
+  trx: Trx,
+  list: PriceList,
+  at: string | undefined,
+): Promise<number> {
   if (at === undefined) return list.oldest_revision
   const { rows } = await sql<{ revision: number | null }>`
     select max(revision) as revision from list_revisions
@@ -107,7 +113,7 @@ async function revisionAt(trx: Trx, list: PriceList, at: string | undefined): Pr
 }
 
 /** SQL of a FROM item with keys, and the place of the price. */
-function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
+export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
   const places = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
     sql`${arrayLiteral(wanted.map(({ code }) => code))}::text[]`,
@@ -123,7 +129,12 @@ function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
 }
 
 /** SQL of the last prices of the rows with the wanted keys that are or were in a list, and the revision that set them. */
-function presentPrices({ account_id, id, is_calendar, version }: PriceList): RawBuilder<unknown> {
+export function presentPrices({
+  account_id,
+  id,
+  is_calendar,
+  version,
+}: PriceList): RawBuilder<unknown> {
   const ofKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = w.code and extension_key = w.extension_key`
   const prices = is_calendar ? sql`coalesce(m.since, 0), m.prices` : sql`r.since, r.prices`
   const months = is_calendar

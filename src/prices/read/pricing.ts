@@ -3,7 +3,7 @@ import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
-import { rowsAsOf } from '../../price-lists/history/past-rows.ts'
+import { chooseWalk, pastRows, type Walk } from '../../price-lists/history/past-rows.ts'
 import { type ListRows, publishedRows } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
@@ -15,7 +15,7 @@ import { compilePromotions, type PromotionRules } from '../../promotions/promote
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
 
-/** A read with its day: today may end before the answer. */
+/** A read of now with its day: today may end before the answer. */
 export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
 
 const knownByService = new WeakMap<Context, KnownPricings>()
@@ -28,9 +28,9 @@ export function knownPricings(context: Context): KnownPricings {
 }
 
 /** Reads with equal keys share a pricing. */
-export function pricingKey(account: number, body: DatedInput): string {
-  const { price_list_name, price_list_id, promotion_date } = body
-  return JSON.stringify([account, price_list_name, price_list_id, promotion_date])
+export function pricingKey(account: number, body: Schemas['GetPricesInput']): string {
+  const { price_list_name, price_list_id, promotion_date, as_of } = body
+  return JSON.stringify([account, price_list_name, price_list_id, promotion_date, as_of])
 }
 
 /** Loads the pricing of a read. Throws if its list does not exist or is not published. */
@@ -67,23 +67,24 @@ export async function loadPastPricing(
   account: number,
   body: Schemas['GetPricesInput'],
 ): Promise<Pricing> {
-  const settingsVersion = await findSettingsVersion(trx, account)
-  const list = await findNamedList(body, (by) => findPriceList(trx, account, by))
-  const columns = await findColumns(trx, account)
+  const [settingsVersion, list, columns] = await Promise.all([
+    findSettingsVersion(trx, account),
+    findNamedList(body, (by) => findPriceList(trx, account, by)),
+    findColumns(trx, account),
+  ])
   const moment = await findMoment(trx, list, body.as_of ?? 0, { pointer: '/as_of', field: 'as_of' })
   const date = body.promotion_date ?? moment.at.slice(0, 10)
-  const promotions = await findValidPromotions(trx, account, {
-    priceListName: list.name,
-    priceListId: null,
-    date,
-    asOf: moment.at,
-  })
+  const scope = { priceListName: list.name, priceListId: null, date, asOf: moment.at }
+  const [promotions, walk] = await Promise.all([
+    findValidPromotions(trx, account, scope),
+    chooseWalk(trx, list, moment.revision),
+  ])
   return {
     settingsVersion,
     list,
     date,
-    moment,
-    rows: await rowsAsOf(trx, list, moment.revision),
+    moment: { ...moment, walk },
+    rows: pastRows(list, moment.revision, walk),
     columns,
     promotions: await compilePromotions(promotions, columns),
   }
@@ -105,8 +106,8 @@ export interface Pricing {
   list: PriceList
   /** The day whose promotions count. */
   date: string
-  /** The moment of a read of the past. */
-  moment?: Moment
+  /** The moment of a read of the past, and the way there. */
+  moment?: Moment & { walk: Walk }
   rows: ListRows
   columns: Columns
   promotions: PromotionRules
@@ -166,7 +167,10 @@ function sizeOf({ list, columns, promotions }: Pricing): number {
   return bytesOf.pricing + bytesOf.promotion * promotions.names.size + bytesOf.text * texts
 }
 
-/** A pricing is outdated: settings of the account have changed, or the list is deleted or not published. */
+/**
+ * A pricing is outdated: settings of the account have changed, the list is deleted or not published, or, in a read of the
+ * past, has another revision or does not keep the one that is read.
+ */
 export class PricingChanged extends Error {}
 
 /** The present versions; `list` is null if it does not exist, 0 if it is not published. */
@@ -175,21 +179,30 @@ export interface Versions {
   list: number | null
 }
 
-/** SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. */
-export function versionColumns({ account_id, id }: ListKey): RawBuilder<Versions> {
+/**
+ * SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. `list` is null if it
+ * does not keep a revision that is read.
+ */
+export function versionColumns(
+  { account_id, id }: ListKey,
+  revision?: number | RawBuilder<number>,
+): RawBuilder<Versions> {
+  const isKept = revision === undefined ? sql`` : sql`and oldest_revision <= ${revision}`
   return sql`
     (select settings_version from accounts where id = ${account_id}) as settings,
-    (select version from price_lists where account_id = ${account_id} and id = ${id}) as list`
+    (select version from price_lists where account_id = ${account_id} and id = ${id} ${isKept}) as list`
 }
 
 /** Throws PricingChanged if a pricing is outdated. */
-export function rejectChanged({ settingsVersion }: Pricing, { settings, list }: Versions): void {
-  if (!list || settings !== settingsVersion) throw new PricingChanged()
+export function rejectChanged(pricing: Pricing, { settings, list }: Versions): void {
+  const isMoved = pricing.moment !== undefined && list !== pricing.list.version
+  if (!list || settings !== pricing.settingsVersion || isMoved) throw new PricingChanged()
 }
 
 /** `rejectChanged` with a statement of its own. Returns the versions. */
 export async function lookForChanges(trx: Trx, pricing: Pricing): Promise<Versions> {
-  const { rows } = await sql<Versions>`select ${versionColumns(pricing.list)}`.execute(trx)
+  const versionsRead = versionColumns(pricing.list, pricing.moment?.revision)
+  const { rows } = await sql<Versions>`select ${versionsRead}`.execute(trx)
   const versions = rows[0] as Versions
   rejectChanged(pricing, versions)
   return versions

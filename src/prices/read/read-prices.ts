@@ -4,6 +4,7 @@ import { withinReadTime } from '../../contract/read-cost.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
+import { isWalkedAtOnce } from '../../price-lists/history/past-prices.ts'
 import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
@@ -94,8 +95,10 @@ async function readExact(
   { body, errors, rowsMax }: Read,
   { extras, held }: ShownRows,
 ): Promise<PricesRead | undefined> {
+  const { moment, list } = pricing
+  const keys = Math.min(body.payload.length, keysAtOnce)
   if (
-    pricing.moment ||
+    (moment && !isWalkedAtOnce(list, moment.walk, keys)) ||
     extras.priced ||
     extras.costs ||
     extras.dynamicAttributes ||
