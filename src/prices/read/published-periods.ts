@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
-import { readNumbers } from '../../database/array-literal.ts'
+import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { areReadAtOnce, changedCell } from '../../price-lists/history/past-prices.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -25,23 +25,29 @@ export interface Period {
  * The prices that each wanted row had since a moment, without those of revisions that were marked as mistakes. Throws
  * `too-costly`.
  */
-export function findPeriods(
+export async function findPeriods(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
   from: string,
 ): Promise<Period[][]> {
-  const find = areReadAtOnce(list, wanted.length) ? readPeriods : walkPeriods
-  return find(trx, list, wanted, from)
+  if (!areReadAtOnce(list, wanted.length)) return walkPeriods(trx, list, wanted, from)
+  const revisions = await findRevisions(trx, list, await revisionAt(trx, list, from))
+  // The changes since then do not say whether a mistake had set the price that held then.
+  if (revisions.wereMistakesBefore) return walkPeriods(trx, list, wanted, from)
+  return withinReadTime(shorterHistory, () => readPeriods(trx, list, { wanted, from, revisions }))
 }
-
-type FindPeriods = typeof findPeriods
 
 /** An entry of a history, with what leaves it out. */
 type Entry = Schemas['PriceEntry'] & { voided?: boolean; unset?: boolean }
 
-/** Looks for each row. */
-const walkPeriods: FindPeriods = async (trx, list, wanted, from) => {
+/** Looks for the changes of each row. */
+async function walkPeriods(
+  trx: Trx,
+  list: PriceList,
+  wanted: WantedRow[],
+  from: string,
+): Promise<Period[][]> {
   const histories = await findHistories(trx, list, wanted, { from, withMarks: true })
   return histories.map(({ entries }) =>
     (JSON.parse(entries) as Entry[])
@@ -54,119 +60,127 @@ const walkPeriods: FindPeriods = async (trx, list, wanted, from) => {
   )
 }
 
+/** The revisions of a list since one. */
+interface Revisions {
+  first: number
+  /** Earlier ones count as the first. */
+  momentOf: (revision: number) => number
+  voided: Set<number>
+  wereMistakesBefore: boolean
+}
+
+async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<Revisions> {
+  const { rows } = await sql<{ revision: number; at: number; voided: boolean }>`
+    select revision, extract(epoch from at) * 1000 as at, voided from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and (revision >= ${first} or voided)`.execute(
+    trx,
+  )
+  const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
+  const begin = moments.get(first) ?? list.oldest_at?.getTime() ?? 0
+  const voided = rows.filter((row) => row.voided).map(({ revision }) => revision)
+  return {
+    first,
+    momentOf: (revision) => (revision <= first ? begin : (moments.get(revision) ?? begin)),
+    voided: new Set(voided),
+    wereMistakesBefore: voided.some((revision) => revision <= first),
+  }
+}
+
 /** Reads all changes of the list since then. */
-const readPeriods: FindPeriods = async (trx, list, wanted, from) => {
-  const until = await revisionAt(trx, list, from)
-  const [revisions, stays] = await Promise.all([
-    findRevisions(trx, list, until),
-    withinReadTime(shorterHistory, () => findStays(trx, list, wanted, until)),
-  ])
-  const since = Date.parse(from)
+async function readPeriods(
+  trx: Trx,
+  list: PriceList,
+  { wanted, from, revisions }: { wanted: WantedRow[]; from: string; revisions: Revisions },
+): Promise<Period[][]> {
+  const stays = await findStays(trx, list, wanted)
+  await addChanges(trx, list, stays, revisions.first)
   const periods: Period[][] = wanted.map(() => [])
+  const since = Date.parse(from)
   for (const stay of stays)
     periods[stay.at]?.push(...periodsOf(stay, revisions).filter(({ to }) => to > since))
   return periods
 }
 
-/** The time of a row in a list, from one revision to another, and its prices in reverse order. */
+/** The time of a row in a list: from one revision to another, null if it is still there. */
 interface Stay {
+  /** Index of the wanted row. */
   at: number
+  id: number
+  dimension: number
   added: number
-  prices: { price: number | null; since: number; ended: number | null }[]
+  /** Each price with the revision that ended it; null if none was set. In order once all are found. */
+  prices: { price: number | null; ended: number | null }[]
 }
 
-/** What is known of revisions. */
-interface Revisions {
-  momentOf: (revision: number) => number
-  voided: Set<number>
-}
-
-function periodsOf({ added, prices }: Stay, { momentOf, voided }: Revisions): Period[] {
-  prices.sort((a, b) => (a.ended ?? Infinity) - (b.ended ?? Infinity))
-  // A change of another dimension begins no period.
-  const merged = prices.filter(
-    ({ price }, index) => index === 0 || price !== prices[index - 1]?.price,
-  )
-  return merged.flatMap(({ price, since }, index) => {
-    const revision = Math.max(since, added)
-    const next = merged[index + 1]
-    const ended = next ? next.since : (prices.at(-1)?.ended ?? null)
-    if (price === null || voided.has(revision)) return []
-    return { price, from: momentOf(revision), to: ended === null ? Infinity : momentOf(ended) }
-  })
-}
-
-async function findRevisions(trx: Trx, list: PriceList, until: number): Promise<Revisions> {
-  const { rows } = await sql<{ revision: number; at: number; voided: boolean }>`
-    select revision, extract(epoch from at) * 1000 as at, voided from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and (revision >= ${until} or voided)`.execute(
-    trx,
-  )
-  const moments = new Map(rows.map(({ revision, at }) => [revision, Number(at)]))
-  // What holds at the beginning may have been set before.
-  const first = moments.get(until) ?? list.oldest_at?.getTime() ?? 0
-  return {
-    momentOf: (revision) => moments.get(revision) ?? first,
-    voided: new Set(rows.filter(({ voided }) => voided).map(({ revision }) => revision)),
-  }
-}
-
-/** When rows with the wanted keys were in the list, and their prices after a revision. */
-async function findStays(
-  trx: Trx,
-  list: PriceList,
-  wanted: WantedRow[],
-  until: number,
-): Promise<Stay[]> {
+/** The rows with the wanted keys that are or were in the list, with their last prices. */
+async function findStays(trx: Trx, list: PriceList, wanted: WantedRow[]): Promise<Stay[]> {
+  const arrays = ['at', 'id', 'dimension', 'added_version', 'removed_version', 'price']
   const { rows } = await sql<Record<string, string | null>>`
     with wanted as materialized (select * from ${wantedRows(wanted)}),
     present (at, dimension, month, place, id, row_id, added_version, removed_version, since, prices) as (${presentPrices(list)}),
-    stays as materialized (select *, row_number() over () - 1 as stay from present),
-    changes as (
-      select p.stay, c.revision, c.since, c.price
-      from (
-        select c.revision, unnest(c.from_revisions) as since, ${changedCell}
-        from list_changes c cross join (select distinct dimension from stays) as d
-        where c.account_id = ${list.account_id} and c.price_list_id = ${list.id} and c.revision > ${until} and c.change = 'priced'
-          and c.first_row_id <= (select max(id) from stays)
-          and c.row_ids[cardinality(c.row_ids)] >= (select min(id) from stays)
-      ) as c
-      join stays p on p.id = c.row_id and p.dimension = c.dimension and c.revision > p.added_version
-        and c.revision <= coalesce(p.removed_version, ${list.version})
-    )
-    select s.*, c.* from (
-      select array_agg(at order by stay)::text as at, array_agg(added_version order by stay)::text as added,
-        array_agg(removed_version order by stay)::text as removed, array_agg(since order by stay)::text as since,
-        array_agg(prices[dimension] order by stay)::text as price
-      from stays
-    ) as s cross join (
-      select array_agg(stay)::text as stays, array_agg(revision)::text as revisions, array_agg(since)::text as sinces,
-        array_agg(price)::text as prices
-      from changes
-    ) as c`.execute(trx)
-  const read = (column: string) => readNumbers(rows[0]?.[column] ?? null)
-  return staysOf(read)
+    stays as (select *, prices[dimension] as price from present)
+    select ${sql.join(arrays.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`))}
+    from stays`.execute(trx)
+  const [at = [], id = [], dimension = [], added = [], ended = [], price = []] = arrays.map(
+    (name) => readNumbers(rows[0]?.[name] ?? null),
+  )
+  return at.map((index, stay) => ({
+    at: index,
+    id: id[stay] as number,
+    dimension: dimension[stay] as number,
+    added: added[stay] as number,
+    prices: [{ price: price[stay] ?? null, ended: ended[stay] ?? null }],
+  }))
 }
 
-function staysOf(read: (column: string) => (number | null)[]): Stay[] {
-  const [at, added, removed, since, price] = ['at', 'added', 'removed', 'since', 'price'].map(read)
-  const stays = (at ?? []).map((index, stay) => ({
-    at: index as number,
-    added: added?.[stay] as number,
-    prices: [
-      {
-        price: price?.[stay] ?? null,
-        since: since?.[stay] as number,
-        ended: removed?.[stay] ?? null,
-      },
-    ],
-  }))
-  const [ofStay, revisions, sinces, prices] = ['stays', 'revisions', 'sinces', 'prices'].map(read)
-  for (const [index, stay] of (ofStay ?? []).entries())
-    stays[stay as number]?.prices.push({
-      price: prices?.[index] ?? null,
-      since: sinces?.[index] as number,
-      ended: revisions?.[index] as number,
-    })
-  return stays
+/** Adds the prices that revisions after the first have ended. */
+async function addChanges(
+  trx: Trx,
+  { account_id, id }: PriceList,
+  stays: Stay[],
+  first: number,
+): Promise<void> {
+  if (stays.length === 0) return
+  const ids = stays.map((stay) => stay.id)
+  const dimensions = stays.map(({ dimension }) => dimension)
+  const { rows } = await sql<{ revision: number; places: string | null; prices: string | null }>`
+    select v.revision, step.* from list_revisions v cross join lateral (
+      select array_agg(w.place - 1) filter (where c.row_id is not null)::text as places,
+        array_agg(c.price) filter (where c.row_id is not null)::text as prices
+      from unnest(${arrayLiteral(ids)}::bigint[], ${arrayLiteral(dimensions)}::integer[])
+        with ordinality as w (id, dimension, place)
+      left join (
+        select ${changedCell} from list_changes c
+        cross join unnest(${arrayLiteral([...new Set(dimensions)])}::integer[]) as d (dimension)
+        where c.account_id = ${account_id} and c.price_list_id = ${id} and c.revision = v.revision and c.change = 'priced'
+          and c.first_row_id <= ${Math.max(...ids)} and c.row_ids[cardinality(c.row_ids)] >= ${Math.min(...ids)}
+      ) as c on c.row_id = w.id and c.dimension = w.dimension
+    ) as step
+    where v.account_id = ${account_id} and v.price_list_id = ${id} and v.revision > ${first} and v.priced > 0
+    order by v.revision desc`.execute(trx)
+  for (const { revision, places, prices } of rows) {
+    const former = readNumbers(prices)
+    for (const [index, place] of readNumbers(places).entries())
+      addFormer(stays[place] as Stay, revision, former[index] ?? null)
+  }
+  for (const stay of stays) stay.prices.reverse()
+}
+
+/** Adds the price that a revision has ended, the newest first. An id may have come back: each time has its changes. */
+function addFormer({ added, prices }: Stay, ended: number, price: number | null): void {
+  const last = prices[0]?.ended ?? Number.POSITIVE_INFINITY
+  if (ended > added && ended <= last) prices.push({ price, ended })
+}
+
+function periodsOf({ added, prices }: Stay, { momentOf, voided }: Revisions): Period[] {
+  const periods: Period[] = []
+  let began = added
+  for (const [index, { price, ended }] of prices.entries()) {
+    // A change of another dimension ends no price.
+    if (index < prices.length - 1 && prices[index + 1]?.price === price) continue
+    const to = ended === null ? Number.POSITIVE_INFINITY : momentOf(ended)
+    if (price !== null && !voided.has(began)) periods.push({ price, from: momentOf(began), to })
+    began = ended ?? began
+  }
+  return periods
 }
