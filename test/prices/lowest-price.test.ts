@@ -132,3 +132,56 @@ t.test('options that make no sense are refused', async (t) => {
   expectProblem(t, await fault({}, { as_of: 1 }), 400, 'invalid-request', 'as_of')
   t.match(await lowest('2027-01-01'), { reduction_from: '2027-01-01', price: 10, days_known: 30 })
 })
+
+t.test(
+  'one row has the same lowest price as among many, also where a mistake came before',
+  async (t) => {
+    const codes = Array.from({ length: 60 }, (_, index) => `C${index}`)
+    const shop = await aShop(t, service, { codes, countries: ['UK'] })
+    const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
+    await addProducts(
+      shop,
+      'L',
+      codes.map((code) => ({ code, country: 'UK' })),
+    )
+    const cell = (code: string, price_dimension: string) => ({
+      code,
+      country: 'UK',
+      price_dimension,
+    })
+    for (let write = 2; write <= 9; write++) {
+      const some = codes.filter((_, index) => index % (write % 3 || 1) === 0)
+      const dimension = write % 4 === 0 ? 'trade' : 'retail'
+      const prices = some.map((code, index) => ({
+        ...cell(code, dimension),
+        price: 20 - write + ((index * write) % 5),
+      }))
+      await setPrices(shop, 'L', prices)
+    }
+    const days = 'update list_revisions set'
+    const of = `where price_list_id = ${id}`
+    await query(
+      service.url,
+      `${days} at = '2026-02-01T12:00:00Z'::timestamptz + revision * interval '100 hours' ${of}`,
+    )
+    const payload = codes.flatMap((code) => [cell(code, 'retail'), cell(code, 'trade')])
+    const read = async (rows: object[], lowest_price: object) => {
+      const asked = {
+        price_list_name: 'L',
+        include: ['lowest_price'],
+        promotion_date: '2026-03-20',
+      }
+      return (
+        await shop.post('/api/v1/prices/get_prices/', { ...asked, lowest_price, payload: rows })
+      ).body
+    }
+    for (const voided of [[], [4], [4, 7]]) {
+      await query(service.url, `${days} voided = revision = any('{${voided.join(',')}}') ${of}`)
+      for (const options of [{}, { progressive: true }, { before: '2026-03-08', days: 12 }]) {
+        const all = await read(payload, options)
+        for (const [index, one] of payload.entries())
+          if (index % 17 === 0) t.strictSame(await read([one], options), [all[index]])
+      }
+    }
+  },
+)

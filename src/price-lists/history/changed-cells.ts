@@ -18,6 +18,15 @@ export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<
   return list.is_calendar ? changedDays(inRevisions) : changedPrices(list, inRevisions)
 }
 
+/**
+ * SQL of the prices of the dimension `d.dimension` in `list_changes c`, a row for each: reading them one by one would
+ * decompress the array for each.
+ */
+export const pricesOf = (column: 'old_prices' | 'new_prices'): RawBuilder<unknown> => sql`
+  unnest(c.${sql.ref(column)}[
+    (d.dimension - 1) * cardinality(c.row_ids) + 1 : d.dimension * cardinality(c.row_ids)
+  ])`
+
 function changedPrices(
   { price_dimensions }: PriceList,
   inRevisions: RawBuilder<unknown>,
@@ -25,12 +34,9 @@ function changedPrices(
   return sql`(
     select revision, change, row_id, dimension, null::date as date, old, new
     from (
-      select c.revision, c.change, row.row_id, d.dimension,
-        c.old_prices[d.dimension * cardinality(c.row_ids) - cardinality(c.row_ids) + row.place] as old,
-        c.new_prices[d.dimension * cardinality(c.row_ids) - cardinality(c.row_ids) + row.place] as new
-      from list_changes c
-      cross join lateral unnest(c.row_ids) with ordinality as row (row_id, place)
-      cross join generate_series(1, ${sql.lit(price_dimensions.length)}) as d (dimension)
+      select c.revision, c.change, d.dimension, unnest(c.row_ids) as row_id,
+        ${pricesOf('old_prices')} as old, ${pricesOf('new_prices')} as new
+      from list_changes c cross join generate_series(1, ${sql.lit(price_dimensions.length)}) as d (dimension)
       where ${inRevisions}
     ) as cell
     where change <> 'priced' or old is distinct from new

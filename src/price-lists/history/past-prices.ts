@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ListKey, PriceList } from '../queries.ts'
+import { pricesOf } from './changed-cells.ts'
 import type { Walk } from './past-rows.ts'
 
 /*
@@ -20,9 +21,7 @@ export const isWalkedAtOnce = (list: PriceList, { forward }: Walk, rows: number)
   areReadAtOnce(list, rows) && forward <= revisionsMax
 
 /** SQL of the columns of a select from `list_changes c` and `dimensions d`, with a row for each change of a cell. */
-export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, unnest(c.old_prices[
-    (d.dimension - 1) * cardinality(c.row_ids) + 1 : d.dimension * cardinality(c.row_ids)
-  ]) as price`
+export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${pricesOf('old_prices')} as price`
 
 /**
  * SQL of the recursive CTEs `walk` and `past` (at, price): the prices at a revision of the rows `found` (at, id, dimension,

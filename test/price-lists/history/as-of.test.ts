@@ -141,3 +141,45 @@ t.test('a row that comes back is another one, and both are read', async (t) => {
   t.not(second, first)
   t.equal(now, 0)
 })
+
+t.test('one row is read as it is among many', async (t) => {
+  const codes = Array.from({ length: 120 }, (_, index) => `C${String(index).padStart(3, '0')}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
+  await addProducts(shop, 'L', codes.map(uk))
+  const cell = (code: string, price_dimension: string) => ({ ...uk(code), price_dimension })
+  for (let write = 1; write <= 6; write++) {
+    const changed = codes.filter((_, index) => write % 2 === 0 || index % write === 0)
+    const dimension = write % 3 === 0 ? 'trade' : 'retail'
+    const prices = changed.map((code, index) => ({
+      ...cell(code, dimension),
+      price: write + (index % 4),
+    }))
+    for (let from = 0; from < prices.length; from += 100)
+      await setPrices(shop, 'L', prices.slice(from, from + 100))
+  }
+  const catalog = '/api/v1/product_catalog/bulk_create_or_update/'
+  await shop.post(catalog, [{ ...uk('C003'), active: false }])
+  await shop.finished(
+    (await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })).body,
+  )
+  const payload = codes.flatMap((code) => [cell(code, 'retail'), cell(code, 'trade')])
+  const { version } = await newest(id)
+  for (let as_of = 1; as_of <= version; as_of++) {
+    const read = async (rows: object[]) =>
+      (await shop.post(pricesPath, { price_list_name: 'L', payload: rows, as_of })).body
+    const all = await read(payload)
+    t.ok(all.length >= 238)
+    for (const one of [cell('C003', 'retail'), cell('C060', 'trade'), cell('C119', 'retail')]) {
+      const among = all.filter(
+        (row: typeof one) => row.code === one.code && row.price_dimension === one.price_dimension,
+      )
+      t.strictSame(await read([one]), among, `${one.code} as of ${as_of}`)
+    }
+  }
+
+  async function newest(list: number) {
+    const { count } = (await shop.get(`/api/v1/price_list/${list}/revisions/`)).body
+    return { version: count as number }
+  }
+})
