@@ -39,17 +39,21 @@ async function movedRows(trx: Trx, move: 'leave' | 'return'): Promise<IdsText> {
 }
 
 async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
+  const places = list.price_dimensions.map((_, index) => index + 1)
+  const isOf = (place: number) => sql`dimension = ${sql.lit(place)}`
+  const restored = places.map(
+    (place) => sql`bool_or(${isOf(place)}) as ${sql.ref(`has_${place}`)},
+      max(price) filter (where ${isOf(place)}) as ${sql.ref(`price_${place}`)}`,
+  )
+  const merged = places.map(
+    (place) => sql`
+      case when ${sql.ref(`has_${place}`)} then ${sql.ref(`price_${place}`)} else r.prices[${sql.lit(place)}] end`,
+  )
   const { rows } = await sql<{ priced: number }>`
     with found as materialized (
-      select r.id, r.since, r.prices as old, array(
-          select case when place is null then r.prices[d] else input.prices[place] end
-          from generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d
-          cross join lateral (select array_position(input.dimensions, d) as place) as at
-          order by d
-        ) as new
+      select r.id, r.since, r.prices as old, array[${sql.join(merged)}] as new
       from (
-        select row_id, array_agg(dimension) as dimensions, array_agg(price) as prices
-        from pg_temp.undone_cells where conflict is null group by row_id
+        select row_id, ${sql.join(restored)} from pg_temp.undone_cells where conflict is null group by row_id
       ) as input
       join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.row_id
     ), ${writeChanged(list, 0)}
