@@ -111,7 +111,7 @@ function readFound(
 ): { found: MatchingRow[]; version: number } {
   const [ids = null, products = null, prices = null, settings, version] = row ?? []
   rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
-  const found = foundRows(list, wanted, {
+  const found = foundRows(pricing.list, wanted, {
     ids: read(ids),
     products: read(products),
     prices: read(prices),
