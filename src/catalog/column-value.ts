@@ -1,3 +1,4 @@
+import { readExactNumber } from '../lib/decimal.ts'
 import { isDate, isMoney } from '../lib/formats.ts'
 import type { Column, ColumnType, ColumnValue } from './columns.ts'
 
@@ -75,6 +76,25 @@ export function shownText(type: ColumnType, text: string): string {
 export function readValue(type: ColumnType, text: string): ColumnValue {
   if (type === 'boolean') return text === 'true'
   return type === 'integer' || type === 'number' ? Number(text) : text
+}
+
+const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
+  string: (text) => text,
+  integer: (text) => readNumber('integer', text),
+  number: (text) => readNumber('number', text),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  date: (text) => (isDate(text) ? text : undefined),
+}
+
+/** Reads any text as a value of a type; undefined if it is not one. Several texts may have one value ("1.5", "1.50"). */
+export function readText(type: ColumnType, text: string): ColumnValue | undefined {
+  return readers[type](text)
+}
+
+/** Reads numbers as JSON does. */
+function readNumber(type: 'integer' | 'number', text: string): number | undefined {
+  const value = readExactNumber(text)
+  return findTypeFault(type, value) ? undefined : value
 }
 
 function codePoints(text: string): number {

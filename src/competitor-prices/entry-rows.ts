@@ -1,17 +1,11 @@
 import { hash } from 'node:crypto'
-import {
-  canonicalText,
-  findTypeFault,
-  findValueFault,
-  wholeNumber,
-} from '../catalog/column-value.ts'
+import { canonicalText, findValueFault, readText, wholeNumber } from '../catalog/column-value.ts'
 import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { type ErrorCode, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { readExactNumber } from '../lib/decimal.ts'
-import { isDate, utcTimestamp } from '../lib/formats.ts'
+import { utcTimestamp } from '../lib/formats.ts'
 import type { CompetitorSchema, SchemaColumn } from './queries.ts'
 
 const fixedKeys = new Set([
@@ -118,21 +112,6 @@ function competitorHash(
   return hash('sha256', JSON.stringify([...values, competitorName, departureDate]), 'hex')
 }
 
-/** Reads a text as a value of a type; undefined if it is not one. Several texts may have one value ("1.5", "1.50"). */
-const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
-  string: (text) => text,
-  integer: (text) => readNumber('integer', text),
-  number: (text) => readNumber('number', text),
-  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
-  date: (text) => (isDate(text) ? text : undefined),
-}
-
-/** Reads numbers as the catalog does. */
-function readNumber(type: 'integer' | 'number', text: string): number | undefined {
-  const value = readExactNumber(text)
-  return findTypeFault(type, value) ? undefined : value
-}
-
 const messages: Record<ColumnType, string> = {
   string: '',
   integer: `must be ${wholeNumber} in a string, written as in JSON`,
@@ -148,7 +127,7 @@ function castText(
   text: unknown,
 ): { value: ColumnValue } | { code: ErrorCode; message: string } {
   if (typeof text !== 'string') return { code: 'type', message: 'must be a string' }
-  const value = readers[column.type](text)
+  const value = readText(column.type, text)
   if (value === undefined) return { code: 'format', message: messages[column.type] }
   return findValueFault(column, value) ?? { value }
 }
