@@ -46,6 +46,7 @@ export interface Agreements {
   client_code: string;
   id: Generated<number>;
   key_hash: Buffer;
+  line_code: Generated<string>;
   name: string;
   price_line: Json;
   price_list_code: string;

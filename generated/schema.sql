@@ -366,10 +366,12 @@ CREATE TABLE agreements (
   price_line jsonb NOT NULL,
   prices jsonb NOT NULL,
   version integer DEFAULT 1 NOT NULL,
+  line_code text COLLATE "C" GENERATED ALWAYS AS (COALESCE((price_line ->> 'code'::text), (price_line ->> 'product_code'::text), ''::text)) STORED NOT NULL,
   CONSTRAINT agreements_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT agreements_key UNIQUE (account_id, key_hash)
 ) WITH (fillfactor=50);
 CREATE INDEX agreements_client ON public.agreements USING btree (account_id, client_code, id);
+CREATE INDEX agreements_line ON public.agreements USING btree (account_id, client_code, price_list_code, line_code);
 CREATE INDEX agreements_name ON public.agreements USING btree (account_id, name, id);
 CREATE INDEX agreements_price_list ON public.agreements USING btree (account_id, price_list_code, id);
 ALTER TABLE agreements ENABLE ROW LEVEL SECURITY;

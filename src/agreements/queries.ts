@@ -6,7 +6,7 @@ import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
 /** An agreement as the operations see it. */
-export type StoredAgreement = Omit<Selectable<Agreements>, 'account_id' | 'key_hash'>
+export type StoredAgreement = Omit<Selectable<Agreements>, 'account_id' | 'key_hash' | 'line_code'>
 
 /** The columns of a StoredAgreement. */
 export const agreementColumns = [
