@@ -23,7 +23,8 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
   const { account, body, errors, inAccount, inAccountSending, selectInAccount } = request
   const { readRowsMax: rowsMax, readBytesMax: bytesMax } = context.limits
   const asked = { body, rowsMax, bytesMax, errors }
-  rejectFaultyLowest(body)
+  rejectUnusedOptions(body)
+  rejectLateBefore(body)
   const send = async (read: ReadIn) => {
     const answer = await inAccount(read)
     return 'wanted' in answer ? sendRows(inAccountSending, answer, read) : answer
@@ -57,23 +58,38 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
 
 type ReadIn = (trx: Trx) => Promise<PricesRead | StreamedRead>
 
-/** Throws `invalid-request` for options of `lowest_price` that nothing asks for, and a day too far ahead. */
-function rejectFaultyLowest({ include = [], lowest_price }: Schemas['GetPricesInput']): void {
-  if (lowest_price === undefined) return
-  const field = 'lowest_price'
-  if (!include.includes(field)) {
-    const message = 'include must name lowest_price'
-    throw invalidRequest([{ pointer: `/${field}`, field, code: 'not_allowed', message }])
-  }
-  if (lowest_price.before === undefined || lowest_price.before <= lastBefore()) return
+/** Throws `invalid-request` for options of fields that `include` does not name. */
+function rejectUnusedOptions({ include = [], ...body }: Schemas['GetPricesInput']): void {
+  const fields = ['lowest_price', 'competition', 'sales'] as const
+  const unused = fields.filter((field) => body[field] !== undefined && !include.includes(field))
+  if (unused.length === 0) return
+  throw invalidRequest(
+    unused.map((field) => ({
+      pointer: `/${field}`,
+      field,
+      code: 'not_allowed',
+      message: `include must name ${field}`,
+    })),
+  )
+}
+
+/** Throws `invalid-request` for a reduction too far ahead. */
+function rejectLateBefore({ lowest_price }: Schemas['GetPricesInput']): void {
+  if (lowest_price?.before === undefined || lowest_price.before <= lastBefore()) return
   const message = `must not be after ${lastBefore()}`
-  throw invalidRequest([{ pointer: `/${field}/before`, field, code: 'range', message }])
+  const place = { pointer: '/lowest_price/before', field: 'lowest_price' }
+  throw invalidRequest([{ ...place, code: 'range', message }])
 }
 
 const versioned = new Set<string>(['base_price', 'priced', 'explain'])
 
-/** Costs and attributes have no history. Throws `invalid-request`. */
-function rejectUnversioned({ include = [] }: Schemas['GetPricesInput']): void {
+/** Costs, attributes, agreements, competitor prices and sales have no history. Throws `invalid-request`. */
+function rejectUnversioned({ include = [], client_code }: Schemas['GetPricesInput']): void {
+  if (client_code !== undefined) {
+    const place = { pointer: '/client_code', field: 'client_code' }
+    const message = 'agreements cannot be read as of a moment'
+    throw invalidRequest([{ ...place, code: 'not_allowed', message }])
+  }
   const unversioned = include.filter((field) => !versioned.has(field))
   if (unversioned.length === 0) return
   const message = `${unversioned.join(', ')} cannot be read as of a moment`

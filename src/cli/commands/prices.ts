@@ -130,6 +130,10 @@ function columns(row: PriceRow): TableRow {
     dynamic_attributes,
     priced,
     explain,
+    lowest_price,
+    agreement,
+    competition,
+    sales,
     ...product
   } = others
   const asked = { ...product, price_dimension, date } as TableRow

@@ -7,8 +7,10 @@ import type { Trx } from '../../database/pool.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
 import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
 import { isValidOn, type Promotion, promotionsAsOf } from '../../promotions/queries.ts'
+import { type FoundRows, judgeAgreements } from './client-prices.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import { findHistories } from './price-histories.ts'
+import type { PricedRow } from './priced-row.ts'
 import type { Pricing } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
@@ -21,40 +23,35 @@ export const explainedMax = 1000
 export const promotionsMax = 10_000
 const shownMax = 100
 
-/** What a row is explained with, beside itself. */
-export interface Explained {
-  row: WantedRow
-  match: MatchingRow
-  activePrice: number
-}
-
-export type Explain = (explained: Explained) => Explanation
+export type Explain = (priced: PricedRow) => Explanation
 
 /** Loads what explains the prices of the found rows. Throws `result-too-large` for more than 1,000 rows. */
 export async function loadExplanations(
   trx: Trx,
   pricing: Pricing,
-  { wanted, found }: { wanted: WantedRow[]; found: MatchingRow[] },
+  { wanted, found, client }: FoundRows,
 ): Promise<Explain> {
   rejectManyExplained(found.length)
   const published = await findPublished(trx, pricing, wanted, found)
   const promotions = await findPromotions(trx, pricing)
-  return ({ row, match, activePrice }) => {
+  return (priced) => {
+    const { row, match, active_price, agreement } = priced
+    const standing = agreement?.price ?? match.price
     const verdicts = promotions
       .map((promotion) => judge(promotion, { pricing, row, match }))
       .filter((judged) => judged !== undefined)
     const decisive = verdicts.find(
       ({ verdict, price }) =>
-        verdict === 'not_lowest' && price === activePrice && activePrice < match.price,
+        verdict === 'not_lowest' && price === active_price && active_price < standing,
     )
     return {
       published: published.get(match) ?? { price: match.price },
       promotions: verdicts
         .slice(0, shownMax)
         .map((one) => (one === decisive ? { ...one, verdict: 'in_force' as const } : one)),
-      agreements: [],
+      agreements: client ? judgeAgreements(client, priced) : [],
       ...(pricing.moment === undefined && { margin: marginOf(pricing, match) }),
-      decided_by: decisive ? 'promotion' : 'published',
+      decided_by: decisive ? 'promotion' : agreement ? 'agreement' : 'published',
     }
   }
 }

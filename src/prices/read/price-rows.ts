@@ -5,23 +5,24 @@ import { Problem } from '../../contract/problem.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import type { PromotedPrice, PromotedRow } from '../../promotions/promoted-prices.ts'
-import type { Explain, Explained } from './explain.ts'
+import type { Explain } from './explain.ts'
 import type { FindLowest } from './lowest-price.ts'
 import type { MatchingRow } from './matching-rows.ts'
+import type { FindCompetition, FindSales } from './position.ts'
+import { type PricedRow, type RowPricing, rowPricer } from './priced-row.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 
 /** What was loaded for fields of `include` beside the rows. */
 export interface LookUp {
   explain?: Explain
   findLowest?: FindLowest
+  findCompetition?: FindCompetition
+  findSales?: FindSales
 }
 
-export interface PriceRowOptions extends LookUp {
-  list: PriceList
+export interface PriceRowOptions extends LookUp, RowPricing {
   columns: Columns
   include: ReadonlySet<string>
-  priceOf: (row: PromotedRow, only?: string) => PromotedPrice
 }
 
 /** The answer to a read, with the revision that it shows. */
@@ -34,21 +35,19 @@ export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
  * builds text, because an object for each row would only be serialized.
  */
 export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
-  const { list, columns, include, priceOf } = options
-  const [onlyDimension = ''] = list.price_dimensions
+  const { list, columns, include } = options
   const named = namedList(list)
+  const priced = rowPricer(options)
   const writeKeys = keysWriter(columns)
   const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
   return (wanted, match) => {
-    const { price_dimension = onlyDimension, promotion } = wanted.row
-    const { code, extensions, attributes = null, price } = match
-    const promotedRow = { code, extensions, attributes, dimension: price_dimension, price }
-    const { active_price, promotions } = priceOf(promotedRow, promotion)
+    const row = priced(wanted, match)
+    const { active_price, promotions, agreement } = row
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
+    const agreed = agreement === undefined ? '' : `,"agreement":${JSON.stringify(agreement)}`
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
-    const prices = `"active_price":${active_price},"promotions":${promoted}`
-    const explained = { row: wanted, match, activePrice: active_price }
-    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(explained)}}`
+    const prices = `"active_price":${active_price},"promotions":${promoted}${agreed}`
+    return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(row)}}`
   }
 }
 
@@ -110,25 +109,27 @@ export function openKeys(
   return { head, lacking }
 }
 
-type WriteExtras = (priced: Explained) => string
+type WriteExtras = (priced: PricedRow) => string
 
 /** Writes the fields of `include`, each after a comma. */
 function extrasWriter(options: PriceRowOptions): WriteExtras {
-  const { list, columns, include, explain, findLowest } = options
+  const { list, columns, include, explain, findLowest, findCompetition, findSales } = options
   const marginFor = (field: string) =>
     include.has(field) ? parseMarginFormula(list.margin_formula, columns.costs) : undefined
   const marginOf = marginFor('margin')
   const activeMarginOf = marginFor('active_margin')
   return (priced) => {
-    const { match, activePrice } = priced
+    const { match, active_price } = priced
     const { price, costs, dynamic_attributes, is_priced } = match
     const extras = {
       ...(include.has('base_price') && { base_price: price }),
       ...(marginOf && { margin: marginOf(price, costs ?? []) }),
-      ...(activeMarginOf && { active_margin: activeMarginOf(activePrice, costs ?? []) }),
+      ...(activeMarginOf && { active_margin: activeMarginOf(active_price, costs ?? []) }),
       ...(include.has('priced') && { priced: is_priced === true }),
       ...(explain && { explain: explain(priced) }),
       ...(findLowest && { lowest_price: findLowest(match) }),
+      ...(findCompetition && { competition: findCompetition(priced) }),
+      ...(findSales && { sales: findSales(match) }),
       ...(include.has('dynamic_attributes') && { dynamic_attributes: dynamic_attributes ?? {} }),
     }
     return `,${JSON.stringify(extras).slice(1, -1)}`

@@ -7,10 +7,10 @@ import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { isWalkedAtOnce } from '../../price-lists/history/past-prices.ts'
 import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
+import { findClientPrices } from './client-prices.ts'
 import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
 import { keysAtOnce, type RunSelect, readExactRows, selectIn } from './exact-rows.ts'
-import { explainedMax, loadExplanations, rejectManyExplained } from './explain.ts'
-import { loadLowestPrices, lowestRowsMax, rejectManyLowest } from './lowest-price.ts'
+import { type LookedUp, loadLookUps, lookedUpFields } from './look-ups.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
@@ -21,6 +21,7 @@ import {
   type WritePriceRow,
   type WrittenRows,
 } from './price-rows.ts'
+import type { RowPricing } from './priced-row.ts'
 import { lookForChanges, type Pricing, shownRevision } from './pricing.ts'
 import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
@@ -75,14 +76,18 @@ interface ShownRows {
 function shownRows(
   { list, columns, promotions }: Pricing,
   body: Read['body'],
-  lookUp: LookUp = {},
+  lookUp: LookUp & Pick<RowPricing, 'client'> = {},
 ): ShownRows {
   const include = new Set<string>(body.include)
+  const asksOneOf = (...fields: string[]) => fields.some((field) => include.has(field))
   const extras = {
-    costs: ['margin', 'active_margin', 'explain'].some((field) => include.has(field)),
+    costs: asksOneOf('margin', 'active_margin', 'explain'),
     dynamicAttributes: include.has('dynamic_attributes'),
-    attributes: promotions.usesAttributes || include.has('explain') || include.has('lowest_price'),
-    priced: include.has('priced'),
+    attributes:
+      promotions.usesAttributes ||
+      asksOneOf('explain', 'lowest_price', 'competition') ||
+      lookUp.client?.agreed.usesAttributes === true,
+    priced: asksOneOf('priced', 'competition'),
   }
   const priceOf = promotedPrices(promotions)
   const write = priceRowWriter({ list, columns, include, priceOf, ...lookUp })
@@ -99,6 +104,8 @@ async function readExact(
   const keys = Math.min(body.payload.length, keysAtOnce)
   if (
     (moment && !isWalkedAtOnce(list, moment.walk, keys)) ||
+    body.client_code !== undefined ||
+    lookedUpFields(body).length > 0 ||
     extras.priced ||
     extras.costs ||
     extras.dynamicAttributes ||
@@ -114,47 +121,51 @@ async function readExact(
 async function readMatchingRows(
   trx: Trx,
   pricing: Pricing,
-  { body, rowsMax, bytesMax, errors }: Read,
-  { extras, write, held }: ShownRows,
+  asked: Read,
+  shown: ShownRows,
 ): Promise<PricesRead | StreamedRead | undefined> {
+  const { body, rowsMax, bytesMax, errors } = asked
   const { list, columns, rows } = pricing
   const { list: listVersion } = await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
-  const isBare = !body.include?.length && pricing.promotions.names.size === 0
   const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, rows, wanted, rowsMax))
+  const client = await findClientPrices(trx, pricing, { body, wanted, most })
+  const { extras, write, held } = client ? shownRows(pricing, body, { client }) : shown
+  const isBare = !body.include?.length && pricing.promotions.names.size === 0 && !client
   const read = { pricing, wanted, extras, write, isBare, listVersion }
   const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
-  const asks = (field: 'explain' | 'lowest_price') => body.include?.includes(field) === true
-  if (asks('explain') && most > explainedMax)
-    rejectManyExplained(await countMatchingRows(trx, rows, columns, wanted))
-  if (asks('lowest_price') && most > lowestRowsMax)
-    rejectManyLowest(await countMatchingRows(trx, rows, columns, wanted))
+  const lookedUp = lookedUpFields(body)
+  if (lookedUp.some(({ max }) => most > max)) {
+    const count = await countMatchingRows(trx, rows, columns, wanted)
+    for (const { rejectMany } of lookedUp) rejectMany(count)
+  }
   const isLarge = most > heldMax(extras) || most > rowsMax || held.areTooLong
-  if (isLarge && !asks('explain') && !asks('lowest_price')) return streamed
+  if (isLarge && lookedUp.length === 0) return streamed
   const found = await withinReadTime(fewerRows, () =>
     findMatchingRows(trx, rows, columns, wanted, extras),
   )
   rejectTooLarge(found.length, rowsMax)
-  const rowsFound = { wanted, found }
-  const lookUp = {
-    ...(asks('explain') && { explain: await loadExplanations(trx, pricing, rowsFound) }),
-    ...(asks('lowest_price') && {
-      findLowest: await loadLowestPrices(trx, pricing, body.lowest_price ?? {}, rowsFound),
-    }),
-  }
-  const written = Object.keys(lookUp).length > 0 ? shownRows(pricing, body, lookUp).held : held
+  const rowsFound = { wanted, found, client }
+  const written =
+    lookedUp.length === 0
+      ? held
+      : shownRows(pricing, body, {
+          client,
+          ...(await loadLookUps(trx, pricing, body, rowsFound)),
+        }).held
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
   if (written.areTooLong && written === held) return streamed
-  if (written.areTooLong) rejectLongLookUp()
+  if (written.areTooLong) rejectLongLookUp(lookedUp)
   return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
 }
 
 /** What is looked up for each row is not there while rows are sent as they are read. */
-function rejectLongLookUp(): never {
-  const detail = 'The answer is too long with explain or lowest_price. Send fewer rows.'
+function rejectLongLookUp(lookedUp: LookedUp[]): never {
+  const names = lookedUp.map(({ field }) => field).join(' and ')
+  const detail = `The answer is too long with ${names}. Send fewer rows.`
   throw new Problem('result-too-large', detail)
 }
 

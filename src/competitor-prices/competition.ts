@@ -1,0 +1,144 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Columns } from '../catalog/columns.ts'
+import type { Schemas } from '../contract/operation.ts'
+import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
+import type { Trx } from '../database/pool.ts'
+import { divide, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
+import { type CompetitorSchema, findCompetitorSchema } from './queries.ts'
+
+/** What a row is compared by: canonical texts by ordinal, and the day in a calendar list. */
+export interface ComparedRow {
+  code: string
+  extensions: readonly string[]
+  attributes?: readonly (string | null)[] | null
+  date: string | undefined
+}
+
+/** Which entries count. */
+export interface CompetitionOptions {
+  /** By the UTC day. */
+  max_age_days: number
+  names?: string[] | undefined
+}
+
+/** What competitors ask for a row. */
+export interface Competitors {
+  /** Lowest first. */
+  prices: number[]
+  lowest_name: string
+  average: number
+  median: number
+}
+
+type Key = { code: string | null; dimensions: string[]; date: string | undefined }
+
+/** The competitors of each row; null without entries, or without a schema. */
+export async function findCompetitors(
+  trx: Trx,
+  account: number,
+  columns: Columns,
+  { rows, ...options }: CompetitionOptions & { rows: ComparedRow[] },
+): Promise<(Competitors | null)[]> {
+  const schema = await findCompetitorSchema(trx, account)
+  if (!schema) return rows.map(() => null)
+  const dimensionsOf = dimensionsReader(schema, columns)
+  const keys = new Map<string, Key & { place: number }>()
+  const places = rows.map((row) => {
+    const dimensions = dimensionsOf(row)
+    if (!dimensions) return undefined
+    const text = JSON.stringify([row.date, ...dimensions])
+    const code = schema.columns.some(({ name }) => name === 'code') ? row.code : null
+    const key = keys.get(text) ?? { code, dimensions, date: row.date, place: keys.size }
+    keys.set(text, key)
+    return key.place
+  })
+  const found = await findByKeys(trx, account, schema, { ...options, keys: [...keys.values()] })
+  return places.map((place) => (place === undefined ? null : (found.get(place) ?? null)))
+}
+
+/** Reads the values of a row for the columns of the schema; undefined if it lacks one. */
+function dimensionsReader(schema: CompetitorSchema, { attributes, extensions }: Columns) {
+  const readers = schema.columns.map(({ name }) => {
+    const attribute = attributes.find((column) => column.name === name)
+    const extension = extensions.find((column) => column.name === name)
+    if (attribute) return (row: ComparedRow) => row.attributes?.[attribute.ordinal - 1]
+    if (extension) return (row: ComparedRow) => row.extensions[extension.ordinal - 1]
+    return name === 'code' ? ({ code }: ComparedRow) => code : () => undefined
+  })
+  return (row: ComparedRow): string[] | undefined => {
+    const texts = readers.map((read) => read(row) ?? undefined)
+    return texts.includes(undefined) ? undefined : (texts as string[])
+  }
+}
+
+async function findByKeys(
+  trx: Trx,
+  account: number,
+  { is_dated }: CompetitorSchema,
+  { keys, max_age_days, names }: CompetitionOptions & { keys: Key[] },
+): Promise<Map<number, Competitors>> {
+  const [first] = keys
+  if (!first) return new Map()
+  const byCode = first.code === null ? sql`` : sql`and c.code = input.code`
+  const day =
+    first.date === undefined ? sql`c.departure_date is null` : sql`c.departure_date = input.date`
+  const { rows } = await sql<Omit<Competitors, 'prices'> & { place: number; prices: string }>`
+    select place, prices::text as prices, lowest_name, round(average, 6) as average,
+      round((prices[(count + 1) / 2] + prices[count / 2 + 1]) / 2, 6) as median
+    from (
+      select place, count(*)::integer as count, avg(c.competitor_price) as average,
+        array_agg(c.competitor_price order by c.competitor_price) as prices,
+        (array_agg(c.competitor_name order by c.competitor_price, c.competitor_name))[1] as lowest_name
+      from ${inputKeys(keys)}
+      join competitor_prices c on c.account_id = ${account} ${byCode} and c.dimensions = input.dimensions
+        ${is_dated ? sql`and ${day}` : sql``}
+      where c.latest_update >= (current_date - ${max_age_days}::integer)::timestamptz
+        ${names ? sql`and c.competitor_name = any(${names}::text[])` : sql``}
+      group by place
+    ) as found`.execute(trx)
+  return new Map(
+    rows.map(({ place, prices, ...row }) => [place, { ...row, prices: readNumbers(prices) }]),
+  )
+}
+
+function inputKeys(keys: Key[]): RawBuilder<unknown> {
+  const columns = [
+    sql`${keys.map((_, place) => place)}::integer[]`,
+    sql`${keys.map(({ code }) => code)}::text[]`,
+    sql`${keys.map(({ dimensions }) => arrayLiteral(dimensions))}::text[]`,
+    sql`${keys.map(({ date }) => date ?? null)}::date[]`,
+  ]
+  return sql`(
+    select place, code, dimensions::text[] as dimensions, date
+    from unnest(${sql.join(columns)}) as input (place, code, dimensions, date)
+    offset 0
+  ) as input`
+}
+
+/** Where a price stands among those of competitors. A row without a price has no rank. */
+export function standing(
+  competitors: Competitors | null,
+  price: number | null,
+): Schemas['Competition'] | null {
+  if (!competitors) return null
+  const { prices, lowest_name, average, median } = competitors
+  const [lowest = 0, highest = lowest] = [prices[0], prices.at(-1)]
+  const below = price === null ? null : prices.findIndex((other) => other >= price)
+  return {
+    count: prices.length,
+    lowest,
+    lowest_name,
+    highest,
+    average,
+    median,
+    rank: below === null ? null : 1 + (below < 0 ? prices.length : below),
+    gap_percent: price === null ? null : percentAbove(lowest, price),
+  }
+}
+
+/** How far a price lies above another, in percent, rounded half up; null above 0. */
+function percentAbove(base: number, price: number): number | null {
+  const [exact, above] = [fraction(base), subtract(fraction(price), fraction(base))]
+  const percent = divide(multiply(above, { n: 100n, d: 1n }), exact)
+  return percent && roundHalfUp(percent)
+}

@@ -1,0 +1,48 @@
+import type { Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import type { FoundRows } from './client-prices.ts'
+import { explainedMax, loadExplanations, rejectManyExplained } from './explain.ts'
+import { loadLowestPrices, lowestRowsMax, rejectManyLowest } from './lowest-price.ts'
+import { loadCompetition, loadSales, positionMax, rejectManyPositions } from './position.ts'
+import type { LookUp } from './price-rows.ts'
+import type { Pricing } from './pricing.ts'
+
+/** A field of `include` that is looked up for all rows before they are written: for so many at most. */
+export interface LookedUp {
+  field: 'explain' | 'lowest_price' | 'competition' | 'sales'
+  max: number
+  /** Throws `result-too-large` for more rows. */
+  rejectMany: (rows: number) => void
+}
+
+const lookedUp: LookedUp[] = [
+  { field: 'explain', max: explainedMax, rejectMany: rejectManyExplained },
+  { field: 'lowest_price', max: lowestRowsMax, rejectMany: rejectManyLowest },
+  { field: 'competition', max: positionMax, rejectMany: rejectManyPositions },
+  { field: 'sales', max: positionMax, rejectMany: rejectManyPositions },
+]
+
+/** The fields of a read that are looked up. */
+export function lookedUpFields({ include = [] }: Schemas['GetPricesInput']): LookedUp[] {
+  return lookedUp.filter(({ field }) => include.includes(field))
+}
+
+/** Looks up the fields that a read asks for. */
+export async function loadLookUps(
+  trx: Trx,
+  pricing: Pricing,
+  body: Schemas['GetPricesInput'],
+  rows: FoundRows,
+): Promise<LookUp> {
+  const asks = (field: LookedUp['field']) => body.include?.includes(field) === true
+  return {
+    ...(asks('explain') && { explain: await loadExplanations(trx, pricing, rows) }),
+    ...(asks('lowest_price') && {
+      findLowest: await loadLowestPrices(trx, pricing, body.lowest_price ?? {}, rows),
+    }),
+    ...(asks('competition') && {
+      findCompetition: await loadCompetition(trx, pricing, body.competition ?? {}, rows),
+    }),
+    ...(asks('sales') && { findSales: await loadSales(trx, pricing, body.sales ?? {}, rows) }),
+  }
+}

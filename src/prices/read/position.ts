@@ -1,0 +1,78 @@
+import { findCompetitors, standing } from '../../competitor-prices/competition.ts'
+import type { Schemas } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { withinReadTime } from '../../contract/read-cost.ts'
+import type { Trx } from '../../database/pool.ts'
+import { findSalesFigures } from '../../sales-history/sales-figures.ts'
+import type { FoundRows } from './client-prices.ts'
+import { fewerRows } from './count-rows.ts'
+import type { MatchingRow } from './matching-rows.ts'
+import type { PricedRow } from './priced-row.ts'
+import type { Pricing } from './pricing.ts'
+import type { WantedRow } from './wanted-rows.ts'
+
+type Input = Schemas['GetPricesInput']
+
+/** Rows of a read that are compared with competitors, or have sales. */
+export const positionMax = 100_000
+/** Rows of one statement. */
+const rowsAtOnce = 10_000
+
+export type FindCompetition = (priced: PricedRow) => Schemas['Competition'] | null
+export type FindSales = (match: MatchingRow) => Schemas['SalesFigures']
+
+/** Throws `result-too-large` for more than 100,000 rows. */
+export function rejectManyPositions(rows: number): void {
+  if (rows <= positionMax) return
+  const detail = `A read looks for competition and sales of at most ${positionMax} rows, this one has ${rows}. Name more of code, extensions and attributes.`
+  throw new Problem('result-too-large', detail)
+}
+
+/** Loads the prices of competitors. Throws `result-too-large` for more than 100,000 rows, `too-costly`. */
+export async function loadCompetition(
+  trx: Trx,
+  { list, columns }: Pricing,
+  { max_age_days = 30, names }: Partial<NonNullable<Input['competition']>>,
+  { wanted, found }: FoundRows,
+): Promise<FindCompetition> {
+  const rows = found.map((match) => ({ ...match, date: (wanted[match.at] as WantedRow).date }))
+  const competitors = await inParts(rows, (rows) =>
+    findCompetitors(trx, list.account_id, columns, { rows, max_age_days, names }),
+  )
+  const byMatch = new Map(found.map((match, index) => [match, competitors[index]]))
+  return ({ match, active_price, agreement }) => {
+    const hasPrice = match.is_priced === true || agreement
+    return standing(byMatch.get(match) ?? null, hasPrice ? active_price : null)
+  }
+}
+
+/** Loads the sales up to the day of the promotions. Throws as `loadCompetition` does. */
+export async function loadSales(
+  trx: Trx,
+  { list, date }: Pricing,
+  { days = 30 }: Partial<NonNullable<Input['sales']>>,
+  { wanted, found }: FoundRows,
+): Promise<FindSales> {
+  const scope = { account: list.account_id, list, days, until: date }
+  const rows = found.map(({ at, code, extensions }) => {
+    const { dimension } = wanted[at] as WantedRow
+    return { code, extensions, dimension: list.price_dimensions[dimension - 1] ?? '' }
+  })
+  const figures = await inParts(rows, (some) => findSalesFigures(trx, scope, some))
+  const byMatch = new Map(found.map((match, index) => [match, figures[index]]))
+  return (match) => byMatch.get(match) as Schemas['SalesFigures']
+}
+
+/** The results of all rows, found in parts that each take a part of the longest time of a statement. */
+async function inParts<Row, Result>(
+  rows: Row[],
+  find: (some: Row[]) => Promise<Result[]>,
+): Promise<Result[]> {
+  rejectManyPositions(rows.length)
+  const results: Result[] = []
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const some = rows.slice(from, from + rowsAtOnce)
+    for (const result of await withinReadTime(fewerRows, () => find(some))) results.push(result)
+  }
+  return results
+}
