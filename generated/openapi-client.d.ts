@@ -1362,6 +1362,14 @@ export interface components {
             margin?: {
                 [key: string]: components["schemas"]["Margin"];
             };
+            /** @description By price dimension, with `include`. */
+            competition?: {
+                [key: string]: components["schemas"]["Competition"] | null;
+            };
+            /** @description By price dimension, with `include`. */
+            sales?: {
+                [key: string]: components["schemas"]["SalesFigures"];
+            };
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
         } & {
             [key: string]: unknown;
@@ -3673,6 +3681,14 @@ export interface operations {
                 priced?: "true" | "false";
                 /** @description What each line of a file of the published version is; pages show both. */
                 lines?: "prices" | "dynamic_attributes";
+                /**
+                 * @description Further fields of prices, as in `get_prices`, separated by a comma: `competition` (entries of the last 30 days,
+                 *     beside the price with the promotions of today) and `sales` (of the last 30 days). Pages have them by price
+                 *     dimension; CSV has a column for each figure, such as `competition.lowest`. Refused for the draft, with `as_of`
+                 *     and for lines of dynamic attributes.
+                 * @example competition,sales
+                 */
+                include?: string;
             };
             header?: never;
             path: {

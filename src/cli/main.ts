@@ -6,6 +6,7 @@ import { addJobs, addWait } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
+import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
 import { addDiff, addLog, addRevert } from './commands/revisions.ts'
 import { report, UsageFault } from './faults.ts'
@@ -19,7 +20,8 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 const program = createProgram()
-const commands = [addLogin, addLoad, addExport, addPrices, addHistory, addLog, addDiff, addRevert]
+const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
+const commands = [addLogin, addLoad, addExport, ...lists]
 const others = [addJobs, addWait, addKeys, addAccount, addCluster, addServe]
 for (const add of [...commands, ...others]) add(program)
 try {

@@ -5,12 +5,14 @@ import type { OperationId, OperationRequest } from './operation.ts'
 
 /** An export in its transaction. */
 export interface OpenExport<Stored = unknown> {
-  /** Keys in the order of CSV columns. */
+  /** Keys in the order of CSV columns; `a.b` is the key `b` of the object `a`. */
   columns: readonly string[]
   /** The column that holds any JSON value, if there is one. */
   valueColumn?: string
   /** Selects what is stored, in a stable order. */
   query: RawBuilder<Stored> | Compilable<Stored>
+  /** Completes stored rows that were read together. */
+  complete?: (stored: Stored[]) => Promise<Stored[]>
   /** The rows of the file for a stored row; absent values are left out. */
   rowsOf: (stored: Stored) => object[]
 }

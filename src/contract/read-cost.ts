@@ -29,3 +29,20 @@ export function tooSlow(advice: string, cause?: unknown): Problem {
   const detail = `The read takes longer than ${readStatementMs / 1000} seconds. ${advice}`
   return new Problem('too-costly', detail, { cause })
 }
+
+/** Rows of one statement: it takes a part of the longest time. */
+const partRows = 10_000
+
+/** The results of many rows, found in parts. Throws `too-costly` with the advice. */
+export async function readInParts<Row, Result>(
+  advice: string,
+  rows: Row[],
+  find: (some: Row[]) => Promise<Result[]>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < rows.length; from += partRows) {
+    const some = rows.slice(from, from + partRows)
+    for (const result of await withinReadTime(advice, () => find(some))) results.push(result)
+  }
+  return results
+}

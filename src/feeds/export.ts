@@ -55,7 +55,7 @@ function sendRows(
 
 async function* textOf(
   trx: Trx,
-  { columns, valueColumn, rowsOf }: OpenExport,
+  { columns, valueColumn, complete, rowsOf }: OpenExport,
   mediaType: string,
   sent: (rows: number) => void,
 ): AsyncGenerator<string> {
@@ -66,7 +66,8 @@ async function* textOf(
     if (stored.length === 0) break
     let count = 0
     // A stored row may be a month of days times a hundred price dimensions.
-    const texts = await mapCooperatively(stored, (one) => {
+    const completed = complete ? await complete(stored) : stored
+    const texts = await mapCooperatively(completed, (one) => {
       const rows = rowsOf(one)
       count += rows.length
       return rows.map(line).join('')
@@ -100,9 +101,12 @@ function valueCellOf(value: unknown): string {
   return isPlain ? value : JSON.stringify(value)
 }
 
-/** A column may have the name of an inherited property, such as `toString`. */
+/** A column may have the name of an inherited property, such as `toString`, or of a key in a key. */
 function ownValue(row: object, name: string): unknown {
-  return Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined
+  if (Object.hasOwn(row, name)) return (row as Record<string, unknown>)[name]
+  const [outer = '', inner] = name.split('.', 2)
+  const value = inner === undefined ? undefined : ownValue(row, outer)
+  return typeof value === 'object' && value !== null ? ownValue(value, inner ?? '') : undefined
 }
 
 function cellOf(value: unknown): string {

@@ -3,9 +3,22 @@ import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Export, OpenExport } from '../contract/export.ts'
 import { isInCalendar } from './calendar.ts'
-import { pricesOf, readDate, type ShownRows, shownRows } from './list-price-list-rows.ts'
+import {
+  attributesOfRow,
+  pricesOf,
+  readDate,
+  type ShownRows,
+  shownRows,
+} from './list-price-list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
-import { findPriceList } from './queries.ts'
+import {
+  type Cell,
+  type Position,
+  positionColumns,
+  positionReader,
+  withPositions,
+} from './position-fields.ts'
+import { findPriceList, type PriceList } from './queries.ts'
 
 /**
  * The rows of a list by id: a line for each price or dynamic attribute of the published version, in the form in which
@@ -27,10 +40,19 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
   if (query.lines === 'dynamic_attributes') return attributeLines(shown, columns)
   const isWhole = list.is_calendar && query.date === undefined
   const date = list.is_calendar ? ['date'] : []
+  const { position } = shown
+  const cellsOf = isWhole ? daysOf(list) : dimensionsOf(day)
+  const read = position && (await positionReader(trx, list, columns, position))
+  const line = lineWriter(shown, columns)
   return {
-    columns: [...key, 'price_dimension', ...date, 'price', 'priced', ...marginOf(shown)],
+    columns: [
+      ...[...key, 'price_dimension', ...date, 'price', 'priced', ...marginOf(shown)],
+      ...(position ? positionColumns(position) : []),
+    ],
     query: isWhole ? selectMonths(shown) : selectRows(shown, pricesOf(list, shown.rows, day)),
-    rowsOf: isWhole ? daysOf(shown, columns) : dimensionsOf(shown, columns, day),
+    ...(read && { complete: (rows: Month[]) => withPositions(rows, cellsOf, read) }),
+    rowsOf: (row: Month) =>
+      cellsOf(row).map((cell, place) => ({ ...line(row, cell), ...row.positions?.[place] })),
   }
 }
 
@@ -44,6 +66,8 @@ interface Row {
   extensions: string[]
   costs: (number | null)[]
   prices: (number | null)[] | null
+  attributes?: (string | null)[] | null
+  positions?: Position[]
 }
 
 /** The prices of a month; `month` is null for a row without prices. */
@@ -57,10 +81,13 @@ interface AttributeOfRow extends Row {
   value: unknown
 }
 
-const fields = sql`r.id, r.product_id, r.code, r.extensions, p.costs`
+function fieldsOf({ list, position }: ShownRows): RawBuilder<unknown> {
+  const attributes = position ? attributesOfRow(list).field : sql``
+  return sql`r.id, r.product_id, r.code, r.extensions, p.costs ${attributes}`
+}
 
 function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): RawBuilder<Row> {
-  return sql`select ${fields}, ${prices} as prices ${membersOf(shown)} order by r.id`
+  return sql`select ${fieldsOf(shown)}, ${prices} as prices ${membersOf(shown)} order by r.id`
 }
 
 function selectMonths(shown: ShownRows): RawBuilder<Month> {
@@ -69,7 +96,7 @@ function selectMonths(shown: ShownRows): RawBuilder<Month> {
     left join ${rows.fromMonths} on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
       and m.row_id = r.id and array_remove(m.prices, null) <> '{}'`
   return sql`
-    select ${fields}, m.prices, m.dimension, m.month ${membersOf(shown, months)}
+    select ${fieldsOf(shown)}, m.prices, m.dimension, m.month ${membersOf(shown, months)}
     order by r.id, m.dimension, m.month`
 }
 
@@ -79,7 +106,7 @@ function attributeLines(shown: ShownRows, columns: Columns): OpenExport<Attribut
     columns: [...keyColumns(columns), 'dynamic_attribute_name', 'dynamic_attribute_value'],
     valueColumn: 'dynamic_attribute_value',
     query: sql`
-      select ${fields}, a.key as name, a.value ${membersOf(shown, attributes)}
+      select ${fieldsOf(shown)}, a.key as name, a.value ${membersOf(shown, attributes)}
       order by r.id, a.key collate "C"`,
     rowsOf: ({ name, value, ...row }) => {
       const attribute = { dynamic_attribute_name: name, dynamic_attribute_value: value }
@@ -89,13 +116,13 @@ function attributeLines(shown: ShownRows, columns: Columns): OpenExport<Attribut
 }
 
 function membersOf(
-  { list, rows }: ShownRows,
+  { list, rows, position }: ShownRows,
   joined: RawBuilder<unknown> = sql``,
 ): RawBuilder<unknown> {
   return sql`
     from ${rows.from}
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-    ${joined}
+    ${position ? attributesOfRow(list).join : sql``} ${joined}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}`
 }
 
@@ -108,39 +135,33 @@ function keyOf({ id, product_id, code, extensions }: Row, columns: Columns): obj
   return { pk: id, extended_catalog_id: product_id, code, ...named }
 }
 
-function dimensionsOf(shown: ShownRows, columns: Columns, date: string | undefined) {
-  const { list } = shown
-  const line = lineWriter(shown, columns)
-  return (row: Row) =>
-    list.price_dimensions.map((_, index) => line(row, index, date, row.prices?.[index] ?? null))
-}
+type CellsOf = (row: Month) => Cell[]
+
+const dimensionsOf =
+  (date: string | undefined): CellsOf =>
+  ({ prices }) =>
+    (prices ?? []).map((price, index) => ({ index, date, price }))
 
 /** A row without prices appears unpriced on the first day, so that it is not lost. */
-function daysOf(shown: ShownRows, columns: Columns) {
-  const { list } = shown
-  const line = lineWriter(shown, columns)
-  return (row: Month): object[] => {
-    const { month, dimension, prices } = row
-    if (month === null || dimension === null) return [line(row, 0, list.valid_from, null)]
+function daysOf({ valid_from }: PriceList): CellsOf {
+  return ({ month, dimension, prices }) => {
+    if (month === null || dimension === null) return [{ index: 0, date: valid_from, price: null }]
     return (prices ?? []).flatMap((price, index) => {
       const date = `${month.slice(0, 8)}${String(index + 1).padStart(2, '0')}`
-      const isHeld = price !== null && isInCalendar(date, list.valid_from)
-      return isHeld ? [line(row, dimension - 1, date, price)] : []
+      const isHeld = price !== null && isInCalendar(date, valid_from)
+      return isHeld ? [{ index: dimension - 1, date, price }] : []
     })
   }
 }
 
 function lineWriter({ list, version }: ShownRows, columns: Columns) {
   const margin = parseMarginFormula(list.margin_formula, columns.costs)
-  return (row: Row, index: number, date: string | undefined, set: number | null): object => {
-    const price = set ?? 0
-    return {
-      ...keyOf(row, columns),
-      price_dimension: list.price_dimensions[index],
-      ...(date !== undefined && { date }),
-      price,
-      priced: set !== null,
-      ...(version !== 'past' && { margin: margin(price, row.costs) }),
-    }
-  }
+  return (row: Row, { index, date, price }: Cell): object => ({
+    ...keyOf(row, columns),
+    price_dimension: list.price_dimensions[index],
+    ...(date !== undefined && { date }),
+    price: price ?? 0,
+    priced: price !== null,
+    ...(version !== 'past' && { margin: margin(price ?? 0, row.costs) }),
+  })
 }

@@ -12,6 +12,13 @@ import { rowsAsOf } from './history/past-rows.ts'
 import { revisionHeader } from './history/record-revision.ts'
 import { type ListRows, publishedRows, setOnDay } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
+import {
+  type Position,
+  type PositionFields,
+  positionFields,
+  positionReader,
+  withPositions,
+} from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /** One page of the rows of a list. Published rows have prices, margins and dynamic attributes; draft rows do not. */
@@ -29,7 +36,15 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const shown = await shownRows(trx, list, query)
     const { count, rows } = await findPage(trx, { ...shown, date }, { offset, limit })
     const show = shown.version === 'draft' ? () => ({}) : publishedFields(list, columns, shown)
-    const results = await mapCooperatively(rows, (row) => ({
+    const { position } = shown
+    const positioned = position
+      ? await withPositions(
+          rows,
+          ({ prices }) => prices.map((price, index) => ({ index, date, price })),
+          await positionReader(trx, list, columns, position),
+        )
+      : rows
+    const results = await mapCooperatively(positioned, (row: StoredRow) => ({
       ...keyFields(row, columns),
       ...show(row),
     }))
@@ -42,9 +57,12 @@ export interface ShownRows {
   version: 'draft' | 'published' | 'past'
   revision: number
   rows: ListRows
+  /** The fields of the position, if any is asked for. */
+  position?: PositionFields
 }
 
 interface RowsQuery {
+  include?: string
   version?: string
   lines?: string
   as_of?: string
@@ -53,7 +71,9 @@ interface RowsQuery {
 
 /** Throws `invalid-request` for the draft of a moment, or its prices, and as `findMoment` does. */
 export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Promise<ShownRows> {
-  const shown = await rowsOf(trx, list, query)
+  if (query.include !== undefined) rejectUnpositioned(query)
+  const found = await rowsOf(trx, list, query)
+  const shown = query.include ? { ...found, position: positionFields(query.include) } : found
   if (query.priced === undefined) return shown
   if (shown.version === 'draft') {
     const message = 'the draft has no prices'
@@ -63,6 +83,13 @@ export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Pr
   const isPriced = sql`(${hasAllPrices(list, rows)}) = ${query.priced === 'true'}`
   const isMember = sql<boolean>`${rows.isMember} and ${isPriced}`
   return { ...shown, rows: { ...rows, fromKeys: rows.from, isMember } }
+}
+
+/** Only prices of now have a position. Throws `invalid-request`. */
+function rejectUnpositioned({ version, lines, as_of }: RowsQuery): void {
+  if (version !== 'draft' && lines !== 'dynamic_attributes' && as_of === undefined) return
+  const message = 'only prices of the published version, as they are now, have a position'
+  throw invalidRequest([{ pointer: '/query/include', code: 'not_allowed', message }])
 }
 
 /** SQL that is true for a row `r` whose every cell has a price. */
@@ -106,15 +133,18 @@ interface StoredRow {
   product_id: number
   code: string
   extensions: string[]
+  /** null where none was set. */
   prices: (number | null)[]
   dynamic_attributes: Record<string, unknown> | null
   costs: (number | null)[]
+  attributes?: (string | null)[] | null
+  positions?: Position[]
 }
 
 /** Count and rows are of the same publication. */
 function findPage(
   trx: Trx,
-  { list, rows, version, date }: ShownRows & { date: string | undefined },
+  { list, rows, version, date, position }: ShownRows & { date: string | undefined },
   { offset, limit }: { offset: number; limit: number },
 ) {
   const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
@@ -123,10 +153,18 @@ function findPage(
   const page = sql<StoredRow>`
     select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, rows, date)} as prices,
       ${version === 'past' ? sql`null` : sql`r.dynamic_attributes`} as dynamic_attributes, p.costs
+      ${position ? attributesOfRow(list).field : sql``}
     from ${rows.from}
     join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    ${position ? attributesOfRow(list).join : sql``}
     where ${ofList} and ${rows.isMember} and r.id = ${anyOf(ids)}`
   return readPageOfLargeRows(trx, { all: sql`select ${members}`, page })
+}
+
+/** SQL of the attributes of a row `r`. */
+export function attributesOfRow({ account_id }: PriceList) {
+  const join = sql`left join product_attributes pa on pa.account_id = ${account_id} and pa.code = r.code`
+  return { field: sql`, pa.attributes`, join }
 }
 
 /**
@@ -145,7 +183,7 @@ export function readDate(list: PriceList, date: string | undefined): string | un
   return date ?? list.valid_from
 }
 
-/** SQL of the prices of a row by dimension; in a calendar list those of one day. What has no price is null. */
+/** SQL of the prices of a row by dimension; in a calendar list those of one day. null where none was set. */
 export function pricesOf(
   { price_dimensions }: PriceList,
   rows: ListRows,
@@ -187,6 +225,15 @@ function publishedFields(
         byDimension.map(([name, price]) => [name, marginOf(price, row.costs)]),
       ),
       dynamic_attributes: row.dynamic_attributes ?? {},
+      ...positionByDimension(list, row),
     }
   }
+}
+
+function positionByDimension({ price_dimensions }: PriceList, { positions }: StoredRow): object {
+  const [first] = positions ?? []
+  const fields = Object.keys(first ?? {}) as (keyof Position)[]
+  const ofField = (field: keyof Position) =>
+    price_dimensions.map((name, index) => [name, positions?.[index]?.[field]])
+  return Object.fromEntries(fields.map((field) => [field, Object.fromEntries(ofField(field))]))
 }

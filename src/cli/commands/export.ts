@@ -35,26 +35,34 @@ Example:
     )
     .action(async (kind, _options, command) => {
       const options = command.optsWithGlobals()
-      const { output, list, date } = options
       rejectMisuse(kind, options)
-      const format = options.format ?? formatOf(options)
-      const wanted: Export = { kind, list, date, format }
-      const bar = startBar(kind, output === undefined ? { json: true } : options)
-      try {
-        const { total, chunks } = await openExport(openClient(options), wanted)
-        let rows = 0
-        const onRows = (passed: number) => {
-          rows = passed
-          bar.show(Math.min(rows, total), total)
-        }
-        await writeTo(output, countingRows(chunks, format, onRows))
-        bar.stop()
-        if (output !== undefined)
-          answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
-      } finally {
-        bar.stop()
-      }
+      const { list, date } = options
+      await writeExport(options, { name: kind, collection: collections[kind], list, date })
     })
+}
+
+/** Writes a collection to the file of `--output`, or to standard output. */
+export async function writeExport(
+  options: Shared & { output?: string | undefined; format?: Format | undefined },
+  exported: Exported,
+): Promise<void> {
+  const { output } = options
+  const format = options.format ?? formatOf(options)
+  const bar = startBar(exported.name, output === undefined ? { json: true } : options)
+  try {
+    const { total, chunks } = await openExport(openClient(options), exported, format)
+    let rows = 0
+    const onRows = (passed: number) => {
+      rows = passed
+      bar.show(Math.min(rows, total), total)
+    }
+    await writeTo(output, countingRows(chunks, format, onRows))
+    bar.stop()
+    if (output !== undefined)
+      answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
+  } finally {
+    bar.stop()
+  }
 }
 
 function rejectMisuse(
@@ -68,7 +76,7 @@ function rejectMisuse(
     throw new UsageFault(`--date has no meaning for ${kind}.`)
 }
 
-function formatOf({ output, json }: Shared & { output?: string | undefined }): 'csv' | 'ndjson' {
+function formatOf({ output, json }: Shared & { output?: string | undefined }): Format {
   if (output !== undefined && /\.json(\.gz)?$/i.test(output))
     throw new UsageFault(
       `${output}: rows are written as .csv or .ndjson; name it so, or say --format.`,
@@ -77,11 +85,14 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): '
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-interface Export {
-  kind: CollectionKind
+type Format = 'csv' | 'ndjson'
+
+/** What is exported: its name for people, where it is read, and of which list and day. */
+interface Exported {
+  name: string
+  collection: { path: (typeof collections)[CollectionKind]['path']; query: object }
   list: string | undefined
   date: string | undefined
-  format: 'csv' | 'ndjson'
 }
 
 const quote = 0x22
@@ -91,11 +102,12 @@ const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 /** Begins an export: its bytes, and the number of rows to expect. */
 async function openExport(
   client: PricewellClient,
-  { kind, list, date, format }: Export,
+  { collection, list, date }: Exported,
+  format: Format,
 ): Promise<{ total: number; chunks: AsyncIterable<Uint8Array> }> {
   const id = list === undefined ? undefined : await findList(client, list)
   // All collections have the same types.
-  const { path, query } = collections[kind] as typeof collections.prices
+  const { path, query } = collection as typeof collections.prices
   const params = { path: { id: id ?? 0 }, query: { ...query, ...(date !== undefined && { date }) } }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
   const { count } = (await client.GET(path, { params: counted })).data
@@ -115,7 +127,7 @@ export async function findList({ GET }: PricewellClient, name: string): Promise<
 /** Passes pieces on; calls `onRows` with the number of rows so far. */
 async function* countingRows(
   chunks: AsyncIterable<Uint8Array>,
-  format: Export['format'],
+  format: Format,
   onRows: (rows: number) => void,
 ): AsyncGenerator<Uint8Array> {
   let rows = format === 'csv' ? -1 : 0

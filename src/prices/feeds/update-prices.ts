@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
-import { findColumns } from '../../catalog/columns.ts'
+import { type Column, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
+import { positionColumns } from '../../price-lists/position-fields.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { rejectFaultyAddress } from '../payload.ts'
 import { planPrices } from '../plans/plan-prices.ts'
@@ -26,6 +27,14 @@ import {
   rowIds,
 } from './staged-rows.ts'
 
+/** The keys of positions in exports, but for those that are extensions. */
+function positionKeys(extensions: Column[]): string[] {
+  const all = positionColumns({ competition: true, sales: true })
+  return ['competition', 'sales', ...all].filter((key) =>
+    extensions.every(({ name }) => name !== key),
+  )
+}
+
 /** Prices from a file, for the list in the query. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, origin, job }) => {
   rejectFutureObservation(query, { pointer: '/query/observed_at' })
@@ -33,7 +42,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
   const { extensions } = await findColumns(trx, account)
   return {
     columns: [...extensionColumns(extensions), pricedColumn],
-    ignored: exportedKeys,
+    ignored: [...exportedKeys, ...positionKeys(extensions)],
     input: cellColumns(list),
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],

@@ -1,7 +1,7 @@
 import { findCompetitors, standing } from '../../competitor-prices/competition.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
-import { withinReadTime } from '../../contract/read-cost.ts'
+import { readInParts } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findSalesFigures } from '../../sales-history/sales-figures.ts'
 import type { FoundRows } from './client-prices.ts'
@@ -15,8 +15,6 @@ type Input = Schemas['GetPricesInput']
 
 /** Rows of a read that are compared with competitors, or have sales. */
 export const positionMax = 100_000
-/** Rows of one statement. */
-const rowsAtOnce = 10_000
 
 export type FindCompetition = (priced: PricedRow) => Schemas['Competition'] | null
 export type FindSales = (match: MatchingRow) => Schemas['SalesFigures']
@@ -35,8 +33,9 @@ export async function loadCompetition(
   { max_age_days = 30, names }: Partial<NonNullable<Input['competition']>>,
   { wanted, found }: FoundRows,
 ): Promise<FindCompetition> {
+  rejectManyPositions(found.length)
   const rows = found.map((match) => ({ ...match, date: (wanted[match.at] as WantedRow).date }))
-  const competitors = await inParts(rows, (rows) =>
+  const competitors = await readInParts(fewerRows, rows, (rows) =>
     findCompetitors(trx, list.account_id, columns, { rows, max_age_days, names }),
   )
   const byMatch = new Map(found.map((match, index) => [match, competitors[index]]))
@@ -53,26 +52,13 @@ export async function loadSales(
   { days = 30 }: Partial<NonNullable<Input['sales']>>,
   { wanted, found }: FoundRows,
 ): Promise<FindSales> {
+  rejectManyPositions(found.length)
   const scope = { account: list.account_id, list, days, until: date }
   const rows = found.map(({ at, code, extensions }) => {
     const { dimension } = wanted[at] as WantedRow
     return { code, extensions, dimension: list.price_dimensions[dimension - 1] ?? '' }
   })
-  const figures = await inParts(rows, (some) => findSalesFigures(trx, scope, some))
+  const figures = await readInParts(fewerRows, rows, (some) => findSalesFigures(trx, scope, some))
   const byMatch = new Map(found.map((match, index) => [match, figures[index]]))
   return (match) => byMatch.get(match) as Schemas['SalesFigures']
-}
-
-/** The results of all rows, found in parts that each take a part of the longest time of a statement. */
-async function inParts<Row, Result>(
-  rows: Row[],
-  find: (some: Row[]) => Promise<Result[]>,
-): Promise<Result[]> {
-  rejectManyPositions(rows.length)
-  const results: Result[] = []
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
-    const some = rows.slice(from, from + rowsAtOnce)
-    for (const result of await withinReadTime(fewerRows, () => find(some))) results.push(result)
-  }
-  return results
 }

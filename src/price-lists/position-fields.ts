@@ -1,0 +1,119 @@
+import type { Columns } from '../catalog/columns.ts'
+import { findCompetitors, standing } from '../competitor-prices/competition.ts'
+import type { Schemas } from '../contract/operation.ts'
+import { readInParts } from '../contract/read-cost.ts'
+import type { Trx } from '../database/pool.ts'
+import { compilePromotions, promotedPrices } from '../promotions/promoted-prices.ts'
+import { findValidPromotions } from '../promotions/queries.ts'
+import { findSalesFigures } from '../sales-history/sales-figures.ts'
+import { today } from './calendar.ts'
+import type { PriceList } from './queries.ts'
+
+/** Which fields of the position a request asks for. */
+export interface PositionFields {
+  competition: boolean
+  sales: boolean
+}
+
+/** Reads the parameter `include`. */
+export function positionFields(include = ''): PositionFields {
+  const names = include.split(',')
+  return { competition: names.includes('competition'), sales: names.includes('sales') }
+}
+
+/** The position of a price: the fields that were asked for. */
+export interface Position {
+  competition?: Schemas['Competition'] | null
+  sales?: Schemas['SalesFigures']
+}
+
+/** A price of a row: of a dimension (by its index) and, in a calendar list, of a day; null if none was set. */
+export interface Cell {
+  index: number
+  date: string | undefined
+  price: number | null
+}
+
+interface PositionedRow {
+  code: string
+  extensions: string[]
+  attributes?: (string | null)[] | null
+}
+
+const defaultDays = 30
+const adviceOfFile = 'Leave competition or sales out.'
+
+/** Returns the function that reads positions, at the prices in force today. */
+export async function positionReader(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  fields: PositionFields,
+) {
+  const account = list.account_id
+  const scope = { account, list, days: defaultDays, until: today() }
+  const options = { max_age_days: defaultDays }
+  const activePrice = fields.competition ? await pricer(trx, list, columns) : () => null
+  return (cells: (Cell & { row: PositionedRow })[]): Promise<Position[]> =>
+    readInParts(adviceOfFile, cells, async (some) => {
+      const rows = some.map(({ row, date, index }) => {
+        const dimension = list.price_dimensions[index] ?? ''
+        return { ...row, date, dimension }
+      })
+      const competitors =
+        fields.competition && (await findCompetitors(trx, account, columns, { rows, ...options }))
+      const sales = fields.sales && (await findSalesFigures(trx, scope, rows))
+      return some.map((cell, at) => ({
+        ...(competitors && {
+          competition: standing(competitors[at] ?? null, activePrice(cell)),
+        }),
+        ...(sales && { sales: sales[at] as Schemas['SalesFigures'] }),
+      }))
+    })
+}
+
+/** The price in force of a cell: the lowest of the published price and those of the promotions of today. */
+async function pricer(trx: Trx, list: PriceList, columns: Columns) {
+  const scope = { priceListName: list.name, priceListId: null, date: today() }
+  const promotions = await findValidPromotions(trx, list.account_id, scope)
+  const priceOf = promotedPrices(await compilePromotions(promotions, columns))
+  return ({ row, index, price }: Cell & { row: PositionedRow }): number | null => {
+    if (price === null) return null
+    const dimension = list.price_dimensions[index] ?? ''
+    return priceOf({ ...row, dimension, price }).active_price
+  }
+}
+
+/** Adds to each row the positions of its cells, in their order. */
+export async function withPositions<Row extends PositionedRow>(
+  rows: Row[],
+  cellsOf: (row: Row) => Cell[],
+  read: Awaited<ReturnType<typeof positionReader>>,
+): Promise<(Row & { positions: Position[] })[]> {
+  const counts: number[] = []
+  const cells = rows.flatMap((row) => {
+    const ofRow = cellsOf(row).map((cell) => ({ ...cell, row }))
+    counts.push(ofRow.length)
+    return ofRow
+  })
+  const positions = await read(cells)
+  let from = 0
+  return rows.map((row, index) => {
+    const to = from + (counts[index] ?? 0)
+    const ofRow = positions.slice(from, to)
+    from = to
+    return { ...row, positions: ofRow }
+  })
+}
+
+const competitionNames = [
+  ...['count', 'lowest', 'lowest_name', 'highest', 'average', 'median'],
+  ...['rank', 'gap_percent'],
+]
+const salesNames = ['transactions', 'quantity', 'revenue', 'average_price', 'last_at']
+
+/** The columns of a CSV file with these fields: `competition.lowest` is the key `lowest` of `competition`. */
+export const positionColumns = ({ competition, sales }: PositionFields): string[] => [
+  ...(competition ? competitionNames.map((name) => `competition.${name}`) : []),
+  ...(sales ? salesNames.map((name) => `sales.${name}`) : []),
+]
