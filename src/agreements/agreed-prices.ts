@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
 import { Problem } from '../contract/problem.ts'
+import { readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
+import { mapCooperatively } from '../lib/cooperative.ts'
 import { type AgreedRow, type Line, linesReader } from './price-lines.ts'
 
 /** The price that a client has agreed for a row. */
@@ -29,11 +31,12 @@ export interface AgreementScope {
   firstByName: number
 }
 
-/** An agreement with its price in each of the cells, null where it has none. */
-export interface FoundAgreement {
+interface StoredAgreement {
   id: number
   name: string
-  prices: (number | null)[]
+  price_line: Record<string, string | number | boolean>
+  /** An array as text: of a client's agreements a read looks at few. */
+  prices: string
 }
 
 /** Agreements that a read looks at, and the prices that they have in all cells together: about 100 MB, 0.5 seconds. */
@@ -46,17 +49,15 @@ export async function loadAgreedPrices(
   columns: Columns,
   scope: AgreementScope,
 ): Promise<AgreedPrices> {
-  if (scope.cells.length === 0) return new AgreedPrices([], columns)
+  if (scope.cells.length === 0) return new AgreedPrices([], [])
   const most = Math.floor(Math.min(agreementsMax, pricesMax / scope.cells.length))
   const found = await findAgreements(trx, scope, most + 1)
   if (found.length > most) {
     const detail = `A read looks at no more than ${most} agreements of a client and list for ${scope.cells.length} dimensions and days, there are more. Name codes, or fewer days.`
     throw new Problem('too-costly', detail)
   }
-  return new AgreedPrices(found, columns)
+  return new AgreedPrices(found, await groupByLine(found, columns))
 }
-
-type StoredAgreement = FoundAgreement & { price_line: Record<string, string | number | boolean> }
 
 /** A plain number is the price of every day. */
 async function findAgreements(
@@ -75,17 +76,32 @@ async function findAgreements(
       from unnest(${cells.map(({ dimension }) => dimension)}::text[], ${cells.map(({ date }) => date ?? null)}::text[])
         as cell (dimension, date)
       cross join lateral (select coalesce(prices -> dimension, prices -> ${only}::text) as held) as price
-    ) as prices
+    )::text as prices
     from agreements
     where ${ofList} and ${codes ? chosen : sql`true`}
     limit ${limit}`.execute(trx)
   return rows
 }
 
+/** An agreement that covers a row, with its price in each of the cells, null where it has none. */
+export interface CoveringAgreement {
+  id: number
+  name: string
+  prices: readonly (number | null)[]
+}
+
 /** Agreements whose lines say the same, and the best of them for each cell. */
 class SameLine {
-  readonly agreements: FoundAgreement[] = []
+  readonly stored: StoredAgreement[] = []
   readonly #best: (AgreedPrice | null)[] = []
+  #agreements: CoveringAgreement[] | undefined
+
+  get agreements(): CoveringAgreement[] {
+    this.#agreements ??= this.stored.map(({ id, name, prices }) => {
+      return { id, name, prices: readNumbers(prices) }
+    })
+    return this.#agreements
+  }
 
   /** The lowest price, then the lowest id. */
   best(cell: number): AgreedPrice | null {
@@ -109,43 +125,44 @@ function better(a: AgreedPrice | null, b: AgreedPrice): AgreedPrice {
 export const byName = (a: Named, b: Named): number =>
   a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1
 
-type Named = Pick<FoundAgreement, 'id' | 'name'>
+type Named = Pick<StoredAgreement, 'id' | 'name'>
 
 /** Lines that name the same columns. */
-interface Shape {
-  readKey: Line['readKey']
-  keys: number
+interface Shape extends Omit<Line, 'key'> {
   byKey: Map<string, SameLine>
 }
 
-/** The agreements of a client and list, by what their lines say. A row is looked up once for each set of columns. */
+/** The agreements by what their lines say, those of most keys first. Yields to other requests. */
+async function groupByLine(agreements: StoredAgreement[], columns: Columns): Promise<Shape[]> {
+  const shapes = new Map<string, Shape>()
+  const readLine = linesReader(columns)
+  await mapCooperatively(agreements, (agreement) => {
+    const line = readLine(agreement.price_line)
+    if (!line) return
+    const shape = shapes.get(line.columns) ?? { ...line, byKey: new Map() }
+    shapes.set(line.columns, shape)
+    const same = shape.byKey.get(line.key) ?? new SameLine()
+    shape.byKey.set(line.key, same)
+    same.stored.push(agreement)
+  })
+  return [...shapes.values()].sort((a, b) => b.keys - a.keys)
+}
+
+/** The agreements of a client and list. A row is looked up once for each set of columns that their lines name. */
 export class AgreedPrices {
-  readonly #all: FoundAgreement[]
+  readonly usesAttributes: boolean
+  readonly #all: StoredAgreement[]
   readonly #shapes: Shape[]
   #isSorted = false
-  readonly usesAttributes: boolean
 
-  constructor(agreements: StoredAgreement[], columns: Columns) {
-    const shapes = new Map<string, Shape>()
-    const readLine = linesReader(columns)
-    let usesAttributes = false
-    for (const { price_line, ...agreement } of agreements) {
-      const line = readLine(price_line)
-      if (!line) continue
-      usesAttributes ||= line.usesAttributes
-      const shape = shapes.get(line.columns) ?? { ...line, byKey: new Map() }
-      shapes.set(line.columns, shape)
-      const same = shape.byKey.get(line.key) ?? new SameLine()
-      shape.byKey.set(line.key, same)
-      same.agreements.push(agreement)
-    }
-    this.#all = agreements
-    this.usesAttributes = usesAttributes
-    this.#shapes = [...shapes.values()].sort((a, b) => b.keys - a.keys)
+  constructor(all: StoredAgreement[], shapes: Shape[]) {
+    this.usesAttributes = shapes.some((shape) => shape.usesAttributes)
+    this.#all = all
+    this.#shapes = shapes
   }
 
   /** All of them. */
-  get byName(): readonly FoundAgreement[] {
+  get byName(): readonly Named[] {
     if (!this.#isSorted) this.#all.sort(byName)
     this.#isSorted = true
     return this.#all
@@ -171,7 +188,7 @@ export class AgreedPrices {
   }
 
   /** The agreements whose lines cover a row, each with the number of its keys. */
-  covering(row: AgreedRow): { agreement: FoundAgreement; keys: number }[] {
+  covering(row: AgreedRow): { agreement: CoveringAgreement; keys: number }[] {
     return this.#shapes.flatMap(({ readKey, keys, byKey }) =>
       (byKey.get(readKey(row))?.agreements ?? []).map((agreement) => ({ agreement, keys })),
     )

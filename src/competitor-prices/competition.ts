@@ -42,13 +42,15 @@ export async function findCompetitors(
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) return rows.map(() => null)
   const dimensionsOf = dimensionsReader(schema, columns)
+  const hasCode = schema.columns.some(({ name }) => name === 'code')
   const keys = new Map<string, Key & { place: number }>()
   const places = rows.map((row) => {
     const dimensions = dimensionsOf(row)
     if (!dimensions) return undefined
-    const text = JSON.stringify([row.date, ...dimensions])
-    const code = schema.columns.some(({ name }) => name === 'code') ? row.code : null
-    const key = keys.get(text) ?? { code, dimensions, date: row.date, place: keys.size }
+    const date = schema.is_dated ? row.date : undefined
+    const text = JSON.stringify([date, ...dimensions])
+    const code = hasCode ? row.code : null
+    const key = keys.get(text) ?? { code, dimensions, date, place: keys.size }
     keys.set(text, key)
     return key.place
   })
@@ -87,7 +89,7 @@ async function findByKeys(
       round((prices[(count + 1) / 2] + prices[count / 2 + 1]) / 2, 6) as median
     from (
       select place, count(*)::integer as count, avg(c.competitor_price) as average,
-        array_agg(c.competitor_price order by c.competitor_price) as prices,
+        array_agg(c.competitor_price order by c.competitor_price, c.competitor_name) as prices,
         (array_agg(c.competitor_name order by c.competitor_price, c.competitor_name))[1] as lowest_name
       from ${inputKeys(keys)}
       join competitor_prices c on c.account_id = ${account} ${byCode} and c.dimensions = input.dimensions

@@ -31,7 +31,7 @@ export function tooSlow(advice: string, cause?: unknown): Problem {
 }
 
 /** Rows of one statement: it takes a part of the longest time. */
-const partRows = 10_000
+const partRows = 5_000
 
 /** The results of many rows, found in parts. Throws `too-costly` with the advice. */
 export async function readInParts<Row, Result>(

@@ -36,15 +36,8 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const shown = await shownRows(trx, list, query)
     const { count, rows } = await findPage(trx, { ...shown, date }, { offset, limit })
     const show = shown.version === 'draft' ? () => ({}) : publishedFields(list, columns, shown)
-    const { position } = shown
-    const positioned = position
-      ? await withPositions(
-          rows,
-          ({ prices }) => prices.map((price, index) => ({ index, date, price })),
-          await positionReader(trx, list, columns, position),
-        )
-      : rows
-    const results = await mapCooperatively(positioned, (row: StoredRow) => ({
+    const positioned = await addPositions(trx, { shown, columns, date }, rows)
+    const results = await mapCooperatively(positioned, (row) => ({
       ...keyFields(row, columns),
       ...show(row),
     }))
@@ -83,6 +76,18 @@ export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Pr
   const isPriced = sql`(${hasAllPrices(list, rows)}) = ${query.priced === 'true'}`
   const isMember = sql<boolean>`${rows.isMember} and ${isPriced}`
   return { ...shown, rows: { ...rows, fromKeys: rows.from, isMember } }
+}
+
+/** Adds the position of each price, if it is asked for. */
+async function addPositions(
+  trx: Trx,
+  { shown, columns, date }: { shown: ShownRows; columns: Columns; date: string | undefined },
+  rows: StoredRow[],
+): Promise<StoredRow[]> {
+  if (!shown.position) return rows
+  const read = await positionReader(trx, shown.list, columns, shown.position)
+  const cellsOf = ({ prices }: StoredRow) => prices.map((price, index) => ({ index, date, price }))
+  return withPositions(rows, cellsOf, read)
 }
 
 /** Only prices of now have a position. Throws `invalid-request`. */

@@ -92,6 +92,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'load',
     'log',
     'login',
+    'position',
     'prices',
     'revert',
     'serve',

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Column, Columns } from '../../catalog/columns.ts'
 import { readCopyLine } from '../../database/copy.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import type { ClientPrices } from './client-prices.ts'
 import type { Extras, MatchingRow } from './matching-rows.ts'
 import { namedList, openKeys, type WritePriceRow } from './price-rows.ts'
 import type { Pricing } from './pricing.ts'
@@ -10,6 +11,7 @@ import type { WantedRow } from './wanted-rows.ts'
 /** A read whose rows come as lines of COPY text. */
 export interface CopiedRead {
   pricing: Pricing
+  client: ClientPrices | undefined
   wanted: WantedRow[]
   extras: Extras
   write: WritePriceRow
@@ -25,13 +27,15 @@ interface WrittenLines {
   rows: number
 }
 
-/** Each line is checked against all promotions of the day: this many checks take some milliseconds. */
-const promotionsAtOnce = 20_000
+/** Each line is checked against all promotions of the day, and price lines: this many checks take some milliseconds. */
+const checksAtOnce = 20_000
 
 /** Writes the lines of a read as JSON, in parts of some milliseconds. */
 export function linesWriter(read: CopiedRead): (lines: string) => Iterable<WrittenLines> {
   const write = someLinesWriter(read)
-  const linesMax = Math.floor(promotionsAtOnce / (1 + read.pricing.promotions.names.size))
+  const { pricing, client } = read
+  const checks = 1 + pricing.promotions.names.size + (client?.agreed.lookUps ?? 0)
+  const linesMax = Math.floor(checksAtOnce / checks)
   return function* (lines) {
     for (const some of splitLines(lines, Math.max(1, linesMax))) yield write(some)
   }

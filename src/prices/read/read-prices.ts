@@ -133,7 +133,7 @@ async function readMatchingRows(
   const client = await findClientPrices(trx, pricing, { body, wanted, most })
   const { extras, write, held } = client ? shownRows(pricing, body, { client }) : shown
   const isBare = !body.include?.length && pricing.promotions.names.size === 0 && !client
-  const read = { pricing, wanted, extras, write, isBare, listVersion }
+  const read = { pricing, client, wanted, extras, write, isBare, listVersion }
   const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
   const lookedUp = lookedUpFields(body)
   if (lookedUp.some(({ max }) => most > max)) {
@@ -142,24 +142,29 @@ async function readMatchingRows(
   }
   const isLarge = most > heldMax(extras) || most > rowsMax || held.areTooLong
   if (isLarge && lookedUp.length === 0) return streamed
+  return (await readHeldRows(trx, streamed, { body, held })) ?? streamed
+}
+
+/** Answers a read from memory; undefined if the answer is too long for that. */
+async function readHeldRows(
+  trx: Trx,
+  read: StreamedRead,
+  { body, held }: { body: Read['body']; held: HeldRows },
+): Promise<PricesRead | undefined> {
+  const { pricing, client, wanted, extras, rowsMax } = read
   const found = await withinReadTime(fewerRows, () =>
-    findMatchingRows(trx, rows, columns, wanted, extras),
+    findMatchingRows(trx, pricing.rows, pricing.columns, wanted, extras),
   )
   rejectTooLarge(found.length, rowsMax)
-  const rowsFound = { wanted, found, client }
-  const written =
-    lookedUp.length === 0
-      ? held
-      : shownRows(pricing, body, {
-          client,
-          ...(await loadLookUps(trx, pricing, body, rowsFound)),
-        }).held
+  const lookedUp = lookedUpFields(body)
+  const lookUp = await loadLookUps(trx, pricing, body, { wanted, found, client })
+  const written = lookedUp.length > 0 ? shownRows(pricing, body, { client, ...lookUp }).held : held
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
-  if (written.areTooLong && written === held) return streamed
-  if (written.areTooLong) rejectLongLookUp(lookedUp)
-  return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
+  if (!written.areTooLong)
+    return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
+  return lookedUp.length > 0 ? rejectLongLookUp(lookedUp) : undefined
 }
 
 /** What is looked up for each row is not there while rows are sent as they are read. */
