@@ -35,14 +35,17 @@ export async function loadLookUps(
   rows: FoundRows,
 ): Promise<LookUp> {
   const asks = (field: LookedUp['field']) => body.include?.includes(field) === true
+  // Sent together: the database looks up sales while competitors are read.
+  const [findCompetition, findSales] = await Promise.all([
+    asks('competition') && loadCompetition(trx, pricing, body.competition ?? {}, rows),
+    asks('sales') && loadSales(trx, pricing, body.sales ?? {}, rows),
+  ])
   return {
     ...(asks('explain') && { explain: await loadExplanations(trx, pricing, rows) }),
     ...(asks('lowest_price') && {
       findLowest: await loadLowestPrices(trx, pricing, body.lowest_price ?? {}, rows),
     }),
-    ...(asks('competition') && {
-      findCompetition: await loadCompetition(trx, pricing, body.competition ?? {}, rows),
-    }),
-    ...(asks('sales') && { findSales: await loadSales(trx, pricing, body.sales ?? {}, rows) }),
+    ...(findCompetition && { findCompetition }),
+    ...(findSales && { findSales }),
   }
 }
