@@ -75,6 +75,8 @@ async function writeAsRead<Stored, Written>(
     gathered = gathered.concat(rows.map(({ row }) => row))
     if (!isWriting) await send()
   }
+  // An upsert may take several statements, and rows that are copied would take the place of those that it still reads.
+  await Promise.all(sent)
   if (gathered.length > 0) await send()
   return Promise.all(sent)
 }
