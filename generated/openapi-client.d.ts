@@ -22,7 +22,8 @@ export interface paths {
          *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
          *     (413).
          *
-         *     If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens are accepted.
+         *     The token has all scopes. If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens and API keys
+         *     are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -183,7 +184,8 @@ export interface paths {
         };
         /**
          * Read a price list
-         * @description The settings of a list, and whether it is published.
+         * @description The settings of a list, and whether it is published. The `ETag` stands for the settings: prices and publications do
+         *     not change it.
          */
         get: operations["readPriceList"];
         put?: never;
@@ -196,7 +198,20 @@ export interface paths {
         delete: operations["deletePriceList"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the settings of a price list
+         * @description Merges the body into the settings (JSON Merge Patch, RFC 7396): a given key replaces, a missing key stays, `null`
+         *     gives a setting its default. `valid_to` has none. `product_filters` and `guardrails` merge key by key; `null` removes
+         *     a key.
+         *
+         *     Reads notice a change at once. It makes no revision, and no row comes or goes: `product_filters` act at the next
+         *     `sync_with_catalog`. The settings are checked as when a list is created.
+         *
+         *     With `If-Match`, the settings must be as you read them, else 412 `precondition-failed`. The body may be
+         *     `application/json` or `application/merge-patch+json`. While a job works on the list, a change of `product_filters`
+         *     waits briefly, then answers 503.
+         */
+        patch: operations["updatePriceList"];
         trace?: never;
     };
     "/api/v1/price_list/{id}/revisions/": {
@@ -279,7 +294,8 @@ export interface paths {
          *
          *     A file (CSV or NDJSON) of the published version has a line per price, as `bulk_update_prices` takes them. Of a
          *     calendar list it has a line per priced day, or the day that `date` picks; a row without any price has price 0 on
-         *     the first day, so that no row is missing. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
+         *     the first day, so that no row is missing. `priced` is false in lines whose price was never set; a load skips them,
+         *     so that an export that is loaded sets no price of 0. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
          *     `bulk_update_dynamic_attributes` takes them. A file of the draft has a line per row.
          */
         get: operations["listPriceListRows"];
@@ -423,6 +439,15 @@ export interface paths {
          *
          *     `price_dimension` is required if the list has more than one. `date` is required for calendar lists and refused for
          *     others; it is one of the 365 days from `valid_from`.
+         *
+         *     **No stale overwrite.** `observed_at` says when the sender saw the prices: a price that was set or confirmed by a
+         *     later observation is not overwritten. A change that was sent without `observed_at` counts with its own time. A
+         *     row with `expected_price` overwrites this price only. Such stale rows are 409 `stale-rows`, and nothing is
+         *     written; with `on_stale: skip` they are left out. Bad rows come first (400). A row that would change nothing is
+         *     never stale, nor one whose price was never set. Sending the price that holds confirms it, without a revision.
+         *
+         *     A file may have the column `priced` of an export. Lines in which it is false set nothing and are not checked; they
+         *     count as `rows`. Without it, and in a JSON body, each row sets a price.
          */
         post: operations["updatePrices"];
         delete?: never;
@@ -487,6 +512,9 @@ export interface paths {
          *     UTC) and cover the row; `promotions` lists these. If a row names a `promotion`, only that one counts: an unknown
          *     name is an error (`unknown_promotion`); one that is not valid or does not cover the row leaves the published
          *     price.
+         *
+         *     A price that was never set reads as 0. If the list has `hide_unpriced`, a row without a price in the dimension and
+         *     on the day that it is asked for answers nothing, whatever promotions there are.
          *
          *     With `client_code` the price that the client has agreed stands in for the published price, higher or lower;
          *     promotions still start from the published price. An agreement applies if its `price_list_code` is the name of the
@@ -879,6 +907,117 @@ export interface paths {
         patch: operations["updateAgreement"];
         trace?: never;
     };
+    "/api/v1/plans/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List plans
+         * @description The plans of the account in the order of their ids. Ended plans are kept for 30 days.
+         */
+        get: operations["listPlans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a plan
+         * @description What a bulk write would do, in numbers. The rows are a resource of their own.
+         */
+        get: operations["readPlan"];
+        put?: never;
+        post?: never;
+        /**
+         * Discard a plan
+         * @description An open or scheduled plan is not applied any more. Any other is 409 `plan-not-open`.
+         */
+        delete: operations["discardPlan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/rows/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the rows of a plan
+         * @description What would happen to each cell, row or promotion: by code, extensions, dimension and day, promotions by name.
+         *     `order=change` has the largest change first.
+         */
+        get: operations["listPlanRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/apply/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply a plan
+         * @description Does what the plan shows, and answers what the planned call would have answered. Above 100 products that come or
+         *     go, or 100,000 prices, a background job does it.
+         *
+         *     What was changed after the plan's `base_revision`, or is otherwise in the catalog by now, is stale: 409
+         *     `plan-stale` names it and nothing is applied. Nothing else of the list matters. Guardrails are checked again, with
+         *     the costs of now: 422 `guardrail-violated`. `skip` leaves stale or violating rows out.
+         *
+         *     With `at`, at most 400 days ahead, the plan is `scheduled`, and applied at that moment. If it is refused then, it is
+         *     `failed`, and `error` says why.
+         */
+        post: operations["applyPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/": {
         parameters: {
             query?: never;
@@ -964,6 +1103,56 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/api_keys/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description All keys by id, also those that are revoked or expired; never the keys themselves.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Make an API key
+         * @description Answers a key for a program, once: only its description is kept. Lost keys are revoked and made anew. An answer that
+         *     is kept for an `Idempotency-Key` is kept without the `key`; if only the answer was lost, revoke what was made.
+         *
+         *     The token may give the scopes that it has itself (else 403). A key that a key makes ends no later than that one. 100
+         *     keys of an account may be live, which means neither revoked nor expired (409 `too-many-api-keys`); no two live keys
+         *     have the same name (409 `api-key-name-taken`).
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/api_keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description Within 10 seconds the key opens nothing any more, in every process. It stays in the list, and its name is free again.
+         *     Revoking it once more changes nothing.
+         */
+        delete: operations["revokeApiKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1302,6 +1491,114 @@ export interface components {
              * @default false
              */
             is_calendar?: boolean;
+            currency?: components["schemas"]["Currency"];
+            /**
+             * @description Whether `get_prices` leaves out prices that were never set, which read as 0 otherwise.
+             * @default false
+             */
+            hide_unpriced?: boolean;
+            /** @default {} */
+            guardrails?: components["schemas"]["Guardrails"];
+        };
+        /** @description A merge patch. `null` gives a setting its default. */
+        PriceListPatch: {
+            /** @description Free text. */
+            description?: string | null;
+            /** @description Last day of validity, not before `valid_from`. */
+            valid_to?: components["schemas"]["Date"];
+            /** @description Computes the margin; `null` is the default, over the cost columns of now. */
+            margin_formula?: string | null;
+            /** @description Columns whose allowed values are set, or with `null` no longer looked at. */
+            product_filters?: {
+                [key: string]: (string | number | boolean)[] | null;
+            } | null;
+            /**
+             * @description Currency, ISO 4217.
+             * @example GBP
+             */
+            currency?: string | null;
+            /** @description Whether `get_prices` leaves out prices that were never set. */
+            hide_unpriced?: boolean | null;
+            /** @description Limits to set, or to remove with `null`. */
+            guardrails?: {
+                /**
+                 * Format: money
+                 * @description The lowest new price.
+                 */
+                min_price?: number | null;
+                /**
+                 * Format: money
+                 * @description The highest new price.
+                 */
+                max_price?: number | null;
+                /**
+                 * Format: money
+                 * @description How far a price may rise.
+                 */
+                max_increase_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description How far a price may fall.
+                 */
+                max_decrease_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description The lowest margin.
+                 */
+                min_margin_percent?: number | null;
+                /** @description Whether a new price must not be 0. */
+                no_zero?: boolean | null;
+                /**
+                 * Format: money
+                 * @description How many rows a call may change.
+                 */
+                max_changed_percent?: number | null;
+                /**
+                 * Format: money
+                 * @description How many rows a sync may remove.
+                 */
+                max_removed_percent?: number | null;
+            } | null;
+        };
+        /**
+         * @description Limits for changes of a list. What is missing is no limit; percentages have at most 6 decimals.
+         * @example {
+         *       "max_decrease_percent": 30,
+         *       "no_zero": true
+         *     }
+         */
+        Guardrails: {
+            /** @description The lowest new price. */
+            min_price?: components["schemas"]["Money"];
+            /** @description The highest new price, not below `min_price`. */
+            max_price?: components["schemas"]["Money"];
+            /**
+             * Format: money
+             * @description How far a price may rise, in percent of the one before, unless that is 0 or was never set.
+             */
+            max_increase_percent?: number;
+            /**
+             * Format: money
+             * @description How far a price may fall, in percent of the one before, unless that is 0 or was never set.
+             */
+            max_decrease_percent?: number;
+            /**
+             * Format: money
+             * @description The lowest margin at the new price; no margin is below it.
+             */
+            min_margin_percent?: number;
+            /** @description Whether a new price must not be 0. */
+            no_zero?: boolean;
+            /**
+             * Format: money
+             * @description How many of the published rows a call may change, in lists of 100 rows or more.
+             */
+            max_changed_percent?: number;
+            /**
+             * Format: money
+             * @description How many of the published rows a sync may remove.
+             */
+            max_removed_percent?: number;
         };
         PriceListCreated: {
             /** @description Id of the price list. */
@@ -1327,6 +1624,10 @@ export interface components {
             product_filters: components["schemas"]["ProductFilters"];
             /** @description Whether it has a price for each day. */
             is_calendar: boolean;
+            currency?: components["schemas"]["Currency"];
+            /** @description Whether `get_prices` leaves out prices that were never set. */
+            hide_unpriced: boolean;
+            guardrails: components["schemas"]["Guardrails"];
             /** @description Where the list was made. Only lists with `api`, made through this interface, can be written here. */
             origin: string;
             /** @description Whether it has been published. */
@@ -1398,7 +1699,7 @@ export interface components {
             type: "user" | "api_key" | "external";
             /** @description The `sub` of the token. */
             id: string;
-            /** @description The e-mail, as far as it is known; else the id. */
+            /** @description The e-mail or the name of the API key, as far as it is known; else the id. */
             name: string;
         };
         Revision: {
@@ -1417,6 +1718,15 @@ export interface components {
             job_id?: components["schemas"]["Id"];
             /** @description The `Change-Note` of the call. */
             note?: string;
+            /**
+             * Format: date-time
+             * @description When the sender saw the prices, where the call said so.
+             */
+            observed_at?: string;
+            /** @description The plan that it applied. */
+            plan_id?: components["schemas"]["Id"];
+            /** @description The `Override-Guardrails` of the call. */
+            override?: string;
             /** @description The revisions that it has undone, both included. */
             reverts?: {
                 /** @description The first. */
@@ -1487,6 +1797,170 @@ export interface components {
             revision: number;
             /** @description Whether there are more changes already. */
             has_more: boolean;
+        };
+        PlanMade: {
+            /** @description The plan that the job made. */
+            plan_id: components["schemas"]["Id"];
+        };
+        /**
+         * @description `open` for 7 days, `scheduled` to be applied at a moment or by a job, then `applied`, or `failed` where it was
+         *     refused. `discarded` by a call or with its list; `expired` when nobody applied it.
+         * @enum {string}
+         */
+        PlanStatus: "open" | "scheduled" | "applied" | "failed" | "discarded" | "expired";
+        /**
+         * @description The call that made the plan.
+         * @enum {string}
+         */
+        PlanOperation: "update_prices" | "add_products" | "remove_products" | "sync" | "promotions" | "revert" | "reprice";
+        /**
+         * @description A price is set, a row comes or leaves, a promotion is created or replaced, or nothing happens, for which `reason`
+         *     says why.
+         * @enum {string}
+         */
+        PlanAction: "price" | "add" | "remove" | "create" | "replace" | "none";
+        /** @enum {string} */
+        GuardrailName: "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent";
+        Plan: {
+            /** @description Id of the plan. */
+            id: components["schemas"]["Id"];
+            status: components["schemas"]["PlanStatus"];
+            operation: components["schemas"]["PlanOperation"];
+            /** @description The price list; absent for promotions. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description Its name; absent if the list was deleted. */
+            price_list_name?: components["schemas"]["Text"];
+            /** @description The revision of the list that the plan was made of. */
+            base_revision?: number;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be applied.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it is to be applied.
+             */
+            apply_at?: string;
+            actor: components["schemas"]["Actor"];
+            /** @description The `Change-Note` of the call, which becomes that of the revision. */
+            note?: string;
+            summary: components["schemas"]["PlanSummary"];
+            /** @description The guardrails that it violates, and by how many rows. */
+            violations: {
+                guardrail: components["schemas"]["GuardrailName"];
+                /** @description How many rows; of the whole call for `max_changed_percent` and `max_removed_percent`. */
+                rows: number;
+            }[];
+            /** @description The revision that its application made. */
+            revision?: number;
+            /** @description Why it was refused at its moment. */
+            error?: components["schemas"]["Problem"];
+        };
+        /**
+         * @description Of prices and rows: all but the last four. Percentages and margins are rounded half up to 6 decimals. Of promotions:
+         *     the last four.
+         */
+        PlanSummary: {
+            /** @description Cells and rows of the plan. */
+            rows?: number;
+            /** @description Cells whose price changes. */
+            changed?: number;
+            /** @description Cells and rows that stay as they are. */
+            unchanged?: number;
+            /** @description Rows that come. */
+            added?: number;
+            /** @description Rows that leave. */
+            removed?: number;
+            /** @description Prices that rise, from none, too. */
+            increases?: number;
+            /** @description Prices that fall. */
+            decreases?: number;
+            /** @description Mean over prices that change from another than 0. */
+            average_change_percent?: number | null;
+            /** @description The largest rise. */
+            largest_increase_percent?: number | null;
+            /** @description The largest fall, as a positive number. */
+            largest_decrease_percent?: number | null;
+            /** @description Mean margin of cells that have one before and after. */
+            margin_before?: number | null;
+            /** @description The same after. */
+            margin_after?: number | null;
+            /** @description Cells with a negative margin after. */
+            negative_margin?: number;
+            /** @description Promotions that are new. */
+            created?: number;
+            /** @description Promotions that change. */
+            replaced?: number;
+            /** @description Published rows that they cover after, each once a list. */
+            covered_rows?: number;
+        };
+        PlanPage: {
+            count: components["schemas"]["Count"];
+            /** @description The plans of this page. */
+            results: components["schemas"]["Plan"][];
+        };
+        /** @description A cell or row with its key, or a promotion by name. */
+        PlanRow: {
+            /** @description Product code. */
+            code?: components["schemas"]["Text"];
+            /** @description The dimension of the price. */
+            price_dimension?: components["schemas"]["Text"];
+            /** @description The day of the price, in a calendar list. */
+            date?: components["schemas"]["Date"];
+            /** @description Name of the promotion. */
+            name?: components["schemas"]["Text"];
+            action: components["schemas"]["PlanAction"];
+            /**
+             * @description Why nothing happens: it is so already, or a formula has no value, a negative one, or one beyond what a price may hold.
+             * @enum {string}
+             */
+            reason?: "unchanged" | "no_value" | "negative" | "too_large";
+            /** @description The price before; null if none was set. */
+            old?: number | null;
+            /** @description The price after. */
+            new?: number | null;
+            /** @description The change; null without a price to compare with. */
+            change_percent?: number | null;
+            /** @description The margin before. */
+            margin_before?: number | null;
+            /** @description The margin after. */
+            margin_after?: number | null;
+            /** @description The guardrails that it violates. */
+            violations?: components["schemas"]["GuardrailName"][];
+            /** @description What the formula of a reprice took, by name. */
+            inputs?: {
+                [key: string]: number | null;
+            };
+            before?: components["schemas"]["PlannedPromotion"];
+            after?: components["schemas"]["PlannedPromotion"];
+            /** @description Published rows that the promotion covers after, each once a list. */
+            covered_rows?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The promotion before or after; null where there is none. */
+        PlannedPromotion: {
+            [key: string]: unknown;
+        } | null;
+        PlanRowPage: {
+            count: components["schemas"]["Count"];
+            /** @description The rows of this page. */
+            results: components["schemas"]["PlanRow"][];
+        };
+        ApplyInput: {
+            /**
+             * Format: timestamp
+             * @description When to apply it, at most 400 days ahead; now without it.
+             */
+            at?: string;
+            /** @description Rows to leave out where the application would be refused. */
+            skip?: ("stale" | "violations")[];
         };
         /** @description Needs `revision` or `to_revision`, not both. */
         RevertInput: {
@@ -1577,6 +2051,8 @@ export interface components {
             extensions?: components["schemas"]["RowExtensions"];
             /** @description The price to set. */
             price: components["schemas"]["Money"];
+            /** @description The price that the sender believes to be there; the row is stale if there is another. */
+            expected_price?: components["schemas"]["Money"];
             /** @description The price column; required if the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
             /** @description The day; required for calendar lists, refused for others. */
@@ -1587,9 +2063,24 @@ export interface components {
         UpdatePricesInput: {
             /** @description Name of the price list. */
             price_list_name: components["schemas"]["Text"];
+            /** @example 2026-11-20T08:26:00Z */
+            observed_at?: components["schemas"]["ObservedAt"];
+            on_stale?: components["schemas"]["OnStalePrices"];
             /** @description The prices to set. */
             payload: components["schemas"]["UpdatePricesRow"][];
         };
+        /**
+         * Format: timestamp
+         * @description When the sender saw the prices, at most 5 minutes ahead of now. Later observations win.
+         */
+        ObservedAt: string;
+        /**
+         * @description `reject`: stale rows are 409 `stale-rows`. `skip`: they are left out of the write and the answer; `Skipped-Rows`
+         *     counts them.
+         * @default reject
+         * @enum {string}
+         */
+        OnStalePrices: "reject" | "skip";
         /** @description One dynamic attribute of one row, with every extension. */
         UpdateDynamicAttributesRow: {
             /** @description Product code. */
@@ -1782,7 +2273,7 @@ export interface components {
             /** @description The margin at the price in force, with `include`: the formula with `active_price` as `Price`. */
             active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
-            /** @description Whether a price was ever set, with `include`; else it reads as 0. */
+            /** @description Whether a price was ever set, with `include`; else it reads as 0. Always true if the list has `hide_unpriced`. */
             priced?: boolean;
             explain?: components["schemas"]["Explanation"];
             /** @description The agreement whose price stands in for the published one, with `client_code`; null if none does. */
@@ -2248,11 +2739,11 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, or any call that took a file
-         *     (`load-file`).
+         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, any call that took a file
+         *     (`load-file`), or made or applied a plan.
          * @enum {string}
          */
-        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert";
+        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
         Progress: {
             /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
@@ -2321,7 +2812,7 @@ export interface components {
              */
             finished_at?: string;
             /** @description What the call would have answered; only when `done`. */
-            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"];
+            result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["PlanMade"];
             /** @description The revision of the price list that the ended job made, or that holds if it changed nothing. */
             revision?: number;
             /**
@@ -2352,6 +2843,76 @@ export interface components {
             count: components["schemas"]["Count"];
             /** @description The jobs of this page. */
             results: components["schemas"]["JobSummary"][];
+        };
+        /**
+         * @description What a token allows. `write` includes `plan`, `plan` includes `read`; `admin` does not include `read`; `override` allows
+         *     nothing without another scope.
+         * @enum {string}
+         */
+        Scope: "read" | "plan" | "write" | "override" | "admin";
+        ApiKeyInput: {
+            /** @description What the key is for; the actor of what it changes. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows, all of it allowed by the token that makes it; not `override` alone. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * @description When the key ends: in the future, within five years, and not after the key that makes it (else 400). Left out:
+             *     in a year, or with the key that makes it.
+             */
+            expires_at?: components["schemas"]["Timestamp"];
+        };
+        ApiKeyCreated: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            /** @description What it is for. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows, as it was sent. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expires_at: string;
+            /** @description What to send after `jwt `. Missing when the answer is a replayed one. */
+            key?: string;
+        };
+        ApiKey: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            /** @description What it is for. */
+            name: components["schemas"]["Text"];
+            /** @description What the key allows. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expires_at: string;
+            /**
+             * Format: date
+             * @description The last day (UTC) on which it was sent; null if it never was.
+             */
+            last_used_on: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked; null if it was not.
+             */
+            revoked_at: string | null;
+        };
+        ApiKeyPage: {
+            count: components["schemas"]["Count"];
+            /** @description The keys of this page. */
+            results: components["schemas"]["ApiKey"][];
         };
         Health: {
             /**
@@ -2398,25 +2959,30 @@ export interface components {
          *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
-         *     - `not-found` 404: no such path, agreement, promotion, job or competitor schema
+         *     - `not-found` 404: no such path, agreement, promotion, job, API key or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
          *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
          *     - `revert-conflict` 409: what shall be undone was changed again, or its product is gone
+         *     - `plan-stale` 409: what the plan shows was changed since
+         *     - `plan-not-open` 409: the plan was applied, discarded or scheduled, or has expired
          *     - `history-not-kept` 409: the history begins later, at `oldest`
          *     - `price-list-not-managed` 409: the list was not made through this interface
          *     - `schema-in-use` 409: the schema has data and cannot change that way
          *     - `no-competitor-schema` 409: make a competitor schema first
-         *     - `stale-rows` 409: rows are older than what is stored, with `on_stale=reject`
+         *     - `stale-rows` 409: rows are older than what is stored, or expect another price; see `on_stale`
          *     - `agreement-exists` 409: another agreement has this key
+         *     - `api-key-name-taken` 409: a live API key has this name
+         *     - `too-many-api-keys` 409: 100 API keys are live
          *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `uri-too-long` 414: the request line is over 16 KB
          *     - `unsupported-media-type` 415: the operation does not take this media type
+         *     - `guardrail-violated` 422: a guardrail of the list forbids the change
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
          *     - `too-many-requests` 429: too many failed logins or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
@@ -2427,7 +2993,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -2472,11 +3038,12 @@ export interface components {
          *     - `product_gone`: the product of a row that shall return is not in the catalog
          *     - `product_inactive`: the product of a row that shall return is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
-         *     - `stale`: older than what is stored
+         *     - `min_price` to `max_removed_percent`: the guardrail that is violated
+         *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
     };
     responses: {
         /**
@@ -2563,7 +3130,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope for this operation. */
+        /** @description The token lacks the scope for this operation, or for what it would give an API key. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -2722,6 +3289,36 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description A guardrail of the list forbids the change, and nothing was written; or the `Idempotency-Key` was sent with another
+         *     path, query or body.
+         */
+        Unprocessable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "guardrail-violated",
+                 *       "title": "A guardrail forbids the change",
+                 *       "status": 422,
+                 *       "detail": "1 price violates the guardrails of the list. Nothing was written.",
+                 *       "instance": "req-1",
+                 *       "error_count": 1,
+                 *       "errors": [
+                 *         {
+                 *           "pointer": "/payload/0",
+                 *           "row": 0,
+                 *           "code": "max_decrease_percent",
+                 *           "message": "from 2.55 to 1.2: falls by more than 30 percent"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Too many requests. Try again after `Retry-After` seconds; nothing was written. */
         TooManyRequests: {
             headers: {
@@ -2777,8 +3374,8 @@ export interface components {
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
          *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-         *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-         *     query or body, 409 while the first request runs.
+         *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+         *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
          */
         IdempotencyKey: string;
         /**
@@ -2793,6 +3390,22 @@ export interface components {
          * @example respond-async
          */
         Prefer: string;
+        /**
+         * @description Id of the plan.
+         * @example 1
+         */
+        PlanId: components["schemas"]["Id"];
+        /**
+         * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+         *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+         */
+        PlanOnly: "true" | "false";
+        /**
+         * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+         *     the scope `override`.
+         * @example Agreed with the head of pricing
+         */
+        OverrideGuardrails: string;
         /**
          * @description The price list of a file. A JSON body names its list itself; this must not name another.
          * @example Retail 2026
@@ -2825,6 +3438,11 @@ export interface components {
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
+        /**
+         * @description Where the plan is, or where to follow the job, below any path prefix. Only when the answer is one of them.
+         * @example /api/v1/jobs/7/
+         */
+        WorkLocation: string;
         /**
          * @description `respond-async`, when the request preferred it.
          * @example respond-async
@@ -2913,8 +3531,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3066,8 +3684,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3251,8 +3869,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3339,6 +3957,11 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *           "is_calendar": false,
+                     *           "currency": "GBP",
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {
+                     *             "max_decrease_percent": 30
+                     *           },
                      *           "origin": "api",
                      *           "product_filters": {
                      *             "country": [
@@ -3360,6 +3983,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3377,6 +4002,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3392,6 +4019,8 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": true,
+                     *           "hide_unpriced": false,
+                     *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
                      *           "is_published": false,
@@ -3431,6 +4060,7 @@ export interface operations {
             /** @description The price list. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3447,6 +4077,11 @@ export interface operations {
                      *       ],
                      *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *       "is_calendar": false,
+                     *       "currency": "GBP",
+                     *       "hide_unpriced": false,
+                     *       "guardrails": {
+                     *         "max_decrease_percent": 30
+                     *       },
                      *       "origin": "api",
                      *       "product_filters": {
                      *         "country": [
@@ -3501,6 +4136,102 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePriceList: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
+                 *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Id of the price list.
+                 * @example 1
+                 */
+                id: components["parameters"]["PriceListId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "currency": "GBP",
+                 *       "guardrails": {
+                 *         "max_decrease_percent": 30
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PriceListPatch"];
+                /**
+                 * @example {
+                 *       "hide_unpriced": false,
+                 *       "guardrails": {
+                 *         "min_price": null
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["PriceListPatch"];
+            };
+        };
+        responses: {
+            /** @description The price list as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Retail 2026",
+                     *       "description": "Shop prices",
+                     *       "valid_from": "2026-01-01",
+                     *       "valid_to": "2026-12-31",
+                     *       "price_dimensions": [
+                     *         "retail",
+                     *         "wholesale"
+                     *       ],
+                     *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
+                     *       "is_calendar": false,
+                     *       "currency": "GBP",
+                     *       "hide_unpriced": false,
+                     *       "guardrails": {
+                     *         "max_decrease_percent": 30
+                     *       },
+                     *       "origin": "api",
+                     *       "product_filters": {
+                     *         "country": [
+                     *           "United Kingdom",
+                     *           "France"
+                     *         ]
+                     *       },
+                     *       "is_published": false,
+                     *       "revision": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PriceList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -3581,8 +4312,8 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["RevisionPage"];
                     /**
-                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,voided,priced,added,removed
-                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,false,2,0,0
+                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,observed_at,reverts_from,reverts_to,voided,priced,added,removed
+                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,,,,false,2,0,0
                      */
                     "text/csv": components["schemas"]["CsvExport"];
                     /** @example {"revision":2,"at":"2026-11-27T09:00:00.000Z","kind":"update_prices","actor_type":"user","actor_id":"1","actor_name":"admin@example.com","request_id":"3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11","voided":false,"priced":2,"added":0,"removed":0} */
@@ -3754,12 +4485,12 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["PriceListRowPage"];
                     /**
-                     * @example pk,extended_catalog_id,code,country,price_dimension,price,margin
-                     *     2,3,85123A,United Kingdom,retail,2.55,50.980392
-                     *     2,3,85123A,United Kingdom,wholesale,2.1,40.47619
+                     * @example pk,extended_catalog_id,code,country,price_dimension,price,priced,margin
+                     *     2,3,85123A,United Kingdom,retail,2.55,true,50.980392
+                     *     2,3,85123A,United Kingdom,wholesale,2.1,true,40.47619
                      */
                     "text/csv": components["schemas"]["CsvExport"];
-                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55,"margin":50.980392} */
+                    /** @example {"pk":2,"extended_catalog_id":3,"code":"85123A","country":"United Kingdom","price_dimension":"retail","price":2.55,"priced":true,"margin":50.980392} */
                     "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
@@ -3951,13 +4682,19 @@ export interface operations {
     };
     revertPriceList: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -3990,12 +4727,12 @@ export interface operations {
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4017,6 +4754,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+                /**
                  * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
@@ -4028,8 +4770,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4084,11 +4826,11 @@ export interface operations {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -4119,21 +4861,39 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+                /**
                  * @description The price list of a file. A JSON body names its list itself; this must not name another.
                  * @example Retail 2026
                  */
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
+                /**
+                 * @description For a file, `observed_at` of the JSON body.
+                 * @example 2026-11-20T08:26:00Z
+                 */
+                observed_at?: components["schemas"]["ObservedAt"];
+                /** @description For a file, `on_stale` of the JSON body. */
+                on_stale?: components["schemas"]["OnStalePrices"];
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
                 /**
                  * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
@@ -4187,7 +4947,9 @@ export interface operations {
             201: {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    "Skipped-Rows": components["headers"]["SkippedRows"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4196,7 +4958,7 @@ export interface operations {
                      *       2
                      *     ]
                      */
-                    "application/json": components["schemas"]["RowIds"];
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -4217,7 +4979,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4225,15 +4987,32 @@ export interface operations {
     };
     syncWithCatalog: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
             };
             path?: never;
             cookie?: never;
@@ -4253,11 +5032,12 @@ export interface operations {
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["JobLocation"];
+                    Location: components["headers"]["WorkLocation"];
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"];
+                    "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4269,7 +5049,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4497,8 +5277,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4589,13 +5369,19 @@ export interface operations {
     };
     upsertPromotions: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+            };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -4656,6 +5442,7 @@ export interface operations {
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4668,7 +5455,7 @@ export interface operations {
                      *       "updated": []
                      *     }
                      */
-                    "application/json": components["schemas"]["CreatedUpdated"];
+                    "application/json": components["schemas"]["CreatedUpdated"] | components["schemas"]["Plan"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -4817,8 +5604,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -5011,8 +5798,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5130,8 +5917,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -5298,8 +6085,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
@@ -5610,6 +6397,300 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listPlans: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only plans of this status. */
+                status?: components["schemas"]["PlanStatus"];
+                /** @description Only plans for this price list. */
+                price_list_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of plans. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 0,
+                     *       "results": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "status": "open",
+                     *       "operation": "update_prices",
+                     *       "price_list_id": 1,
+                     *       "price_list_name": "Retail 2026",
+                     *       "base_revision": 2,
+                     *       "created_at": "2026-11-27T09:00:00.000Z",
+                     *       "expires_at": "2026-12-04T09:00:00.000Z",
+                     *       "actor": {
+                     *         "type": "user",
+                     *         "id": "1",
+                     *         "name": "admin@example.com"
+                     *       },
+                     *       "summary": {
+                     *         "rows": 1,
+                     *         "changed": 1,
+                     *         "unchanged": 0,
+                     *         "added": 0,
+                     *         "removed": 0,
+                     *         "increases": 1,
+                     *         "decreases": 0,
+                     *         "average_change_percent": 1.960784,
+                     *         "largest_increase_percent": 1.960784,
+                     *         "largest_decrease_percent": null,
+                     *         "margin_before": 50.980392,
+                     *         "margin_after": 51.923077,
+                     *         "negative_margin": 0
+                     *       },
+                     *       "violations": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    discardPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan is discarded. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPlanRows: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only rows with this action. */
+                action?: components["schemas"]["PlanAction"];
+                /** @description Only rows that violate this guardrail. */
+                violation?: components["schemas"]["GuardrailName"];
+                /** @description The largest absolute `change_percent` first, rows without one last. */
+                order?: "change";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of rows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1,
+                     *       "results": [
+                     *         {
+                     *           "code": "85123A",
+                     *           "country": "United Kingdom",
+                     *           "price_dimension": "retail",
+                     *           "action": "price",
+                     *           "old": 2.55,
+                     *           "new": 2.6,
+                     *           "change_percent": 1.960784,
+                     *           "margin_before": 50.980392,
+                     *           "margin_after": 51.923077,
+                     *           "violations": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanRowPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
+            };
+            path: {
+                /**
+                 * @description Id of the plan.
+                 * @example 1
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "skip": [
+                 *         "stale"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApplyInput"];
+            };
+        };
+        responses: {
+            /** @description What the planned call would have answered, the scheduled plan, or the job. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    /**
+                     * @description How many rows of the plan were left out.
+                     * @example 0
+                     */
+                    "Skipped-Rows"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       2
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["RevertResult"] | components["schemas"]["Plan"] | components["schemas"]["JobInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listJobs: {
         parameters: {
             query?: {
@@ -5728,8 +6809,8 @@ export interface operations {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
                  *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored. The key is bound to account, user, path, query and decoded body: 422 with another path,
-                 *     query or body, 409 while the first request runs.
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5822,6 +6903,158 @@ export interface operations {
                      */
                     "text/event-stream": string;
                 };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Web shop",
+                     *           "scopes": [
+                     *             "read"
+                     *           ],
+                     *           "created_at": "2026-11-27T08:26:00.000Z",
+                     *           "expires_at": "2027-11-27T08:26:00.000Z",
+                     *           "last_used_on": null,
+                     *           "revoked_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Web shop",
+                 *       "scopes": [
+                 *         "read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApiKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The key. Keep it where secrets are kept. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Web shop",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "created_at": "2026-11-27T08:26:00.000Z",
+                     *       "expires_at": "2027-11-27T08:26:00.000Z",
+                     *       "key": "pwk_eyJhbGciOiJIUzI1NiJ9.eyJhY2NvdW50IjoxLCJzdWIiOiJrZXk6MSJ9.mB3tJ5xkq0Vd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyCreated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key.
+                 * @example 1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

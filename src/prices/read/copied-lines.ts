@@ -69,6 +69,7 @@ function matchesWriter({ pricing, wanted, extras, write }: CopiedRead): WriteLin
         const match = readMatch(line)
         return write(wanted[match.at] as WantedRow, match)
       })
+      .filter((text) => text !== '')
     return { text: rows.join(','), rows: rows.length }
   }
 }

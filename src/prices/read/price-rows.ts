@@ -32,7 +32,7 @@ export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 
 /**
  * Writes a row of the answer as JSON: the input keys, the code and extensions that they leave open, the results. It
- * builds text, because an object for each row would only be serialized.
+ * builds text, because an object for each row would only be serialized; '' for a row that is hidden.
  */
 export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const { list, columns, include } = options
@@ -40,9 +40,11 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const priced = rowPricer(options)
   const writeKeys = keysWriter(columns)
   const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
+  const isHidden = hidesUnagreed(list, options.client)
   return (wanted, match) => {
     const row = priced(wanted, match)
     const { active_price, promotions, agreement } = row
+    if (isHidden && match.is_priced === false && !agreement) return ''
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
     const agreed = agreement === undefined ? '' : `,"agreement":${JSON.stringify(agreement)}`
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
@@ -50,6 +52,10 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
     return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(row)}}`
   }
 }
+
+/** Whether a read of a client hides rows without a price, set or agreed. */
+export const hidesUnagreed = ({ hide_unpriced }: PriceList, client: unknown): boolean =>
+  hide_unpriced && client !== undefined
 
 /** The fields that name the list. */
 export const namedList = ({ name, id }: PriceList): string =>
@@ -165,7 +171,7 @@ export class HeldRows {
     const rows = await mapCooperatively(found, (match) =>
       this.#writeRow(wanted[match.at] as WantedRow, match),
     )
-    return rows.join(',')
+    return rows.filter((text) => text !== '').join(',')
   }
 
   #writeRow(wanted: WantedRow, match: MatchingRow): string {

@@ -14,6 +14,7 @@ import { type LookedUp, loadLookUps, lookedUpFields } from './look-ups.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
+  hidesUnagreed,
   type LookUp,
   type PricesRead,
   priceRowWriter,
@@ -87,7 +88,7 @@ function shownRows(
       promotions.usesAttributes ||
       asksOneOf('explain', 'lowest_price', 'competition') ||
       lookUp.client?.agreed.usesAttributes === true,
-    priced: asksOneOf('priced', 'competition'),
+    priced: asksOneOf('priced', 'competition') || hidesUnagreed(list, lookUp.client),
   }
   const priceOf = promotedPrices(promotions)
   const write = priceRowWriter({ list, columns, include, priceOf, ...lookUp })
@@ -120,11 +121,12 @@ async function readExact(
 
 async function readMatchingRows(
   trx: Trx,
-  pricing: Pricing,
+  known: Pricing,
   asked: Read,
   shown: ShownRows,
 ): Promise<PricesRead | StreamedRead | undefined> {
   const { body, rowsMax, bytesMax, errors } = asked
+  const pricing = body.client_code === undefined ? known : withUnpricedRows(known)
   const { list, columns, rows } = pricing
   const { list: listVersion } = await lookForChanges(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
@@ -144,6 +146,12 @@ async function readMatchingRows(
   if (isLarge && lookedUp.length === 0) return streamed
   return (await readHeldRows(trx, streamed, { body, held })) ?? streamed
 }
+
+/** An agreed price shows also where none was set: which rows do not is known once agreements are. */
+const withUnpricedRows = (pricing: Pricing): Pricing => ({
+  ...pricing,
+  rows: { ...pricing.rows, list: { ...pricing.rows.list, hide_unpriced: false } },
+})
 
 /** Answers a read from memory; undefined if the answer is too long for that. */
 async function readHeldRows(

@@ -186,7 +186,7 @@ async function* writePieces(
     rest = lines.slice(end)
     if (end === 0) continue
     for (const piece of write(lines.slice(0, end))) {
-      yield piece
+      if (piece.rows > 0) yield piece
       await yieldToEventLoop()
     }
   }
