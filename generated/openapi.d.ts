@@ -4312,8 +4312,8 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["RevisionPage"];
                     /**
-                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,note,observed_at,reverts_from,reverts_to,voided,priced,added,removed
-                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,,,,false,2,0,0
+                     * @example revision,at,kind,actor_type,actor_id,actor_name,request_id,job_id,plan_id,note,override,observed_at,reverts_from,reverts_to,voided,priced,added,removed
+                     *     2,2026-11-27T09:00:00.000Z,update_prices,user,1,admin@example.com,3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11,,,,,,,,false,2,0,0
                      */
                     "text/csv": components["schemas"]["CsvExport"];
                     /** @example {"revision":2,"at":"2026-11-27T09:00:00.000Z","kind":"update_prices","actor_type":"user","actor_id":"1","actor_name":"admin@example.com","request_id":"3e8a2b0c-8f2e-4a53-9d0e-0a4f1f3a5c11","voided":false,"priced":2,"added":0,"removed":0} */

@@ -321,7 +321,7 @@ t.test('a client cannot be read as of a moment, and has a code', async (t) => {
 t.test('a hidden row without a price shows where one is agreed', async (t) => {
   const { agree, read } = await aListOfClients(t, { hide_unpriced: true })
   const rows = async (row: object) =>
-    (await read([row])).body.map(({ code, country }: Record<string, string>) => code + country)
+    (await read([row])).body.map(({ code, country }: Record<string, string>) => `${code}${country}`)
   t.strictSame(await rows(uk('A')), [])
   await agree({ price_line: { product_code: 'A', country: 'UK' } })
   t.strictSame(await rows(uk('A')), ['AUK'])

@@ -10,14 +10,14 @@ import { productFaults } from '../add-products.ts'
 import { findUndone } from '../revert/find-undone.ts'
 import { voidRevisions } from '../revert/revert-price-list.ts'
 import { undo } from '../revert/undo.ts'
-import type { Applied } from './apply-plan.ts'
 import {
   type Application,
+  type Applied,
   isLeft,
   leaveStaleOut,
   leaveViolatingOut,
   ofPlan,
-} from './left-out-rows.ts'
+} from './application.ts'
 import type { RevertCall } from './plan-moves.ts'
 
 /** Adds the rows of a plan. Answers their ids, and those of rows that were there, in the order of the planned call. */

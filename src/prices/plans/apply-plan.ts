@@ -14,23 +14,9 @@ import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/qu
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
+import type { Application } from './application.ts'
 import { applyAddedProducts, applyRevert, applySync } from './apply-moves.ts'
 import { applyPrices } from './apply-prices.ts'
-import type { Application } from './left-out-rows.ts'
-
-/** What the application of a plan has done to a list. */
-export interface Applied {
-  priced: number
-  added: number
-  removed: number
-  /** Rows of the plan that were left out. */
-  skipped: number
-  /** What the planned call answers; of a revert it is what was done. */
-  result?: number[] | Schemas['SyncResult']
-  /** What a job answers instead. */
-  jobResult?: object
-  reverts?: { from: number; to: number }
-}
 
 /** Who applies a plan, and what to leave out of it. */
 export interface Call {

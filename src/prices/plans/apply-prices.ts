@@ -3,14 +3,14 @@ import { readNumbers } from '../../database/array-literal.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import { writeCells } from '../write/write-cells.ts'
-import type { Applied } from './apply-plan.ts'
 import {
   type Application,
+  type Applied,
   isLeft,
   leaveStaleOut,
   leaveViolatingOut,
   ofPlan,
-} from './left-out-rows.ts'
+} from './application.ts'
 
 /** Sets the prices of a plan. Answers the ids of its rows in the order of the planned call, each once. */
 export async function applyPrices(application: Application): Promise<Applied> {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../../catalog/column-value.ts'
 import { findColumns } from '../../catalog/columns.ts'
+import type { Schemas } from '../../contract/operation.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -24,6 +25,20 @@ export interface Application {
   skip: ReadonlySet<'stale' | 'violations'>
   /** The guardrails do not hold. */
   isOverridden: boolean
+}
+
+/** What the application of a plan has done to a list. */
+export interface Applied {
+  priced: number
+  added: number
+  removed: number
+  /** Rows of the plan that were left out. */
+  skipped: number
+  /** What the planned call answers; of a revert it is what was done. */
+  result?: number[] | Schemas['SyncResult']
+  /** What a job answers instead. */
+  jobResult?: object
+  reverts?: { from: number; to: number }
 }
 
 /** SQL that is true for rows of a plan. */

@@ -1,0 +1,38 @@
+import type { Test } from 'tap'
+import type { TestService } from './service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from './shop.ts'
+
+export const uk = (code: string) => ({ code, country: 'UK' })
+const updates = '/api/v1/prices/bulk_update_prices/'
+
+/** A list "L" with A at 10, B at 20 and C without a price, and how plans of prices are made and applied. */
+export async function aPricedList(t: Test, service: TestService, overrides: object = {}) {
+  const shop = await aShop(t, service, { codes: ['A', 'B', 'C', 'D'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', ...overrides })
+  await addProducts(shop, 'L', ['A', 'B', 'C'].map(uk))
+  await setPrices(shop, 'L', [
+    { ...uk('A'), price: 10 },
+    { ...uk('B'), price: 20 },
+  ])
+  const bodyOf = (prices: Record<string, number>) => ({
+    price_list_name: 'L',
+    payload: Object.entries(prices).map(([code, price]) => ({ ...uk(code), price })),
+  })
+  const update = (prices: Record<string, number>, headers: Record<string, string> = {}) =>
+    shop.send('POST', updates, bodyOf(prices), headers)
+  const plan = (prices: Record<string, number>, headers: Record<string, string> = {}) =>
+    shop.send('POST', `${updates}?plan=true`, bodyOf(prices), headers)
+  const apply = (id: number, body: object = {}, headers: Record<string, string> = {}) =>
+    shop.send('POST', `/api/v1/plans/${id}/apply/`, body, headers)
+  const setCosts = (costs: Record<string, number>) =>
+    shop.post(
+      '/api/v1/product_catalog/bulk_create_or_update/',
+      Object.entries(costs).map(([code, purchase]) => ({ ...uk(code), purchase, freight: 0 })),
+    )
+  /** The published prices by code. */
+  const pricesNow = async (): Promise<Record<string, number>> =>
+    Object.fromEntries(
+      (await rowsOf(shop, list)).map(({ code, prices }) => [code, Object.values(prices)[0]]),
+    )
+  return { shop, list, update, plan, apply, setCosts, pricesNow }
+}
