@@ -1415,6 +1415,8 @@ export interface components {
             created: components["schemas"]["RowIds"];
             /** @description Existing ones, changed or not, in payload order. */
             updated: components["schemas"]["RowIds"];
+            /** @description Of a job that applied a plan: rows left out. */
+            skipped?: number;
         };
         /**
          * @description Ids, in payload order.
@@ -1897,7 +1899,7 @@ export interface components {
             created?: number;
             /** @description Promotions that change. */
             replaced?: number;
-            /** @description Published rows that they cover after, each once a list. */
+            /** @description Published rows that they cover after, each once a list; not counted above 1,000 promotions. */
             covered_rows?: number;
         };
         PlanPage: {
@@ -2041,6 +2043,8 @@ export interface components {
             added: components["schemas"]["Id"][];
             /** @description Rows that left the list; their ids are gone. */
             removed: components["schemas"]["Id"][];
+            /** @description Of a job that applied a plan: rows left out. */
+            skipped?: number;
             /** @description Rows that stay as they were. */
             untouched: components["schemas"]["Id"][];
         };

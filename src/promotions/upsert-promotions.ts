@@ -1,16 +1,23 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
-import { uniqueRows } from '../contract/duplicates.ts'
+import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
-import { type InputColumn, type InsertRows, insertRows } from '../database/input-rows.ts'
+import {
+  columnsOf,
+  type InputColumn,
+  type InsertRows,
+  inputRows,
+  insertRows,
+} from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
+import { planPromotions } from './plan-promotions.ts'
 import { findListNames, forgetUnchanged, keepPromotions } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
@@ -19,7 +26,9 @@ type Input = Schemas['PromotionInput']
 export const upsertPromotions: Handler<'upsertPromotions'> = ({
   account,
   body,
+  query,
   errors,
+  origin,
   inAccount,
 }) =>
   inAccount(async (trx) => {
@@ -34,6 +43,10 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     })
     const promotions = await uniqueRows(errors.sound(body), errors, ({ name }) => name)
     errors.reject()
+    if (query.plan === 'true') {
+      const input = await inputRows(trx, positionedColumns, promotions)
+      return planPromotions(trx, account, input, origin)
+    }
     const rows = promotions.map(({ row }) => row)
     const upserted = await upsertPromotionRows(trx, account, rows)
     const inPayloadOrder = promotions
@@ -46,7 +59,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
   })
 
 /** Promotions from a file. */
-export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account }) => {
+export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, query, origin }) => {
   const columns = await findColumns(trx, account)
   return {
     columns: [],
@@ -63,9 +76,11 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account })
     },
     findFaults: () => findUnknownLists(trx, account),
     write: async (staged) => {
+      if (query.plan === 'true')
+        return planPromotions(trx, account, sql`pg_temp.feed as input`, origin)
       const { rows } = await sql<{ names: string }>`
         select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`.execute(trx)
-      const at = await keepNamed(trx, account, rows[0]?.names ?? '{}')
+      const at = await keepPromotions(trx, account, named(rows[0]?.names ?? '{}'))
       const counts = await upsertStaged(staged, upsertFrom(account, staged.input, at))
       await forgetUnchanged(trx, account, at)
       return counts
@@ -135,17 +150,35 @@ async function upsertPromotionRows(
   account: number,
   promotions: Input[],
 ): Promise<Map<string, Upserted>> {
-  const at = await keepNamed(trx, account, arrayLiteral(promotions.map(({ name }) => name)))
+  const names = arrayLiteral(promotions.map(({ name }) => name))
   const input = await insertRows(trx, promotionColumns, promotions)
-  const { rows } = await sql<Upserted>`${upsertFrom(account, input, at)}`.execute(trx)
-  await forgetUnchanged(trx, account, at)
+  const rows = await changePromotions(trx, account, named(names), (at) =>
+    upsertFrom(account, input, at),
+  )
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-const keepNamed = (trx: Trx, account: number, names: string) =>
-  keepPromotions(trx, account, sql`name = any(${names}::text[])`)
+const named = (names: string) => sql<boolean>`name = any(${names}::text[])`
 
-function upsertFrom(account: number, input: InsertRows, at: RawBuilder<Date>): RawBuilder<unknown> {
+/** Upserts promotions, `which` of those that are stored, and keeps what they were. */
+export async function changePromotions(
+  trx: Trx,
+  account: number,
+  which: RawBuilder<boolean>,
+  upsert: (at: RawBuilder<Date>) => RawBuilder<unknown>,
+): Promise<Upserted[]> {
+  const at = await keepPromotions(trx, account, which)
+  const { rows } = await sql<Upserted>`${upsert(at)}`.execute(trx)
+  await forgetUnchanged(trx, account, at)
+  return rows
+}
+
+/** SQL that upserts promotions of an input at a moment; returns name, id and whether it is new. */
+export function upsertFrom(
+  account: number,
+  input: InsertRows,
+  at: RawBuilder<Date>,
+): RawBuilder<unknown> {
   return sql`
     insert into promotions as present
       (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions, changed_at)
@@ -179,4 +212,9 @@ const promotionColumns: InputColumn<Input>[] = [
     value: (row) => JSON.stringify(filtersOf(row)) ?? null,
   },
   { name: 'price_dimensions', type: 'text', value: (row) => names(row.price_dimensions) },
+]
+
+const positionedColumns: InputColumn<Positioned<Input>>[] = [
+  { name: 'position', type: 'integer', value: ({ position }) => position },
+  ...columnsOf(promotionColumns, ({ row }: Positioned<Input>) => row),
 ]

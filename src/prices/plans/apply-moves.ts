@@ -26,7 +26,9 @@ export async function applyAddedProducts(application: Application): Promise<Appl
   const skipped = await leaveStaleOut(application, await staleMoves(application))
   const ids = await addDraftRows(trx, list, await findIds(application, 'product_id', sql`true`))
   const moved = await logMoves(trx, list, ids)
-  return { priced: 0, ...moved, skipped, result: readNumbers(ids) as number[] }
+  const result = readNumbers(ids) as number[]
+  const counts = { created: moved.added, updated: result.length - moved.added, skipped }
+  return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
 }
 
 /** Adds and removes the rows of a plan, as a sync does. */

@@ -14,6 +14,7 @@ import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/qu
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
+import { applyPromotions } from '../../promotions/apply-promotions.ts'
 import type { Application } from './application.ts'
 import { applyAddedProducts, applyRevert, applySync } from './apply-moves.ts'
 import { applyPrices } from './apply-prices.ts'
@@ -85,13 +86,24 @@ const kinds = {
 
 /** What an application answers, and what a job notes as its result. */
 export interface ApplicationResult {
-  answer: Answer<number[] | Schemas['SyncResult'] | Schemas['RevertResult']>
+  answer: Answer<
+    number[] | Schemas['SyncResult'] | Schemas['RevertResult'] | Schemas['CreatedUpdated']
+  >
   jobResult: object
-  revision: number
+  /** Of the list; promotions are of none. */
+  revision?: number
 }
 
 /** Applies a locked plan. Throws `plan-stale`, `guardrail-violated`. */
-export async function apply(
+export async function apply(trx: Trx, plan: StoredPlan, call: Call): Promise<ApplicationResult> {
+  if (plan.operation !== 'promotions') return applyToList(trx, plan, call)
+  const { skipped, ...done } = await applyPromotions(trx, plan, new Set(call.skip))
+  await noteApplied(trx, plan, null)
+  const headers = { 'skipped-rows': String(skipped) }
+  return { answer: new Answer(done, headers), jobResult: { ...done, skipped } }
+}
+
+async function applyToList(
   trx: Trx,
   plan: StoredPlan,
   { skip = [], origin, job }: Call,
@@ -116,7 +128,7 @@ export async function apply(
   return { answer: new Answer(done, headers), jobResult, revision }
 }
 
-async function noteApplied(trx: Trx, plan: StoredPlan, revision: number): Promise<void> {
+async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null): Promise<void> {
   await trx
     .updateTable('plans')
     .set({ status: 'applied', ended_at: sql`statement_timestamp()`, revision })

@@ -1,0 +1,95 @@
+import t from 'tap'
+import { expectProblem } from '../helpers/operations.ts'
+import { aPricedList } from '../helpers/plans.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+
+const service = await sharedService()
+const path = '/api/v1/promotions/bulk_create_or_update/'
+const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+const spring = { name: 'spring', kind: 'percentage', value: 10, ...year }
+const toys = { ...spring, name: 'toys', product_filters: { code: ['A', 'B'] }, price_lists: ['L'] }
+
+async function aShopWithPlans(t: Parameters<typeof aPricedList>[0]) {
+  const given = await aPricedList(t, service)
+  const { shop } = given
+  const plan = async (body: object[]) => (await shop.post(`${path}?plan=true`, body)).body
+  const promotions = async () => (await shop.get('/api/v1/promotions/')).body.results
+  return { ...given, plan, promotions }
+}
+
+t.test('a plan says which promotions are new, replaced or as they were', async (t) => {
+  const { shop, plan, promotions, apply } = await aShopWithPlans(t)
+  await shop.post(path, [spring, { ...spring, name: 'summer' }])
+  const { id, ...made } = await plan([
+    toys,
+    { ...spring, value: 20 },
+    { ...spring, name: 'summer' },
+  ])
+  t.match(made, {
+    operation: 'promotions',
+    summary: { created: 1, replaced: 1, unchanged: 1, covered_rows: 3 },
+  })
+  t.notMatch(made, { price_list_id: Number })
+  const { body } = await shop.get(`/api/v1/plans/${id}/rows/`)
+  t.match(body.results, [
+    {
+      name: 'spring',
+      action: 'replace',
+      before: { value: 10 },
+      after: { value: 20 },
+      covered_rows: 3,
+    },
+    { name: 'summer', action: 'none', reason: 'unchanged' },
+    { name: 'toys', action: 'create', before: null, after: toys, covered_rows: 2 },
+  ])
+  t.equal((await promotions()).length, 2)
+  const answer = await apply(id)
+  t.match(answer, { status: 201, headers: { 'skipped-rows': '0' } })
+  t.match([answer.body.created.length, answer.body.updated.length], [1, 2])
+  t.match(await promotions(), [{ value: 20 }, { name: 'summer' }, toys])
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
+})
+
+t.test('a promotion that changed since is stale', async (t) => {
+  const { shop, plan, promotions, apply } = await aShopWithPlans(t)
+  const { id } = await plan([spring, toys])
+  await shop.post(path, [{ ...spring, value: 50 }])
+  const refused = await apply(id)
+  expectProblem(t, refused, 409, 'plan-stale', 'spring is there by now')
+  t.match(refused.body, { error_count: 1, errors: [{ code: 'stale' }] })
+  const applied = await apply(id, { skip: ['stale'] })
+  t.match(applied, { status: 201, headers: { 'skipped-rows': '1' } })
+  t.match(await promotions(), [{ value: 50 }, toys])
+})
+
+t.test('a promotion for a list that is gone is stale', async (t) => {
+  const { shop, list, plan, apply } = await aShopWithPlans(t)
+  const { id } = await plan([toys])
+  await shop.send('DELETE', `/api/v1/price_list/${list.id}`)
+  expectProblem(t, await apply(id), 409, 'plan-stale', 'no list')
+})
+
+t.test('a file is planned like a body, and bad rows are named', async (t) => {
+  const { shop, promotions, apply } = await aShopWithPlans(t)
+  const send = (rows: object[]) =>
+    shop.send('POST', `${path}?plan=true`, rows.map((row) => JSON.stringify(row)).join('\n'), {
+      'content-type': 'application/x-ndjson',
+    })
+  const { status, body } = await send([spring, { ...toys, price_lists: ['X'] }])
+  t.match({ status, body }, { status: 400, body: { errors: [{ pointer: '/1/price_lists/0' }] } })
+  const made = await send([spring, toys])
+  t.match(made, { status: 201, body: { summary: { created: 2 } } })
+  t.equal((await apply(made.body.id)).status, 201)
+  t.match(await promotions(), [spring, toys])
+})
+
+t.test('a plan of promotions is applied at its moment', async (t) => {
+  const { shop, plan, promotions, apply } = await aShopWithPlans(t)
+  const { id } = await plan([spring])
+  await apply(id, { at: new Date(Date.now() + 1000).toISOString() })
+  const deadline = Date.now() + 20_000
+  while ((await promotions()).length === 0 && Date.now() < deadline)
+    await new Promise((next) => setTimeout(next, 100))
+  t.match(await promotions(), [spring])
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
+})
