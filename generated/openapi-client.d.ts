@@ -491,6 +491,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/prices/reprice/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan new prices by a formula
+         * @description Computes a new price for each cell of a published list that the call selects: all rows, or those that
+         *     `product_filters` allow, in all price dimensions or in those named. In a calendar list `dates` selects the days; it
+         *     is required there and refused for other lists. Nothing is written but a plan, with what would change, what violates
+         *     the guardrails, and the `inputs` of each cell. `POST /api/v1/plans/{id}/apply/` sets the prices.
+         *
+         *     **The formula** begins with `=`, has at most 1,000 characters and 32 levels of parentheses, signs and functions, and
+         *     is not case-sensitive. A fault is 400 with its position.
+         *
+         *     | It may name | Meaning |
+         *     |---|---|
+         *     | `Price` | the published price; 0 if none was set |
+         *     | `D`, `"freight"`, `COSTS` | a cost by its letter or name, the sum of all costs |
+         *     | `COMP_MIN`, `COMP_MAX`, `COMP_AVG`, `COMP_MEDIAN`, `COMP_COUNT` | what competitors ask for the row: null (the count: 0) where there is no entry |
+         *     | `SALES_QTY`, `SALES_REVENUE`, `SALES_AVG` | quantity, revenue, and revenue by quantity: 0, 0 and null without sales |
+         *     | `+ - * /`, `( )`, `1.5` | arithmetic and numbers |
+         *     | `MIN(a, b)`, `MAX(a, b)` | the least and the greatest of 2 to 10 terms |
+         *     | `IF(a < b, c, d)` | `c` if the comparison (`<`, `<=`, `>`, `>=`, `=`, `<>`) holds, else `d` |
+         *     | `IFNULL(a, b)` | `b` where `a` is null |
+         *     | `ROUND(a, 2)` | rounded to 0 to 6 digits, halves away from zero |
+         *     | `CEILING(a, 0.05)`, `FLOOR(a, 5)` | the next multiple of a step, not below or not above `a` |
+         *     | `ENDING(a, 0.99)` | the smallest number not below `a` that ends in 0.99 |
+         *
+         *     One percent below the cheapest competitor, but never below a margin of 20 percent, and ending in .99:
+         *     `= ENDING(MAX(COMP_MIN * 0.99, COSTS / 0.8), 0.99)`. A margin of 40 percent: `= COSTS / 0.6`. Weekends at 120:
+         *     `= 120` with `dates`.
+         *
+         *     It is computed exactly; only the result is rounded, half up to `decimals`. If a value is missing, so is the result,
+         *     in `MIN` and `MAX`, too: a missing cost never lifts a floor. A cell that gets no new price has the action `none`, and
+         *     `reason` says why.
+         *
+         *     A competitor's entry counts if each column of the competitor schema equals the row's value and, under a dated
+         *     schema, `departure_date` is the day of the cell; entries with a day do not count in lists without days. A sale
+         *     counts for the row of its `code` and `extension` (of several extensions: the JSON array of their texts,
+         *     `["UK","red"]`; none: any); `price_list_name`, `price_dimension` and `currency` must be equal where the sale and the
+         *     list have them.
+         *
+         *     Above 100,000 cells, and with `Prefer: respond-async`, the answer is 202 with a background job; its `result` names
+         *     the plan.
+         */
+        post: operations["reprice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/prices/get_prices/": {
         parameters: {
             query?: never;
@@ -1935,7 +1992,14 @@ export interface components {
             margin_after?: number | null;
             /** @description The guardrails that it violates. */
             violations?: components["schemas"]["GuardrailName"][];
-            /** @description What the formula of a reprice took, by name. */
+            /**
+             * @description Of a reprice: the names in the formula with their values. `Price`, `COSTS` and figures are written so, a cost is
+             *     named by its letter or name, as the formula does.
+             * @example {
+             *       "COSTS": 1.25,
+             *       "COMP_MIN": 2.49
+             *     }
+             */
             inputs?: {
                 [key: string]: number | null;
             };
@@ -1963,6 +2027,47 @@ export interface components {
             at?: string;
             /** @description Rows to leave out where the application would be refused. */
             skip?: ("stale" | "violations")[];
+        };
+        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        RepriceInput: {
+            /** @description Required without `price_list_id`. */
+            price_list_name?: components["schemas"]["Text"];
+            /** @description Required without `price_list_name`. */
+            price_list_id?: components["schemas"]["Id"];
+            /** @description What the new price is. */
+            formula: string;
+            product_filters?: components["schemas"]["ProductFilters"];
+            /** @description The price dimensions to reprice; all when left out. */
+            price_dimensions?: components["schemas"]["Text"][];
+            /** @description The days to reprice; required for a calendar list, refused for others. */
+            dates?: {
+                /** @description The first day; one of the 365 days from `valid_from`. */
+                from: components["schemas"]["Date"];
+                /** @description The last day; one of the 365 days from `valid_from`. */
+                to: components["schemas"]["Date"];
+                /** @description Only these days; all when left out. */
+                days_of_week?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            };
+            /** @description Which entries the figures of competitors count. */
+            competition?: {
+                /**
+                 * @description The oldest `latest_update`, in UTC days before today.
+                 * @default 30
+                 */
+                max_age_days?: number;
+                /** @description The competitors that count; all when left out. */
+                names?: components["schemas"]["Text"][];
+            };
+            /** @description Which sales the figures of sales count. */
+            sales?: {
+                /**
+                 * @description The days up to today (UTC), today included, by `transaction_date`.
+                 * @default 30
+                 */
+                days?: number;
+            };
+            /** @description The decimals that new prices round to; 2 when left out. */
+            decimals?: number;
         };
         /** @description Needs `revision` or `to_revision`, not both. */
         RevertInput: {
@@ -3082,6 +3187,30 @@ export interface components {
                 "application/json": components["schemas"]["JobInfo"];
             };
         };
+        /** @description A job of the list makes the plan, after the jobs before it. Its `result` is `{"plan_id": ...}`. */
+        PlanAccepted: {
+            headers: {
+                Location: components["headers"]["JobLocation"];
+                "Preference-Applied": components["headers"]["PreferenceApplied"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": 11,
+                 *       "status": "progress",
+                 *       "resource_type": "published-price-list",
+                 *       "progress": {
+                 *         "total": 250000,
+                 *         "finished": 0,
+                 *         "error": 0
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JobInfo"];
+            };
+        };
         /** @description Malformed JSON, a wrong shape, or bad rows. All bad rows are listed; nothing was written. */
         BadRequest: {
             headers: {
@@ -3395,6 +3524,12 @@ export interface components {
          */
         Prefer: string;
         /**
+         * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+         *     respond-async`. All other preferences are ignored.
+         * @example respond-async
+         */
+        PreferPlanJob: string;
+        /**
          * @description Id of the plan.
          * @example 1
          */
@@ -3447,6 +3582,11 @@ export interface components {
          * @example /api/v1/jobs/7/
          */
         WorkLocation: string;
+        /**
+         * @description Where the plan is, `/api/v1/plans/<id>/` below any path prefix.
+         * @example /api/v1/plans/1/
+         */
+        PlanLocation: string;
         /**
          * @description `respond-async`, when the request preferred it.
          * @example respond-async
@@ -5059,6 +5199,112 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    reprice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 *     respond-async`. All other preferences are ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["PreferPlanJob"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026",
+                 *       "formula": "= ENDING(COSTS / 0.6, 0.95)",
+                 *       "product_filters": {
+                 *         "country": [
+                 *           "United Kingdom"
+                 *         ]
+                 *       },
+                 *       "price_dimensions": [
+                 *         "retail"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RepriceInput"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["PlanLocation"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "status": "open",
+                     *       "operation": "reprice",
+                     *       "price_list_id": 1,
+                     *       "price_list_name": "Retail 2026",
+                     *       "base_revision": 2,
+                     *       "created_at": "2026-11-27T09:00:00.000Z",
+                     *       "expires_at": "2026-12-04T09:00:00.000Z",
+                     *       "actor": {
+                     *         "type": "user",
+                     *         "id": "1",
+                     *         "name": "1"
+                     *       },
+                     *       "summary": {
+                     *         "rows": 1,
+                     *         "changed": 1,
+                     *         "unchanged": 0,
+                     *         "added": 0,
+                     *         "removed": 0,
+                     *         "increases": 1,
+                     *         "decreases": 0,
+                     *         "average_change_percent": 15.686275,
+                     *         "largest_increase_percent": 15.686275,
+                     *         "largest_decrease_percent": null,
+                     *         "margin_before": 50.980392,
+                     *         "margin_after": 57.627119,
+                     *         "negative_margin": 0
+                     *       },
+                     *       "violations": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            202: components["responses"]["PlanAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getPrices: {
         parameters: {
             query?: never;
@@ -6430,8 +6676,40 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "count": 0,
-                     *       "results": []
+                     *       "count": 1,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "status": "open",
+                     *           "operation": "reprice",
+                     *           "price_list_id": 1,
+                     *           "price_list_name": "Retail 2026",
+                     *           "base_revision": 2,
+                     *           "created_at": "2026-11-27T09:00:00.000Z",
+                     *           "expires_at": "2026-12-04T09:00:00.000Z",
+                     *           "actor": {
+                     *             "type": "user",
+                     *             "id": "1",
+                     *             "name": "1"
+                     *           },
+                     *           "summary": {
+                     *             "rows": 1,
+                     *             "changed": 1,
+                     *             "unchanged": 0,
+                     *             "added": 0,
+                     *             "removed": 0,
+                     *             "increases": 1,
+                     *             "decreases": 0,
+                     *             "average_change_percent": 15.686275,
+                     *             "largest_increase_percent": 15.686275,
+                     *             "largest_decrease_percent": null,
+                     *             "margin_before": 50.980392,
+                     *             "margin_after": 57.627119,
+                     *             "negative_margin": 0
+                     *           },
+                     *           "violations": []
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["PlanPage"];

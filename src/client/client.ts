@@ -39,8 +39,11 @@ export type Call<M extends Method> = <
   ...init: undefined extends Init ? [Init?] : [Init]
 ) => Promise<Answer<Done<Extract<paths[Path][M], object>>, Init>>
 
-/** The operation without its 202, which only files get. */
-type Done<Operation extends object> = Operation extends { responses: infer Responses }
+/** An operation that takes files without its 202, which only files get. */
+type Done<Operation extends object> = Operation extends {
+  requestBody: { content: { 'text/csv': unknown } }
+  responses: infer Responses
+}
   ? Omit<Operation, 'responses'> & { responses: Omit<Responses, 202> }
   : Operation
 

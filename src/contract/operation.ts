@@ -14,7 +14,7 @@ type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body 
 type Responses<Id extends OperationId> = operations[Id]['responses']
 /** The answer of an operation that succeeds. */
 export type Success<Id extends OperationId> = {
-  [Status in keyof Responses<Id>]: Status extends 200 | 201 | 204
+  [Status in keyof Responses<Id>]: Status extends 200 | 201 | 202 | 204
     ? Json<Responses<Id>[Status]>
     : never
 }[keyof Responses<Id>]
@@ -40,6 +40,8 @@ export interface OperationRequest<Id extends OperationId> {
   scopes: ReadonlySet<string>
   /** The If-Match header. */
   ifMatch: string | undefined
+  /** Whether a job shall do the work: `Prefer: respond-async`. */
+  prefersJob: boolean
   /** Runs `work` in a transaction that sees and changes only the account's rows. */
   inAccount: InAccount
   /** For an answer that is sent while it is read: a transaction of one snapshot, on a connection for such answers. */

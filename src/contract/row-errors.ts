@@ -114,6 +114,15 @@ export class RowErrors {
     if (this.#count > 0) throw this.problem()
   }
 
+  /** As `reject`, for a body that is the only row. */
+  rejectBody(): void {
+    if (this.#count === 0) return
+    const errors = this.all().map(({ row: _, pointer, ...error }) => {
+      return { ...error, pointer: pointer.replace('/0', '') }
+    })
+    throw invalidRequest(errors, this.#count)
+  }
+
   /** The answer to a request with these errors. */
   problem(): Problem {
     return invalidRequest(this.#listedOf(listedMax), this.#count)

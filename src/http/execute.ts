@@ -8,6 +8,7 @@ import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
+import { prefersJob } from './headers.ts'
 import { hashBody, storing } from './idempotency.ts'
 import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
@@ -52,6 +53,7 @@ async function runHandler(
         origin: originOf(request),
         scopes: request.caller?.scopes ?? new Set(),
         ifMatch: request.headers['if-match'],
+        prefersJob: prefersJob(request),
         inAccount: storing(onSeats(seated, account), operation, request, bodyHash),
         selectInAccount: (select, values) =>
           seated((db) => selectInAccount(db, account, select, values)),
@@ -81,9 +83,11 @@ function onSeats(
     })
 }
 
+const jobsPath = '/api/v1/jobs/'
+
 function sendResult(
   result: unknown,
-  { isRead, status }: Operation,
+  { isRead, status, jobStatus }: Operation,
   unread: UnreadResponses,
   reply: FastifyReply,
 ): FastifyReply {
@@ -100,7 +104,8 @@ function sendResult(
   const text =
     body instanceof JsonText ? body.text : JSON.stringify(secrets ? { ...body, ...secrets } : body)
   hold(Buffer.byteLength(text ?? ''))
-  reply.code(status).headers(headers)
+  const isJob = headers.location?.startsWith(jobsPath)
+  reply.code(isJob ? jobStatus : status).headers(headers)
   if (text === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
 }

@@ -26,6 +26,7 @@ import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import { sendStream } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
+import { prefersJob } from './headers.ts'
 import { storing } from './idempotency.ts'
 import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
@@ -83,7 +84,7 @@ function feedCall(
     query: request.query as object,
     origin: originOf(request),
     choose: (types) => chooseMediaType(request, types),
-    prefer: request.headers.prefer?.toString(),
+    prefersJob: prefersJob(request),
     inAccount: storing(bound, operation, request, () => bytes.digest()),
     progress: { rows: 0 },
     rejectGone: () => {
@@ -140,7 +141,7 @@ interface FeedCall {
   origin: Origin
   /** The media type that the client likes best. */
   choose: (types: string[]) => string | undefined
-  prefer: string | undefined
+  prefersJob: boolean
   context: Context
   inAccount: InAccount
   /** Throws if the client is gone. */
@@ -211,12 +212,7 @@ function wantsFile({ choose, bytes }: FeedCall): boolean {
 function isForJob(call: FeedCall): boolean {
   const { bytes, context } = call
   const isLarge = bytes.announced > context.limits.feedAtOnceBytesMax
-  return prefersJob(call) || (isLarge && !wantsFile(call))
-}
-
-/** `Prefer: respond-async`, RFC 7240. */
-function prefersJob({ prefer = '' }: FeedCall): boolean {
-  return prefer.split(',').some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
+  return call.prefersJob || (isLarge && !wantsFile(call))
 }
 
 /** Whether an answer, as text, is a job that loads a file. */
@@ -245,6 +241,6 @@ async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['Jo
     total: lines,
     file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
   })
-  const applied = prefersJob(call) && { 'preference-applied': 'respond-async' }
+  const applied = call.prefersJob && { 'preference-applied': 'respond-async' }
   return new Answer(body, { ...headers, ...applied })
 }

@@ -42,6 +42,7 @@ import { addProducts } from '../prices/add-products.ts'
 import { getPriceHistory } from '../prices/get-price-history.ts'
 import { getPrices } from '../prices/get-prices.ts'
 import { applyPlan } from '../prices/plans/apply-plan.ts'
+import { reprice } from '../prices/reprice/reprice.ts'
 import { revertPriceList } from '../prices/revert/revert-price-list.ts'
 import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
@@ -97,6 +98,7 @@ export const handlers = {
   addProducts,
   updatePrices,
   syncWithCatalog,
+  reprice,
   getPrices,
   getPriceHistory,
   updateDynamicAttributes,

@@ -64,6 +64,14 @@ export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   return isGiven ? forwarded : server.basePath
 }
 
+/** `Prefer: respond-async`, RFC 7240. */
+export function prefersJob({ headers }: FastifyRequest): boolean {
+  const { prefer = '' } = headers
+  return String(prefer)
+    .split(',')
+    .some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
+}
+
 /** Puts the path prefix before the path in `Location`. */
 export function prefixLocations(app: FastifyInstance, basePath: string): void {
   app.decorate('basePath', basePath)

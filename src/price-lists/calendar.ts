@@ -27,6 +27,9 @@ export function monthPlace(date: string): { month: string; place: number } {
 export const dayAfter = (date: string, days: number): string =>
   formatDay(parseDay(date) + days * dayMs)
 
+/** From 0, Sunday. */
+export const dayOfWeek = (date: string): number => new Date(parseDay(date)).getUTCDay()
+
 /** Today, the UTC day. */
 export function today(): string {
   const day = Math.floor(Date.now() / dayMs)

@@ -4,8 +4,8 @@ import type { Column } from '../catalog/columns.ts'
 export type Term<Extra = never> =
   | { kind: 'number'; text: string }
   | { kind: 'price' }
-  /** The sum of the costs with these ordinals. */
-  | { kind: 'costs'; ordinals: readonly number[] }
+  /** The sum of the costs with these ordinals, and what the formula calls it. */
+  | { kind: 'costs'; name: string; ordinals: readonly number[] }
   | { kind: 'negation'; operand: Term<Extra> }
   | { kind: 'operation'; operator: ArithmeticOperator; left: Term<Extra>; right: Term<Extra> }
   | Extra
@@ -129,11 +129,13 @@ export function findCost(
   { kind, text }: Token,
   costs: readonly Column[],
   fold = (text: string) => text,
-): { kind: 'costs'; ordinals: number[] } | undefined {
+): { kind: 'costs'; name: string; ordinals: number[] } | undefined {
   const [column, ...others] = costs.filter(
     ({ letter, name }) => fold(kind === 'letter' ? letter : name) === fold(text),
   )
-  return column && others.length === 0 ? { kind: 'costs', ordinals: [column.ordinal] } : undefined
+  if (!column || others.length > 0) return undefined
+  const name = kind === 'letter' ? column.letter : column.name
+  return { kind: 'costs', name, ordinals: [column.ordinal] }
 }
 
 /** A minus before digits makes a negative number, so that limits of written numbers see its sign. */

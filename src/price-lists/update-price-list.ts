@@ -5,7 +5,7 @@ import { type Columns, keepColumns } from '../catalog/columns.ts'
 import { rejectOutdated } from '../contract/if-match.ts'
 import { mergePatch } from '../contract/merge-patch.ts'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
-import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
+import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { type CheckedSettings, rejectFaultySettings } from './list-settings.ts'
@@ -86,12 +86,7 @@ function checkedOf(
 function rejectFaulty(settings: CheckedSettings, columns: Columns): void {
   const errors = new RowErrors('')
   rejectFaultySettings(settings, 0, columns, errors)
-  if (errors.count === 0) return
-  // The body is no array of rows.
-  const ofBody = errors.all().map(({ row: _, pointer, ...error }) => {
-    return { ...error, pointer: pointer.replace('/0', '') }
-  })
-  throw invalidRequest(ofBody, errors.count)
+  errors.rejectBody()
 }
 
 /** Writes settings that have changed, which all processes notice. Undefined if nothing changed. */

@@ -249,6 +249,29 @@ const cases: Case[] = [
     (things) => post('prices/bulk_add_products/', inOwn([rowOf(things)])),
   ],
   [
+    'reprice',
+    'price_list_name',
+    ({ tag }) =>
+      post('prices/reprice/', {
+        price_list_name: `list ${tag}`,
+        formula: '= COMP_MIN + SALES_AVG',
+      }),
+  ],
+  [
+    'reprice',
+    'price_list_id',
+    ({ list }) => post('prices/reprice/', { price_list_id: list, formula: '= 1' }),
+  ],
+  [
+    'reprice',
+    'a filter',
+    ({ tag }) =>
+      post('prices/reprice/', {
+        ...{ price_list_name: 'list own', formula: '= 1' },
+        product_filters: { [`color ${tag}`]: ['red'] },
+      }),
+  ],
+  [
     'syncWithCatalog',
     'price_list_name',
     ({ tag }) => post('prices/sync_with_catalog/', { price_list_name: `list ${tag}` }),

@@ -6,11 +6,16 @@ import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
 import { endDone } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
+import { planReprice } from '../reprice/plan-reprice.ts'
+import { readCall } from '../reprice/reprice-call.ts'
 import { planOfRevert } from '../revert/revert-price-list.ts'
 import { planSync } from './plan-moves.ts'
 
 /** The calls whose plan may be large before their rows are counted. */
-export type LargeCall = { operation: 'sync' } | ({ operation: 'revert' } & Schemas['RevertInput'])
+export type LargeCall =
+  | { operation: 'sync' }
+  | ({ operation: 'revert' } & Schemas['RevertInput'])
+  | ({ operation: 'reprice' } & Schemas['RepriceInput'])
 
 /** Makes a large plan in one transaction. Its result names the plan. */
 export const runMakePlan: RunJob = refusable((attempt, { query }) =>
@@ -34,6 +39,8 @@ async function makePlan(
   call: LargeCall,
 ): Promise<Answer<Schemas['Plan']>> {
   const list = await lockListOf(trx, job)
+  if (call.operation === 'reprice')
+    return planReprice(trx, list, await readCall(trx, list, call), job.origin)
   if (call.operation === 'revert') return planOfRevert(trx, list, call, job.origin)
   return planSync(trx, list, await findColumns(trx, list.account_id), job.origin)
 }

@@ -21,6 +21,8 @@ import { SqlSteps } from './sql-steps.ts'
 export interface CompiledFormula {
   /** The columns of cells that it reads: `price`, `costs` and figures in lower case. */
   inputs: ReadonlySet<string>
+  /** SQL of a JSON object with the values of the names in the formula, over its inputs. */
+  named: RawBuilder<unknown>
   /**
    * A FROM item called `priced`, made from one of cells: it has these columns of the cells, `value` (the new price) and
    * `reason`, why there is none: `no_value`, `negative` or `too_large`.
@@ -41,7 +43,7 @@ export function compilePriceFormula(root: PriceTerm, decimals: number): Compiled
   const value = `case when ${reason} is null then ${price} end`
   const pricedCells: CompiledFormula['pricedCells'] = (cells, columns) =>
     steps.select(cells, columns, { value, reason })
-  return { inputs: steps.inputs, pricedCells }
+  return { inputs: steps.inputs, named: steps.named(), pricedCells }
 }
 
 /** The digits that margins show. */
@@ -81,11 +83,11 @@ function compile(steps: SqlSteps, term: PriceTerm): Fraction {
       return inLimits(steps, { n: { text: steps.number(term.text), ...digits } })
     }
     case 'price':
-      return input(steps.input('price'))
+      return input(steps.name('Price', steps.input('price')))
     case 'figure':
-      return input(steps.input(term.name.toLowerCase()))
+      return input(steps.name(term.name, steps.input(term.name.toLowerCase())))
     case 'costs':
-      return input(sumOfCosts(steps, term.ordinals))
+      return input(steps.name(term.name, sumOfCosts(steps, term.ordinals)))
     case 'negation': {
       const { n, d } = compile(steps, term.operand)
       return { n: { ...n, text: `(-${n.text})` }, d }

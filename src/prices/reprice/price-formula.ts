@@ -80,7 +80,8 @@ function readWord(
 ): PriceTerm | undefined {
   const word = token.text.toUpperCase()
   if (word === 'PRICE') return { kind: 'price' }
-  if (word === 'COSTS') return { kind: 'costs', ordinals: costs.map(({ ordinal }) => ordinal) }
+  if (word === 'COSTS')
+    return { kind: 'costs', name: word, ordinals: costs.map(({ ordinal }) => ordinal) }
   if (word === 'IF') return parser.deeper(token, () => readIf(parser))
   if (isOneOf(figures, word)) return { kind: 'figure', name: word }
   if (!isOneOf(functionNames, word)) return undefined

@@ -3,6 +3,9 @@ import { type RawBuilder, sql } from 'kysely'
 /** Planning takes the square of the selects in each other: 500 took three minutes. Longer chains go by tables. */
 const nestedMax = 12
 
+/** A function takes 100 arguments. */
+const namesMax = 50
+
 /**
  * Columns that build on each other, with a nested select for each level, so that a value that is used twice is written
  * once. Texts name inputs, steps and numbers as the methods return them.
@@ -10,6 +13,7 @@ const nestedMax = 12
 export class SqlSteps {
   /** Columns of the rows that steps start from. */
   readonly inputs = new Set<string>()
+  readonly #names = new Map<string, string>()
   readonly #numbers: string[] = []
   readonly #steps: { text: string; level: number; lastUse: number }[] = []
 
@@ -17,6 +21,24 @@ export class SqlSteps {
   input(name: string): string {
     this.inputs.add(name)
     return name
+  }
+
+  /** Notes what a formula calls a text over the inputs, and returns the text. */
+  name(name: string, text: string): string {
+    this.#names.set(name, text)
+    return text
+  }
+
+  /** SQL of a JSON object with the values of the names. */
+  named(): RawBuilder<unknown> {
+    const values = [...this.#names].map(
+      ([name, text]) => sql`${name}::text, ${this.#written(text)}`,
+    )
+    const objects = Array.from({ length: Math.ceil(values.length / namesMax) }, (_, index) => {
+      const some = values.slice(index * namesMax, (index + 1) * namesMax)
+      return sql`jsonb_build_object(${sql.join(some)})`
+    })
+    return objects.length > 0 ? sql.join(objects, sql` || `) : sql`'{}'::jsonb`
   }
 
   /** A number, which becomes a parameter. */

@@ -104,15 +104,23 @@ t.test('parentheses, signs and functions stand in each other up to 32 levels', a
 t.test(
   'a cost letter that spells a function is the function, its quoted name the cost',
   async (t) => {
-    t.same(parsePriceFormula('= "insurance"', costs, 2), { kind: 'costs', ordinals: [2] })
-    t.same(parsePriceFormula('= "say ""HI"""', costs, 2), { kind: 'costs', ordinals: [3] })
+    t.same(parsePriceFormula('= "insurance"', costs, 2), {
+      kind: 'costs',
+      name: 'Insurance',
+      ordinals: [2],
+    })
+    t.same(parsePriceFormula('= "say ""HI"""', costs, 2), {
+      kind: 'costs',
+      name: 'say "hi"',
+      ordinals: [3],
+    })
     t.match(parsePriceFormula('= IF(1<2,3,4)', costs, 2), { kind: 'if' })
   },
 )
 
 t.test('of names that differ in case only, each is found as it is written', async (t) => {
-  t.same(parsePriceFormula('= "Net"', costs, 2), { kind: 'costs', ordinals: [4] })
-  t.same(parsePriceFormula('= "NET"', costs, 2), { kind: 'costs', ordinals: [5] })
+  t.same(parsePriceFormula('= "Net"', costs, 2), { kind: 'costs', name: 'Net', ordinals: [4] })
+  t.same(parsePriceFormula('= "NET"', costs, 2), { kind: 'costs', name: 'NET', ordinals: [5] })
 })
 
 t.test(

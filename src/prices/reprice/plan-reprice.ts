@@ -1,0 +1,91 @@
+import { type RawBuilder, sql } from 'kysely'
+import { filterSql } from '../../catalog/product-filters.ts'
+import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
+import type { Trx } from '../../database/pool.ts'
+import { answerPlan, insertPlan } from '../../plans/queries.ts'
+import { isPublishedNow } from '../../price-lists/list-rows.ts'
+import type { PriceList } from '../../price-lists/queries.ts'
+import { storeRows, totalRows } from '../plans/plan-rows.ts'
+import { heldPrice } from '../write/stale-cells.ts'
+import { type FigureCells, joinFigures } from './joined-figures.ts'
+import type { RepriceCall } from './reprice-call.ts'
+
+/** The number of cells that a call selects. */
+export async function countCells(
+  trx: Trx,
+  list: PriceList,
+  { filters, dimensions, days }: RepriceCall,
+): Promise<number> {
+  const cellsOfRow = dimensions.length * days.length
+  if (filters.length === 0) return list.row_count * cellsOfRow
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from ${selectedRows(list, filters)}`.execute(trx)
+  return Number(rows[0]?.count) * cellsOfRow
+}
+
+/** Makes a plan of the new prices of a locked list, in one statement. */
+export async function planReprice(
+  trx: Trx,
+  list: PriceList,
+  call: RepriceCall,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  const { account_id: account } = list
+  const { formula } = call
+  const planId = await insertPlan(trx, account, { operation: 'reprice', list, origin })
+  const priced = formula.pricedCells(await selectedCells(trx, list, call), [
+    ...['row_id', 'product_id', 'code', 'extensions', 'extension_key', 'dimension', 'date', 'old'],
+    ...formula.inputs,
+  ])
+  await storeRows(
+    trx,
+    planId,
+    list,
+    sql`
+      select null::integer as position, row_id, product_id, code, extensions, extension_key, dimension, date,
+        null as action, old, value as new, reason, ${formula.named} as inputs
+      from ${priced}`,
+  )
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
+}
+
+/** SQL of a FROM item with the cells, their prices, and what the formula reads of them. */
+async function selectedCells(
+  trx: Trx,
+  list: PriceList,
+  { columns, formula, filters, dimensions, days, ...options }: RepriceCall,
+): Promise<RawBuilder<unknown>> {
+  const rows = selectedRows(list, filters)
+  const codes = filters.length === 0 ? undefined : sql`select r.code from ${rows}`
+  const cells: FigureCells = { list, columns, inputs: formula.inputs, dimensions, codes }
+  const figures = await joinFigures(trx, cells, options)
+  const { held, months } = heldPrice(list)
+  const read = [sql`coalesce(${held}, 0) as price`, sql`p.costs`]
+  return sql`(
+    select r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, f.dimension, f.date, ${held} as old,
+      ${sql.join([...read, ...figures.flatMap((one) => one.columns)])}
+    from ${rows} cross join (
+      select dimension, date from unnest(${dimensions}::integer[]) as dimension cross join unnest(${days}::date[]) as date
+    ) as f
+    ${months}
+    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    ${sql.join(
+      figures.map(({ join }) => join),
+      sql` `,
+    )}
+  ) as cell`
+}
+
+/** SQL of a FROM item `r` with the published rows that the filters allow, and their attributes. */
+function selectedRows(list: PriceList, filters: RepriceCall['filters']): RawBuilder<unknown> {
+  const { account_id, id } = list
+  return sql`(
+    select p.id, p.product_id, p.code, p.extensions, p.extension_key, p.prices, a.attributes
+    from (
+      select * from price_list_rows r
+      where r.account_id = ${account_id} and r.price_list_id = ${id} and ${isPublishedNow(list)}
+    ) as p
+    left join product_attributes a on a.account_id = ${account_id} and a.code = p.code
+    where ${filterSql(filters)}
+  ) as r`
+}
