@@ -3187,6 +3187,38 @@ export interface components {
                 "application/json": components["schemas"]["JobInfo"];
             };
         };
+        /** @description The plan, with `plan=true`. */
+        PlanMade: {
+            headers: {
+                Location: components["headers"]["WorkLocation"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": 2,
+                 *       "status": "open",
+                 *       "operation": "promotions",
+                 *       "created_at": "2026-11-27T09:00:00.000Z",
+                 *       "expires_at": "2026-12-04T09:00:00.000Z",
+                 *       "actor": {
+                 *         "type": "user",
+                 *         "id": "1",
+                 *         "name": "admin@example.com"
+                 *       },
+                 *       "summary": {
+                 *         "created": 1,
+                 *         "replaced": 0,
+                 *         "unchanged": 0,
+                 *         "covered_rows": 2
+                 *       },
+                 *       "violations": []
+                 *     }
+                 */
+                "application/json": components["schemas"]["Plan"];
+            };
+        };
         /** @description A job of the list makes the plan, after the jobs before it. Its `result` is `{"plan_id": ...}`. */
         PlanAccepted: {
             headers: {
@@ -4879,6 +4911,7 @@ export interface operations {
                     "application/json": components["schemas"]["RevertResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
+            202: components["responses"]["PlanAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -5184,6 +5217,7 @@ export interface operations {
                     "application/json": components["schemas"]["SyncResult"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
                 };
             };
+            202: components["responses"]["PlanAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -5692,7 +5726,6 @@ export interface operations {
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["WorkLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5705,7 +5738,7 @@ export interface operations {
                      *       "updated": []
                      *     }
                      */
-                    "application/json": components["schemas"]["CreatedUpdated"] | components["schemas"]["Plan"];
+                    "application/json": components["schemas"]["CreatedUpdated"];
                     /**
                      * @example {
                      *       "rows": 2,
@@ -5716,6 +5749,7 @@ export interface operations {
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
                 };
             };
+            201: components["responses"]["PlanMade"];
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
             401: components["responses"]["Unauthorized"];

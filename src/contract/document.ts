@@ -10,8 +10,6 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** The status of an answer that is a job. */
-  jobStatus: number
   /** The scope that the token needs; undefined for operations without a token of an account. */
   scope: Scope | undefined
   /** Whether it changes nothing of an account: a GET, or a POST of the scope "read". */
@@ -103,7 +101,6 @@ function readOperation(path: string, method: string, item: Document): Operation 
     method: method.toUpperCase(),
     path,
     status: Number(status),
-    jobStatus: scope === 'plan' ? 202 : Number(status),
     scope,
     isRead,
     pool: readPool(isRead, queryNames),

@@ -38,7 +38,8 @@ export function authenticateRequests(app: FastifyInstance, identify: Identify): 
   })
 }
 
-interface PlanQuery {
+/** The query of calls that may make a plan. */
+export interface PlanQuery {
   plan?: string
 }
 

@@ -7,6 +7,7 @@ import { ClientStalled } from '../contract/send-pieces.ts'
 import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
+import type { PlanQuery } from './authentication.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { prefersJob } from './headers.ts'
 import { hashBody, storing } from './idempotency.ts'
@@ -85,27 +86,37 @@ function onSeats(
 
 const jobsPath = '/api/v1/jobs/'
 
+/** The status of a call that succeeds: a plan is 201, a job that makes one 202, whatever else the operation answers. */
+export function statusOf(
+  { status, scope }: Operation,
+  { query }: FastifyRequest,
+  location: string | undefined,
+): number {
+  const makesPlan = scope === 'plan' || (query as PlanQuery).plan === 'true'
+  if (location === undefined || !makesPlan) return status
+  return location.startsWith(jobsPath) ? 202 : 201
+}
+
 function sendResult(
   result: unknown,
-  { isRead, status, jobStatus }: Operation,
+  operation: Operation,
   unread: UnreadResponses,
   reply: FastifyReply,
 ): FastifyReply {
   const hold = (bytes: number) => {
     // A write that is done cannot be refused any more.
-    if (isRead) unread.hold(reply.request.caller?.account ?? 0, bytes, reply.raw)
+    if (operation.isRead) unread.hold(reply.request.caller?.account ?? 0, bytes, reply.raw)
   }
   const { body, headers, secrets } = result instanceof Answer ? result : new Answer(result, {})
   if (body instanceof Stream) {
     hold(body.heldBytes)
-    return sendStream(body, status, reply.headers(headers))
+    return sendStream(body, operation.status, reply.headers(headers))
   }
   // JSON.stringify takes half the time of a serializer built from the schema, and does not drop unknown keys.
   const text =
     body instanceof JsonText ? body.text : JSON.stringify(secrets ? { ...body, ...secrets } : body)
   hold(Buffer.byteLength(text ?? ''))
-  const isJob = headers.location?.startsWith(jobsPath)
-  reply.code(isJob ? jobStatus : status).headers(headers)
+  reply.code(statusOf(operation, reply.request, headers.location)).headers(headers)
   if (text === undefined) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
 }

@@ -24,7 +24,7 @@ import { storeFile } from '../jobs/file-pieces.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
-import { sendStream } from './execute.ts'
+import { sendStream, statusOf } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { prefersJob } from './headers.ts'
 import { storing } from './idempotency.ts'
@@ -101,7 +101,7 @@ function sendAnswer(
   const { body, headers } = result
   // A job is answered like the job of a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
-  const status = isFileJob(result) ? 202 : operation.status
+  const status = isFileJob(result) ? 202 : statusOf(operation, reply.request, headers.location)
   return reply.code(status).headers(headers).type(type).send(body)
 }
 

@@ -38,9 +38,7 @@ export async function applyPromotions(
   const { rows } = await sql<Record<'created' | 'updated', string | null>>`
     select array_agg(p.id order by r.position) filter (where r.action = 'create')::text as created,
       array_agg(p.id order by r.position) filter (where r.action <> 'create')::text as updated
-    from promotions p, ${planned} and p.account_id = ${account} and p.name = r.name`.execute(
-    trx,
-  )
+    from promotions p, ${planned} and p.account_id = ${account} and p.name = r.name`.execute(trx)
   const { created = null, updated = null } = rows[0] ?? {}
   const ids = (text: string | null) => readNumbers(text) as number[]
   return { created: ids(created), updated: ids(updated), skipped: stale.length }

@@ -61,7 +61,12 @@ t.test('every answer is shown by an example', async (t) => {
 })
 
 t.test('every problem example says what its type says', async (t) => {
-  const { FileAccepted: _, PlanAccepted: __, ...problems } = contract.components.responses
+  const {
+    FileAccepted: _,
+    PlanAccepted: __,
+    PlanMade: ___,
+    ...problems
+  } = contract.components.responses
   for (const [name, { content }] of Object.entries<Document>(problems)) {
     const shown = shownIn(content['application/problem+json'])
     t.not(shown.length, 0, `${name} has an example`)
