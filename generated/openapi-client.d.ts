@@ -4874,6 +4874,12 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 *     respond-async`. All other preferences are ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["PreferPlanJob"];
+                /**
                  * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
@@ -5190,6 +5196,12 @@ export interface operations {
                  * @example Agreed with the head of pricing
                  */
                 "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
+                /**
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 *     respond-async`. All other preferences are ignored.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["PreferPlanJob"];
             };
             path?: never;
             cookie?: never;

@@ -20,6 +20,7 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { archiveRemovedRows, removeDraftRows } from '../price-lists/publication.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
+import { enqueuePlan, plannedAtOnceMax } from './plans/enqueue-plan.ts'
 import { planSync } from './plans/plan-moves.ts'
 
 /**
@@ -27,7 +28,7 @@ import { planSync } from './plans/plan-moves.ts'
  * the job.
  */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (
-  { account, body, query, origin, inAccount },
+  { account, body, query, origin, prefersJob, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -36,6 +37,14 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       if (query.plan === 'true') {
+        const total = list.row_count
+        if (prefersJob || total > plannedAtOnceMax)
+          return enqueuePlan(trx, boss, list, {
+            call: { operation: 'sync' },
+            total,
+            origin,
+            prefersJob,
+          })
         await rejectBusy(trx, account, list.id)
         return planSync(trx, list, columns, origin)
       }

@@ -9,13 +9,8 @@ import { lockListOf } from '../../price-lists/queries.ts'
 import { planReprice } from '../reprice/plan-reprice.ts'
 import { readCall } from '../reprice/reprice-call.ts'
 import { planOfRevert } from '../revert/revert-price-list.ts'
+import type { LargeCall } from './enqueue-plan.ts'
 import { planSync } from './plan-moves.ts'
-
-/** The calls whose plan may be large before their rows are counted. */
-export type LargeCall =
-  | { operation: 'sync' }
-  | ({ operation: 'revert' } & Schemas['RevertInput'])
-  | ({ operation: 'reprice' } & Schemas['RepriceInput'])
 
 /** Makes a large plan in one transaction. Its result names the plan. */
 export const runMakePlan: RunJob = refusable((attempt, { query }) =>

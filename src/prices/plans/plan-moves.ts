@@ -81,10 +81,12 @@ export async function planRevert(
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
   const planId = await insertPlan(trx, account, { operation: 'revert', list, origin, call })
+  // Guardrails do not stop what undoes a change.
+  const unguarded = { ...list, guardrails: {} }
   await storeRows(
     trx,
     planId,
-    list,
+    unguarded,
     sql`
       select null::integer as position, r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, u.dimension,
         u.date, null as action, u.held as old, u.price as new, null as reason, null::jsonb as inputs
@@ -96,5 +98,5 @@ export async function planRevert(
         case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null
       from pg_temp.undone_rows cell cross join ${keyOfCell(list)} where cell.conflict is null`,
   )
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
+  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list: unguarded }))
 }

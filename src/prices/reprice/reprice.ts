@@ -1,13 +1,10 @@
-import { Answer, type Handler } from '../../contract/operation.ts'
-import { enqueueJob } from '../../jobs/enqueue.ts'
+import type { Handler } from '../../contract/operation.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../../price-lists/queries.ts'
 import { findNamedList } from '../payload.ts'
+import { enqueuePlan, plannedAtOnceMax } from '../plans/enqueue-plan.ts'
 import { countCells, planReprice } from './plan-reprice.ts'
 import { readCall } from './reprice-call.ts'
-
-/** More are planned by a job. */
-const cellsMax = 100_000
 
 /** Plans new prices by a formula. Answers the plan; above 100,000 cells, or if the client prefers it, the job. */
 export const reprice: Handler<'reprice'> = (
@@ -21,14 +18,11 @@ export const reprice: Handler<'reprice'> = (
       rejectUnpublished(list)
       const call = await readCall(trx, list, body)
       const total = await countCells(trx, list, call)
-      if (!prefersJob && total <= cellsMax) {
-        await rejectBusy(trx, account, list.id)
-        return planReprice(trx, list, call, origin)
+      if (prefersJob || total > plannedAtOnceMax) {
+        const planned = { operation: 'reprice', ...body } as const
+        return enqueuePlan(trx, boss, list, { call: planned, total, origin, prefersJob })
       }
-      const job = { account, priceListId: list.id, kind: 'make-plan', total, origin } as const
-      const planned = { operation: 'reprice', ...body }
-      const answer = await enqueueJob(trx, boss, { ...job, call: planned })
-      const applied = prefersJob && { 'preference-applied': 'respond-async' }
-      return new Answer(answer.body, { ...answer.headers, ...applied })
+      await rejectBusy(trx, account, list.id)
+      return planReprice(trx, list, call, origin)
     }),
   )

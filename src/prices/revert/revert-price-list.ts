@@ -21,6 +21,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../../price-lists/queries.ts'
+import { enqueuePlan } from '../plans/enqueue-plan.ts'
 import { planRevert } from '../plans/plan-moves.ts'
 import { findUndone, revertConflict } from './find-undone.ts'
 import { undo } from './undo.ts'
@@ -32,7 +33,7 @@ const cellsMax = 100_000
 
 /** Undoes one revision of a list, or all after one. Answers what it did; above 100 products or 100,000 cells the job. */
 export const revertPriceList: Handler<'revertPriceList'> = (
-  { account, params, body, query, origin, inAccount },
+  { account, params, body, query, origin, prefersJob, inAccount },
   { boss },
 ) =>
   whenListIsFree(() =>
@@ -42,12 +43,19 @@ export const revertPriceList: Handler<'revertPriceList'> = (
       const revisions = await readRevisions(trx, list, body)
       const isPlan = query.plan === 'true'
       const enqueue = (total: number) => {
-        const kind = isPlan ? 'make-plan' : 'revert'
-        const job = { account, priceListId: list.id, kind, origin } as const
-        return enqueueJob(trx, boss, { ...job, total, call: { operation: 'revert', ...body } })
+        const call = { operation: 'revert', ...body } as const
+        if (isPlan) return enqueuePlan(trx, boss, list, { call, total, origin, prefersJob })
+        return enqueueJob(trx, boss, {
+          account,
+          priceListId: list.id,
+          kind: 'revert',
+          origin,
+          total,
+          call,
+        })
       }
       const cells = await countCells(trx, list, revisions)
-      if (cells > cellsMax) return enqueue(cells)
+      if (cells > cellsMax || (isPlan && prefersJob)) return enqueue(cells)
       await rejectBusy(trx, account, list.id)
       if (isPlan) return planOfRevert(trx, list, body, origin)
       const products = await prepare(trx, list, revisions, body)
