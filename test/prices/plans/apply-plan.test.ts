@@ -1,5 +1,7 @@
 import t from 'tap'
+import { anApiKey, withKey } from '../../helpers/api-keys.ts'
 import { expectProblem } from '../../helpers/faults.ts'
+import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
 
@@ -7,8 +9,10 @@ const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
 const updates = '/api/v1/prices/bulk_update_prices/'
 
-async function aPricedList(t: Parameters<typeof aShop>[0], overrides: object = {}) {
+async function aPricedList(t: Parameters<typeof aShop>[0], overrides: object = {}, cost = 0) {
   const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+  const costs = ['A', 'B'].map((code) => ({ ...uk(code), purchase: cost, freight: 0 }))
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', costs)
   const list = await aList(shop, { name: 'L', ...overrides })
   await addProducts(shop, 'L', ['A', 'B'].map(uk))
   await setPrices(shop, 'L', [
@@ -165,4 +169,212 @@ t.test('a scheduled plan is applied at its moment', async (t) => {
     await new Promise((next) => setTimeout(next, 100))
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied', revision: 3 })
   t.strictSame(await pricesNow(), { A: 11, B: 20 })
+})
+
+/** Waits until a scheduled plan has ended. */
+async function ended(shop: TestAccount, id: number) {
+  const deadline = Date.now() + 20_000
+  for (;;) {
+    const { body } = await shop.get(`/api/v1/plans/${id}/`)
+    if (body.status !== 'scheduled' || Date.now() > deadline) return body
+    await new Promise((next) => setTimeout(next, 100))
+  }
+}
+const soon = () => new Date(Date.now() + 1000).toISOString()
+
+t.test('a plan that is refused at its moment has failed, and says why', async (t) => {
+  const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11 })
+  await apply(id, { at: soon() })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  t.match(await ended(shop, id), {
+    status: 'failed',
+    error: { type: 'plan-stale', status: 409, error_count: 1, errors: [{ cell: uk('A') }] },
+  })
+  t.match(await pricesNow(), { A: 12 })
+})
+
+t.test('a scheduled plan skips what it was told to', async (t) => {
+  const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11, B: 21 })
+  await apply(id, { at: soon(), skip: ['stale'] })
+  expectProblem(t, await apply(id), { status: 409, type: 'plan-not-open' })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  t.match(await ended(shop, id), { status: 'applied' })
+  t.match(await pricesNow(), { A: 12, B: 21 })
+  const { results } = (await shop.get('/api/v1/jobs/')).body
+  const job = results.find(({ kind }: { kind: string }) => kind === 'apply-plan')
+  t.match((await shop.get(`/api/v1/jobs/${job.id}/`)).body, {
+    status: 'done',
+    result: { skipped: 1 },
+    revision: 4,
+  })
+})
+
+t.test('a moment in the past or far ahead is refused', async (t) => {
+  const { planPrices, apply } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11 })
+  for (const days of [-1, 401]) {
+    const at = new Date(Date.now() + days * 86_400_000).toISOString()
+    const { status, body } = await apply(id, { at })
+    t.match(
+      { status, body },
+      { status: 400, body: { errors: [{ pointer: '/at', code: 'range' }] } },
+    )
+  }
+  for (const skip of [['all'], ['stale', 'stale'], 'stale'])
+    t.equal((await apply(id, { skip })).status, 400)
+})
+
+t.test('what is stale comes before what violates', async (t) => {
+  const { shop, list, planPrices, apply } = await aPricedList(t)
+  const { id } = await planPrices({ A: 30, B: 60 })
+  await shop.send('PATCH', `/api/v1/price_list/${list.id}`, { guardrails: { max_price: 25 } })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 11 }])
+  expectProblem(t, await apply(id), { status: 409, type: 'plan-stale' })
+  const refused = await apply(id, { skip: ['stale'] })
+  expectProblem(t, refused, { status: 422, type: 'guardrail-violated' })
+  t.match(refused.body.errors, [{ pointer: '', code: 'max_price', cell: uk('B') }])
+  const none = await apply(id, { skip: ['stale', 'violations'] })
+  t.match(none, { status: 201, headers: { 'skipped-rows': '2', 'price-list-revision': '3' } })
+})
+
+t.test('the margin guardrail takes the cost of now', async (t) => {
+  const { shop, planPrices, apply } = await aPricedList(
+    t,
+    { guardrails: { min_margin_percent: 10 } },
+    5,
+  )
+  const { id, violations } = await planPrices({ A: 11 })
+  t.strictSame(violations, [])
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+    { ...uk('A'), purchase: 10.5, freight: 0 },
+  ])
+  const refused = await apply(id)
+  expectProblem(t, refused, { status: 422, type: 'guardrail-violated' })
+  t.match(refused.body.errors, [{ code: 'min_margin_percent' }])
+})
+
+t.test('rows that came, left or are otherwise in the catalog are stale', async (t) => {
+  const { shop, plan, apply } = await aPricedList(t)
+  const catalog = '/api/v1/product_catalog/bulk_create_or_update/'
+  const add = { payload: [uk('C')] }
+  const path = '/api/v1/prices/bulk_add_products/'
+  const first = await plan(path, add)
+  const second = await plan(path, add)
+  await shop.post(catalog, [{ ...uk('C'), active: false }])
+  expectProblem(t, await apply(first.id), { status: 409, type: 'plan-stale' })
+  await shop.post(catalog, [{ ...uk('C'), active: true }])
+  t.match(await apply(first.id), { status: 201, headers: { 'price-list-revision': '3' } })
+  expectProblem(t, await apply(second.id), { status: 409, type: 'plan-stale' })
+  await shop.post(catalog, [{ ...uk('B'), active: false }])
+  const sync = await plan('/api/v1/prices/sync_with_catalog/', {})
+  t.match(sync.summary, { removed: 1 })
+  await shop.post(catalog, [{ ...uk('B'), active: true }])
+  expectProblem(t, await apply(sync.id), { status: 409, type: 'plan-stale' })
+  const skipped = await apply(sync.id, { skip: ['stale'] })
+  t.match(skipped, { status: 201, headers: { 'skipped-rows': '1' }, body: { removed: [] } })
+})
+
+t.test('prices of several dimensions and of days are planned and applied', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const lists: [object, object[]][] = [
+    [
+      { name: 'two', price_dimensions: ['x', 'y'] },
+      [{ price_dimension: 'x' }, { price_dimension: 'y' }],
+    ],
+    [{ name: 'days', is_calendar: true }, [{ date: '2026-01-31' }, { date: '2026-02-01' }]],
+  ]
+  for (const [overrides, places] of lists) {
+    const { name } = await aList(shop, overrides as Record<string, unknown>)
+    await addProducts(shop, name, [uk('A')])
+    const payload = places.map((place, index) => ({ ...uk('A'), ...place, price: index + 1 }))
+    const { body } = await shop.post(`${updates}?plan=true`, { price_list_name: name, payload })
+    const rows = (await shop.get(`/api/v1/plans/${body.id}/rows/`)).body.results
+    t.match(
+      rows,
+      places.map((place, index) => ({ ...place, action: 'price', new: index + 1 })),
+    )
+    await setPrices(shop, name, [payload[0] as object])
+    const apply = (skip: string[]) => shop.post(`/api/v1/plans/${body.id}/apply/`, { skip })
+    t.match(await apply([]), { status: 409, body: { errors: [{ cell: places[0] }] } })
+    t.match(await apply(['stale']), { status: 201, headers: { 'skipped-rows': '1' } })
+    const read = await shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: name,
+      payload: places.map((place) => ({ ...uk('A'), ...place })),
+    })
+    t.match(read.body, [{ active_price: 1 }, { active_price: 2 }])
+  }
+})
+
+t.test('a file is planned, at once and by a job', async (t) => {
+  const { shop, apply, pricesNow } = await aPricedList(t)
+  const send = (headers: object, price: number) =>
+    shop.send(
+      'POST',
+      `${updates}?price_list_name=L&plan=true`,
+      `code,country,price\nA,UK,${price}\n`,
+      {
+        'content-type': 'text/csv',
+        ...headers,
+      },
+    )
+  const made = await send({}, 11)
+  t.match(made, { status: 201, body: { summary: { rows: 1, changed: 1 } } })
+  t.equal((await apply(made.body.id)).status, 201)
+  const job = await send({ prefer: 'respond-async' }, 12)
+  t.equal(job.status, 202)
+  const { result } = await shop.finished(job.body)
+  t.equal((await apply(result.plan_id)).status, 201)
+  t.match(await pricesNow(), { A: 12 })
+})
+
+t.test('above 100 products a job applies a plan, and answers what the call would', async (t) => {
+  const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const sync = '/api/v1/prices/sync_with_catalog/?plan=true'
+  const { body } = await shop.post(sync, { price_list_name: 'L' })
+  const started = await shop.post(`/api/v1/plans/${body.id}/apply/`, {})
+  t.match(started, { status: 201, body: { resource_type: 'published-price-list' } })
+  const { result, revision } = await shop.finished(started.body)
+  t.match(result, { removed: [], untouched: [], skipped: 0 })
+  t.equal(result.added.length, 101)
+  t.equal(revision, 1)
+  t.match((await shop.get(`/api/v1/plans/${body.id}/`)).body, { status: 'applied', revision: 1 })
+  const made = await shop.send('POST', sync, { price_list_name: 'L' }, { prefer: 'respond-async' })
+  t.match(made, { status: 202, headers: { 'preference-applied': 'respond-async' } })
+  const planned = await shop.finished(made.body)
+  t.match((await shop.get(`/api/v1/plans/${planned.result.plan_id}/`)).body, {
+    operation: 'sync',
+    price_list_id: list.id,
+    summary: { unchanged: 101 },
+  })
+})
+
+t.test('plans need the scope plan, their application write', async (t) => {
+  const { shop, planPrices } = await aPricedList(t)
+  const { key: planner } = await anApiKey(shop, { scopes: ['plan'] })
+  const { key: reader } = await anApiKey(shop, { scopes: ['read'] })
+  const body = { price_list_name: 'L', payload: [{ ...uk('A'), price: 11 }] }
+  const own = withKey(shop, planner)
+  const made = await own.post(`${updates}?plan=true`, body)
+  t.match(made, { status: 201, body: { actor: { type: 'api_key' } } })
+  t.equal((await own.post(updates, body)).status, 403)
+  t.equal((await own.post(`/api/v1/plans/${made.body.id}/apply/`, {})).status, 403)
+  t.equal((await own.send('DELETE', `/api/v1/plans/${made.body.id}/`)).status, 204)
+  const { id } = await planPrices({ A: 11 })
+  const other = withKey(shop, reader)
+  t.equal((await other.get(`/api/v1/plans/${id}/`)).status, 200)
+  t.equal((await other.post(`${updates}?plan=true`, body)).status, 403)
+  t.equal((await other.send('DELETE', `/api/v1/plans/${id}/`)).status, 403)
+})
+
+t.test('a plan keeps what the sender saw', async (t) => {
+  const { shop, list, plan, apply } = await aPricedList(t)
+  const observed_at = new Date(Date.now() + 60_000).toISOString()
+  const { id } = await plan(updates, { observed_at, payload: [{ ...uk('A'), price: 11 }] })
+  await apply(id)
+  const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
+  t.match(body, { observed_at, plan_id: id })
 })
