@@ -8,6 +8,7 @@ import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
 import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
+import { addReprice } from './commands/reprice.ts'
 import { addDiff, addLog, addRevert } from './commands/revisions.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram, type Program } from './program.ts'
@@ -21,7 +22,8 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 
 const program = createProgram()
 const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
-const commands = [addLogin, addLoad, addExport, ...lists]
+const plans = [addReprice]
+const commands = [addLogin, addLoad, addExport, ...lists, ...plans]
 const others = [addJobs, addWait, addKeys, addAccount, addCluster, addServe]
 for (const add of [...commands, ...others]) add(program)
 try {

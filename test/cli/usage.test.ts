@@ -34,6 +34,15 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
       ['keys', 'create', 'N', '--scopes', 'read,all'],
       "error: option '--scopes <scopes>' argument 'read,all' is invalid. Name some of read, plan, write, override, admin, with commas between.\n",
     ],
+    [['reprice', 'L'], "error: required option '--formula <formula>' not specified\n"],
+    [
+      ['reprice', 'L', '--formula', '= 1', '--filter', 'France'],
+      "error: option '--filter <column=value>' argument 'France' is invalid. It is a column and a value, like country=France.\n",
+    ],
+    [
+      ['reprice', 'L', '--formula', '= 1', '--decimals', 'x'],
+      "error: option '--decimals <number>' argument 'x' is invalid. It is a number from 0 to 6.\n",
+    ],
     [['login', '--email'], "error: option '--email <email>' argument missing\n"],
   ]
   for (const [args, message] of cases) {
@@ -94,6 +103,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'login',
     'position',
     'prices',
+    'reprice',
     'revert',
     'serve',
     'wait',

@@ -164,7 +164,8 @@ async function readCast({ GET }: PricewellClient): Promise<Cast> {
   }
 }
 
-function castTo(type: Schemas['ColumnType'], text: string): unknown {
+/** Converts a text to the JSON value of a type; one that it is not stays a text, which the service refuses. */
+export function castTo(type: Schemas['ColumnType'], text: string): unknown {
   const isNumeric = type === 'integer' || type === 'number'
   if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   if (type === 'boolean' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'

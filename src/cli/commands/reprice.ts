@@ -1,0 +1,119 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { UsageFault } from '../faults.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { openClient } from '../session.ts'
+import { number } from '../terminal.ts'
+import { followJob } from './jobs.ts'
+import { castTo } from './prices.ts'
+
+type Input = Schemas['RepriceInput']
+type Plan = Schemas['Plan']
+type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]
+
+/** `pricewell reprice`. */
+export function addReprice(program: Program): void {
+  program
+    .command('reprice')
+    .description('Plans new prices of a price list by a formula. Nothing is written but the plan.')
+    .argument('<list>', 'the name of the price list')
+    .requiredOption('--formula <formula>', 'what the new price is')
+    .option('--filter <column=value>', 'only these products; may be repeated', condition)
+    .option('--dimension <name>', 'only this price dimension; may be repeated', oneMore)
+    .option('--from <day>', 'the first day, in a calendar list')
+    .option('--to <day>', 'the last day')
+    .option('--days <names>', 'only these days of the week, as in sat,sun')
+    .option('--decimals <number>', 'the decimals that prices round to; 2 when left out', digits)
+    .option('--note <text>', 'why, for the log')
+    .addHelpText(
+      'after',
+      "\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
+    )
+    .action(async (list, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const { formula, filter, dimension, decimals, note } = options
+      const dates = readDates(options)
+      const plan = await makePlan(client, options, note, {
+        price_list_name: list,
+        formula,
+        ...(filter && { product_filters: await castFilters(client, filter) }),
+        ...(dimension && { price_dimensions: dimension }),
+        ...(dates && { dates }),
+        ...(decimals !== undefined && { decimals }),
+      })
+      answer(options, plan, told(plan))
+    })
+}
+
+/** The plan, also where a job makes it. */
+async function makePlan(
+  client: PricewellClient,
+  options: Shared,
+  note: string | undefined,
+  body: Input,
+): Promise<Plan> {
+  // A header is Latin-1; the service reads it as UTF-8.
+  const header = note && { 'Change-Note': Buffer.from(note).toString('latin1') }
+  const params = header ? { header } : {}
+  const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
+  if ('operation' in data) return data
+  const { result } = await followJob(client, data.id, options)
+  const { plan_id: id } = result as Schemas['PlanMade']
+  return (await client.GET('/api/v1/plans/{id}/', { params: { path: { id } } })).data
+}
+
+function told({ id, summary, violations }: Plan): string {
+  const { rows = 0, changed = 0, increases = 0, decreases = 0 } = summary
+  const { average_change_percent: average, margin_before, margin_after } = summary
+  const change = average === null ? '' : `, ${average} percent on average`
+  const margins =
+    margin_before === null ? [] : [`Mean margin: ${margin_before} before, ${margin_after} after.`]
+  const violated = violations.map(({ guardrail, rows }) => `${guardrail} (${number(rows)})`)
+  return [
+    `Plan ${id}: ${number(changed)} of ${number(rows)} prices change, ${number(increases)} rise, ${number(decreases)} fall${change}.`,
+    ...margins,
+    ...(violated.length > 0 ? [`Violated guardrails: ${violated.join(', ')}.`] : []),
+    `See it: pricewell plan ${id}. Apply it: pricewell apply ${id}.`,
+  ].join('\n')
+}
+
+function readDates(given: {
+  from?: string | undefined
+  to?: string | undefined
+  days?: string | undefined
+}): Input['dates'] {
+  const { from, to, days } = given
+  if (from === undefined && to === undefined && days === undefined) return undefined
+  if (from === undefined || to === undefined)
+    throw new UsageFault('Say the first and the last day: --from and --to.')
+  // The service refuses other names.
+  return { from, to, ...(days !== undefined && { days_of_week: days.split(',') as Weekday[] }) }
+}
+
+/** Allowed texts by column. */
+type Conditions = Record<string, string[]>
+
+function condition(text: string, earlier: Conditions = {}): Conditions {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('It is a column and a value, like country=France.')
+  return { ...earlier, [name]: [...(earlier[name] ?? []), value] }
+}
+
+const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
+
+function digits(text: string): number {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
+  return Number(text)
+}
+
+/** Converts texts by the types of the catalog; the service refuses columns that there are not. */
+async function castFilters({ GET }: PricewellClient, filter: Conditions) {
+  const { attributes, extensions } = (await GET('/api/v1/product_catalog/schema/')).data
+  const types = new Map([...attributes, ...extensions].map(({ name, type }) => [name, type]))
+  const cast = (name: string, text: string) => castTo(types.get(name) ?? 'string', text)
+  return Object.fromEntries(
+    Object.entries(filter).map(([name, texts]) => [name, texts.map((text) => cast(name, text))]),
+  ) as NonNullable<Input['product_filters']>
+}

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
+const of = (code: string, country: string) => ({ code, country })
+
+/** Lists "L" and, with days, "C": A in two countries, at 10 in the UK. */
+async function aPricedShop(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
+  await aList(shop, { name: 'L', guardrails: { max_increase_percent: 50 } })
+  await aList(shop, { name: 'C', is_calendar: true })
+  for (const list of ['L', 'C']) await addProducts(shop, list, [of('A', 'UK'), of('A', 'FR')])
+  await setPrices(shop, 'L', [{ ...of('A', 'UK'), price: 10 }])
+  return { shop, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
+}
+
+t.test('reprice makes a plan, and says what it does and how to go on', async (t) => {
+  const { shop, run } = await aPricedShop(t)
+  const { stdout } = await run('reprice', 'L', '--formula', '= Price * 1.2 + 4', '--note', 'für ☀')
+  const [, id] = /^Plan (\d+): /.exec(stdout) ?? []
+  t.equal(
+    stdout,
+    `Plan ${id}: 2 of 2 prices change, 2 rise, 0 fall, 60 percent on average.\nViolated guardrails: max_increase_percent (1).\nSee it: pricewell plan ${id}. Apply it: pricewell apply ${id}.\n`,
+  )
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { operation: 'reprice', note: 'für ☀' })
+})
+
+t.test('filters, dimensions, days and decimals choose what is planned', async (t) => {
+  const { run } = await aPricedShop(t)
+  const plan = async (...args: string[]) =>
+    JSON.parse((await run('reprice', ...args, '--formula', '= 1 / 3', '--json')).stdout)
+  const filters = ['--filter', 'country=UK', '--filter', 'country=DE', '--filter', 'code=A']
+  t.match(await plan('L', ...filters), { summary: { rows: 1, changed: 1 } })
+  const none = await run('reprice', 'L', '--formula', '= 1', '--dimension', 'none')
+  t.match(none, { code: 1, stderr: /price_dimensions/ })
+  const dates = ['--from', '2026-02-23', '--to', '2026-03-08', '--days', 'sat,sun']
+  t.match(await plan('C', ...dates), { summary: { rows: 8 } })
+})
+
+t.test('a call that the service refuses is told', async (t) => {
+  const { run } = await aPricedShop(t)
+  const refused = await run('reprice', 'L', '--formula', '= Z', '--filter', 'color=red')
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /"Z" is not a function/)
+  const days = await run('reprice', 'C', '--formula', '= 1', '--from', '2026-02-23')
+  t.match(days, { code: 2, stderr: /--from and --to/ })
+})
