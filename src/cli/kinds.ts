@@ -1,12 +1,12 @@
-/** What files are loaded into: where they go, and whether the rows belong to one price list. */
+/** What files are loaded into: where they go, whether the rows belong to one price list, and whether a load can be planned. */
 export const feeds = {
   products: { path: '/api/v1/product_catalog/bulk_create_or_update/', ofList: false },
   sales: { path: '/api/v1/sales_history/bulk_create_or_update', ofList: false },
   'competitor-prices': { path: '/api/v1/competitor_prices/bulk_create_or_update/', ofList: false },
   agreements: { path: '/api/v1/agreement/bulk_create_or_update', ofList: false },
-  promotions: { path: '/api/v1/promotions/bulk_create_or_update/', ofList: false },
-  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true },
-  prices: { path: '/api/v1/prices/bulk_update_prices/', ofList: true },
+  promotions: { path: '/api/v1/promotions/bulk_create_or_update/', ofList: false, hasPlans: true },
+  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true, hasPlans: true },
+  prices: { path: '/api/v1/prices/bulk_update_prices/', ofList: true, hasPlans: true },
   'dynamic-attributes': { path: '/api/v1/prices/bulk_update_dynamic_attributes/', ofList: true },
 } as const
 

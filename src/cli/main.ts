@@ -6,6 +6,7 @@ import { addJobs, addWait } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin } from './commands/login.ts'
+import { addApply, addPlan, addPlans } from './commands/plans.ts'
 import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
 import { addReprice } from './commands/reprice.ts'
@@ -22,10 +23,10 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 
 const program = createProgram()
 const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
-const plans = [addReprice]
-const commands = [addLogin, addLoad, addExport, ...lists, ...plans]
+const commands = [addLogin, addLoad, addExport, ...lists]
+const plans = [addReprice, addPlans, addPlan, addApply]
 const others = [addJobs, addWait, addKeys, addAccount, addCluster, addServe]
-for (const add of [...commands, ...others]) add(program)
+for (const add of [...commands, ...plans, ...others]) add(program)
 try {
   await program.parseAsync()
 } catch (fault) {

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import { isJob, type Job, JobFailed, type JobInfo, Problem, type Schemas } from '../client/index.ts'
+import {
+  isJob,
+  type Job,
+  JobFailed,
+  type JobInfo,
+  type PricewellClient,
+  Problem,
+  type Schemas,
+} from '../client/index.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { type FeedKind, feeds } from './kinds.ts'
@@ -17,28 +25,33 @@ export interface Load extends Shared {
   file: FeedFile
   /** Whether a job shall load it. */
   job?: true | undefined
+  /** Whether a plan shall be made in place of loading it. */
+  plan?: true | undefined
   onBytes: (bytes: number) => void
 }
 
 /** The result; for rows added to a list without the number of new ones. */
 export type Loaded = Pick<Schemas['FeedResult'], 'rows'> & Partial<Schemas['FeedResult']>
 
+type Plan = Schemas['Plan']
+
 /** Sends a file in one request and follows the job if there is one. Throws a `Problem` with the bad lines. */
-export async function sendFile(load: Load): Promise<Loaded> {
-  const { data } = await post(load, 'application/vnd.pricewell.feed+json')
+export async function sendFile(load: Load): Promise<Loaded | Plan> {
+  const type = load.plan ? 'application/json' : 'application/vnd.pricewell.feed+json'
+  const { data } = await post(load, type)
   return endOf(load, data)
 }
 
 /** The result in an answer, or that of the job in it. */
-async function endOf(load: Load, answered: object): Promise<Loaded> {
-  return isJob(answered) ? followLoad(load, answered) : (answered as Schemas['FeedResult'])
+async function endOf(load: Load, answered: object): Promise<Loaded | Plan> {
+  return isJob(answered) ? followLoad(load, answered) : (answered as Loaded | Plan)
 }
 
 /**
  * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target`. If the file has no
  * errors by now, it is loaded, and its result is returned.
  */
-export async function writeRejects(load: Load, target: string): Promise<Loaded | undefined> {
+export async function writeRejects(load: Load, target: string): Promise<Loaded | Plan | undefined> {
   const { mediaType } = load.file
   const { data, response } = await post({ ...load, job: undefined }, mediaType, 'stream')
   const stream = data as unknown as ReadableStream<Uint8Array>
@@ -60,7 +73,10 @@ function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'st
   const path = feeds[kind].path as typeof feeds.prices.path
   return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
     params: {
-      query: list === undefined ? {} : { price_list_name: list },
+      query: {
+        ...(list !== undefined && { price_list_name: list }),
+        ...(load.plan && { plan: 'true' }),
+      },
       header: { 'Idempotency-Key': randomUUID(), ...(load.job && { Prefer: 'respond-async' }) },
     },
     headers: {
@@ -110,18 +126,25 @@ async function* counted(
  * Follows the job that loads a file. Throws a `Problem` with the bad lines if the file is refused, `JobFailed` if the job
  * fails otherwise. A command that ends before the job says how to follow it.
  */
-async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded> {
+async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
   const onProgress = ({ finished, total }: JobInfo['progress']) =>
     load.onBytes((load.file.bytes * finished) / Math.max(total, 1))
   const forgetEnd = endingWith(() => tellOnGoing(load, id))
   try {
-    const { result = [], progress } = await openClient(load).waitForJob(id, { onProgress })
+    const client = openClient(load)
+    const { result = [], progress } = await client.waitForJob(id, { onProgress })
     forgetEnd()
+    if ('plan_id' in result) return readPlan(client, result.plan_id)
     return 'rows' in result ? result : { rows: progress.total }
   } catch (error) {
     if (error instanceof JobFailed) forgetEnd()
     throw (error instanceof JobFailed && refusal(error.job)) || error
   }
+}
+
+/** A plan by its id. */
+export async function readPlan({ GET }: PricewellClient, id: number): Promise<Plan> {
+  return (await GET('/api/v1/plans/{id}/', { params: { path: { id } } })).data
 }
 
 function tellOnGoing({ file, json }: Load, id: number): void {

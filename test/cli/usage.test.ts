@@ -43,6 +43,18 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
       ['reprice', 'L', '--formula', '= 1', '--decimals', 'x'],
       "error: option '--decimals <number>' argument 'x' is invalid. It is a number from 0 to 6.\n",
     ],
+    [
+      ['plan', 'x'],
+      "error: command-argument value 'x' is invalid for argument 'id'. It is a whole number, as `pricewell plans` shows it.\n",
+    ],
+    [
+      ['plans', '--status', 'done'],
+      "error: option '--status <status>' argument 'done' is invalid. Allowed choices are open, scheduled, applied, failed, discarded, expired.\n",
+    ],
+    [
+      ['apply', '1', '--skip', 'stale,all'],
+      "error: option '--skip <what>' argument 'stale,all' is invalid. It is stale, violations, or both with a comma between.\n",
+    ],
     [['login', '--email'], "error: option '--email <email>' argument missing\n"],
   ]
   for (const [args, message] of cases) {
@@ -92,6 +104,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
   t.strictSame(commands.filter((name) => name !== 'help').sort(), [
     'account',
+    'apply',
     'cluster',
     'diff',
     'export',
@@ -102,6 +115,9 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'log',
     'login',
     'position',
+    ],
+    'plan',
+    'plans',
     'prices',
     'reprice',
     'revert',

@@ -1,8 +1,9 @@
 import { Argument } from '@commander-js/extra-typings'
-import { Problem, type RowError } from '../../client/index.ts'
+import { Problem, type RowError, type Schemas } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type FeedFile, openFeedFile, rejectMisnamed } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
+import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
@@ -11,6 +12,7 @@ interface LoadOptions extends Shared {
   list?: string | undefined
   rejects?: string | undefined
   job?: true | undefined
+  plan?: true | undefined
 }
 
 /** `pricewell load`. */
@@ -30,6 +32,10 @@ export function addLoad(program: Program): void {
       'where the rejected rows of a file are written, each with what is wrong',
     )
     .option('--job', 'have a background job load it, which goes on when this command is ended')
+    .option(
+      '--plan',
+      'write nothing but a plan, which `apply` applies: of rows, prices, promotions',
+    )
     .addHelpText(
       'after',
       `
@@ -40,7 +46,8 @@ A refused file does not keep the others from being loaded.
 
 Examples:
   pricewell load sales 2026-*.csv.gz
-  pricewell load prices --list 'Retail 2026' prices.csv --rejects rejects.csv`,
+  pricewell load prices --list 'Retail 2026' prices.csv --rejects rejects.csv
+  pricewell load prices --list 'Retail 2026' prices.csv --plan`,
     )
     .action(async (kind, names, _options, command) => {
       const options = command.optsWithGlobals()
@@ -55,10 +62,12 @@ Examples:
 }
 
 function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
-  const { list, rejects, job } = options
+  const { list, rejects, job, plan } = options
   const { ofList } = feeds[kind]
   if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
   if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
+  if (plan && !('hasPlans' in feeds[kind]))
+    throw new UsageFault(`--plan has no meaning for ${kind}.`)
   if (rejects !== undefined && names.length > 1)
     throw new UsageFault('--rejects goes with one file at a time.')
   if (rejects !== undefined && job)
@@ -85,7 +94,16 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   }
 }
 
-function tellLoaded({ file }: Load, loaded: Loaded, startedAt: number, options: LoadOptions): void {
+function tellLoaded(
+  { file }: Load,
+  loaded: Loaded | Schemas['Plan'],
+  startedAt: number,
+  options: LoadOptions,
+): void {
+  if ('summary' in loaded) {
+    answer(options, { file: file.name, plan: loaded }, planText(loaded))
+    return
+  }
   const seconds = (Date.now() - startedAt) / 1000
   const told = { file: file.name, ...loaded, seconds }
   answer(options, told, describeLoaded(file.name, loaded, seconds))

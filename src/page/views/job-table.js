@@ -9,6 +9,8 @@ const kinds = {
   'add-products': 'Add products to',
   'sync-with-catalog': 'Sync with the catalog:',
   revert: 'Undo changes of',
+  'make-plan': 'Plan a change of',
+  'apply-plan': 'Apply a plan to',
 }
 /** @type {Record<string, string>} */
 const files = {

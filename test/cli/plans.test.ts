@@ -1,0 +1,173 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { someCodes } from '../helpers/jobs.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
+const uk = (code: string) => ({ code, country: 'UK' })
+const file = (prices: Record<string, number>) =>
+  ['code,country,price', ...Object.entries(prices).map(([code, price]) => `${code},UK,${price}`)]
+    .join('\n')
+    .concat('\n')
+
+/** A list "L" of A and B, priced at 10 and 20, and the command line of its account. */
+async function aPricedList(
+  t: Parameters<typeof aShop>[0],
+  { guardrails = {}, codes = ['A', 'B'] } = {},
+) {
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', guardrails })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  await setPrices(shop, 'L', [
+    { ...uk('A'), price: 10 },
+    { ...uk('B'), price: 20 },
+  ])
+  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const write = (name: string, text: string) => writeFileSync(join(user.home, name), text)
+  /** Makes a plan of prices and returns its id. */
+  const plan = async (prices: Record<string, number>, ...more: string[]): Promise<string> => {
+    write('p.csv', file(prices))
+    const args = ['load', 'prices', '--list', 'L', 'p.csv', '--plan', '--json', ...more]
+    const { stdout, stderr } = await user.run(...args)
+    if (stdout === '') throw new Error(stderr)
+    return String(JSON.parse(stdout).plan.id)
+  }
+  const pricesNow = async () =>
+    Object.fromEntries((await rowsOf(shop, list)).map(({ code, prices }) => [code, prices.price]))
+  return { ...user, shop, list, write, plan, pricesNow }
+}
+
+t.test('load --plan writes nothing and shows what would change', async (t) => {
+  const { run, write, pricesNow } = await aPricedList(t)
+  write('p.csv', file({ A: 11, B: 18 }))
+  const { code, stdout, stderr } = await run('load', 'prices', '--list', 'L', 'p.csv', '--plan')
+  t.strictSame([code, stderr], [0, ''])
+  const id = /^Plan (\d+): update_prices, L, open\n/.exec(stdout)?.[1]
+  t.match(stdout, / {2}rows +2\n {2}changed +2\n {2}increases +1\n {2}decreases +1\n/)
+  t.match(
+    stdout,
+    / {2}average change +0 %\n {2}largest increase +\+10 %\n {2}largest decrease +-10 %/,
+  )
+  t.match(
+    stdout,
+    `\`pricewell apply ${id}\` applies it, \`pricewell plan ${id}\` shows its rows.\n`,
+  )
+  t.strictSame(await pricesNow(), { A: 10, B: 20 })
+})
+
+t.test('a plan is listed, looked at and applied', async (t) => {
+  const { run, plan, pricesNow } = await aPricedList(t)
+  t.equal((await run('plans')).stdout, 'There are no plans.\n')
+  const id = await plan({ A: 11, B: 40 })
+  t.match(
+    (await run('plans', '--status', 'open', '--list', 'L')).stdout,
+    /^id +status .*\n *\d+ +open +update_prices +L +2 +2 +0 .*\n$/,
+  )
+  const looked = await run('plan', id)
+  t.match(
+    looked.stdout,
+    /^code .*\nB +UK +price +price +20 +40 +100\nA +UK +price +price +10 +11 +10\n/,
+    'the largest change first',
+  )
+  const filtered = await run('plan', id, '--action', 'add', '--json')
+  t.match(JSON.parse(filtered.stdout), { status: 'open', rows: [] })
+  t.match(await run('apply', id), { code: 0, stdout: `Plan ${id} is applied: revision 3.\n` })
+  t.strictSame(await pricesNow(), { A: 11, B: 40 })
+  t.match(await run('apply', id), { code: 1, stderr: `The plan ${id} is applied.\n` })
+  t.equal((await run('plans', '--status', 'open')).stdout, 'There are no plans.\n')
+  t.match(await run('plans', '--list', 'none'), { code: 1, stderr: /no price list "none"/ })
+  t.match(await run('plan', '999999'), { code: 1, stderr: 'There is no such plan.\n' })
+})
+
+t.test('apply names what is stale, and leaves it out if it is told to', async (t) => {
+  const { shop, run, plan, pricesNow } = await aPricedList(t)
+  const id = await plan({ A: 11, B: 22 })
+  await setPrices(shop, 'L', [{ ...uk('B'), price: 21 }])
+  const { code, stdout, stderr } = await run('apply', id)
+  t.strictSame([code, stdout], [1, ''])
+  t.equal(
+    stderr,
+    `
+Plan ${id} was not applied: 1 row changed since it was made.
+  B, UK, price: was changed since the plan was made
+Leave them out with \`pricewell apply ${id} --skip stale\`, or make a new plan.
+`.slice(1),
+  )
+  const json = await run('apply', id, '--json')
+  t.match(JSON.parse(json.stderr), { exit_code: 1, type: 'plan-stale', error_count: 1 })
+  const skipping = await run('apply', id, '--skip', 'stale')
+  t.equal(skipping.stdout, `Plan ${id} is applied: revision 4, 1 row left out.\n`)
+  t.strictSame(await pricesNow(), { A: 11, B: 21 })
+})
+
+t.test('apply names violations, which are left out or overridden with a reason', async (t) => {
+  const { shop, run, plan, pricesNow } = await aPricedList(t, {
+    guardrails: { max_increase_percent: 15 },
+  })
+  const id = await plan({ A: 12, B: 21 })
+  t.match((await run('plan', id)).stdout, /--skip violations\nleaves them out/)
+  t.match((await run('plan', id, '--violation', 'no_zero')).stdout, /^No row of the plan matches\./)
+  const { code, stderr } = await run('apply', id, '--skip', 'stale')
+  t.equal(code, 1)
+  t.match(stderr, /1 violation of guardrails\.\n {2}A, UK, price: from 10 to 12: rises by more/)
+  t.match(stderr, `apply ${id} --skip stale,violations\`, or let them pass with --override`)
+  t.match(await run('apply', id, '--skip', 'violations'), { stdout: /1 row left out\.\n$/ })
+  t.strictSame(await pricesNow(), { A: 10, B: 21 })
+  const second = await plan({ A: 12 })
+  t.match(await run('apply', second, '--override', 'Räumung ☀'), { code: 0 })
+  const { body } = await shop.get('/api/v1/price_list/?name=L')
+  const revision = await shop.get(`/api/v1/price_list/${body.results[0].id}/revisions/4`)
+  t.match(revision.body, { plan_id: Number(second), override: 'Räumung ☀' })
+})
+
+t.test('a guardrail of the whole list can only be overridden', async (t) => {
+  const { shop, run } = await aPricedList(t, { guardrails: { max_removed_percent: 10 } })
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
+  const { body } = await shop.post('/api/v1/prices/sync_with_catalog/?plan=true', {
+    price_list_name: 'L',
+  })
+  const { code, stderr } = await run('apply', String(body.id))
+  t.equal(code, 1)
+  t.match(stderr, /removes more than 10 percent of the rows\nYou can let them pass with --override/)
+})
+
+t.test('a plan is scheduled, and its status tells what became of it', async (t) => {
+  const { run, plan, pricesNow } = await aPricedList(t)
+  const id = await plan({ A: 11 })
+  const { stdout } = await run('apply', id, '--at', '2027-01-01T00:00:00Z')
+  t.match(stdout, `Plan ${id} will be applied at 2027-01-01T00:00:00.000Z.`)
+  t.match((await run('plan', id)).stdout, / {2}applied at +2027-01-01T00:00:00\.000Z\n/)
+  t.strictSame(await pricesNow(), { A: 10, B: 20 })
+  t.match(await run('apply', id, '--at', '2020-01-01T00:00:00Z'), { code: 1 })
+})
+
+t.test('large plans are applied by a job that is followed', async (t) => {
+  const { run, write } = await aPricedList(t, { codes: ['A', 'B', ...someCodes(101)] })
+  write(
+    'rows.csv',
+    `code,country\n${someCodes(101)
+      .map((code) => `${code},UK\n`)
+      .join('')}`,
+  )
+  const made = await run('load', 'rows', '--list', 'L', 'rows.csv', '--plan', '--json')
+  const { plan } = JSON.parse(made.stdout)
+  t.match(plan, { operation: 'add_products', summary: { added: 101 } })
+  t.match(await run('apply', String(plan.id)), { code: 0, stdout: /is applied: revision 3\.\n$/ })
+})
+
+t.test('a job makes a plan of a file, too; bad lines are refused as ever', async (t) => {
+  const { run, plan, write } = await aPricedList(t)
+  const id = await plan({ A: 11 }, '--job')
+  t.match((await run('plan', id)).stdout, `Plan ${id}: update_prices, L, open`)
+  write('bad.csv', file({ none: 1 }))
+  const bad = await run('load', 'prices', '--list', 'L', 'bad.csv', '--plan', '--rejects', 'r.csv')
+  t.match(bad, { code: 1, stderr: /line 2.*\nr\.csv has the rejected rows/ })
+  t.match(await run('load', 'sales', 'p.csv', '--plan'), {
+    code: 2,
+    stderr: '--plan has no meaning for sales.\n',
+  })
+})
