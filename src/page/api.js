@@ -7,12 +7,14 @@ import { session } from './session.js'
 /** A response that is not a success, or no response. */
 export class Failure extends Error {
   /** @param {Partial<Schemas['Problem']>} problem */
-  constructor({ type, title = 'No answer', detail = '', status = 0, instance = '' }) {
+  constructor({ type, title = 'No answer', detail = '', status = 0, instance = '', ...rows }) {
     super(detail || title)
     this.type = type
     this.title = title
     this.status = status
     this.instance = instance
+    this.errors = rows.errors ?? []
+    this.errorCount = rows.error_count ?? this.errors.length
   }
 }
 
@@ -52,17 +54,29 @@ export async function getPage(path, query, signal) {
  * @param {string} path
  * @param {unknown} body
  * @param {AbortSignal} [signal]
- * @param {string} [note] Why a list is changed.
+ * @param {Record<string, string>} [texts] Headers with words of the reader; empty ones are left out.
  * @returns {Promise<any>}
  */
-export async function post(path, body, signal, note = '') {
+export async function post(path, body, signal, texts = {}) {
+  const present = Object.entries(texts).filter(([, text]) => text !== '')
   const response = await send(path, {
     ...(signal && { signal }),
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(note && { 'change-note': latin1(note) }) },
+    headers: {
+      'content-type': 'application/json',
+      ...Object.fromEntries(present.map(([header, text]) => [header, latin1(text)])),
+    },
     body: JSON.stringify(body),
   })
   return response.json()
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} signal
+ */
+export async function remove(path, signal) {
+  await send(path, { signal, method: 'DELETE' })
 }
 
 /** The UTF-8 bytes of a text, as a header takes them. @param {string} text */

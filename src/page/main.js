@@ -6,6 +6,8 @@ import { showJobs } from './views/jobs.js'
 import { showList } from './views/list.js'
 import { showLists } from './views/lists.js'
 import { showLogin } from './views/login.js'
+import { showPlan } from './views/plan.js'
+import { showPlans } from './views/plans.js'
 import { showPrices } from './views/prices.js'
 import { showRevision } from './views/revision.js'
 
@@ -52,7 +54,8 @@ function show(notice) {
 function showRoute(signal) {
   const route = readRoute(location.hash)
   const ofLists = { lists: 'lists', list: 'lists', revision: 'lists' }
-  const current = { ...ofLists, prices: 'prices', jobs: 'jobs', missing: '' }
+  const ofPlans = { plans: 'plans', plan: 'plans' }
+  const current = { ...ofLists, ...ofPlans, prices: 'prices', jobs: 'jobs', missing: '' }
   for (const link of byId('nav').querySelectorAll('a')) {
     if (link.dataset.view === current[route.view]) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
@@ -66,6 +69,10 @@ function showRoute(signal) {
       return showRevision(main, route, signal)
     case 'prices':
       return showPrices(main, route, signal)
+    case 'plans':
+      return showPlans(main, route, signal)
+    case 'plan':
+      return showPlan(main, route, signal)
     case 'jobs':
       return showJobs(main, route, signal)
     default:

@@ -5,6 +5,8 @@
  *   | { view: 'list', id: number, page: number, date: string | undefined, asOf: string | undefined }
  *   | { view: 'revision', id: number, revision: number }
  *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined, asOf: string | undefined }
+ *   | { view: 'plans', list: number | undefined, status: string }
+ *   | { view: 'plan', id: number, page: number, action: string, violation: string }
  *   | { view: 'jobs' }
  *   | { view: 'missing' }} Route
  */
@@ -30,6 +32,10 @@ export function readRoute(hash) {
     const days = { on: dayOf('on'), date: dayOf('date'), asOf: dayOf('as_of') }
     return { view: 'prices', code, list, ...days }
   }
+  if (path === 'plans') {
+    return { view: 'plans', list: readId(values.get('list')), status: values.get('status') ?? '' }
+  }
+  if (path.startsWith('plans/')) return readPlan(path, values)
   const [, list, change] = /^lists\/([^/]+)(?:\/revisions\/(.+))?$/.exec(path) ?? []
   const [id, revision] = [readId(list), readId(change)]
   if (id === undefined || (change !== undefined && revision === undefined))
@@ -37,6 +43,18 @@ export function readRoute(hash) {
   if (revision !== undefined) return { view: 'revision', id, revision }
   const page = readId(values.get('page')) ?? 1
   return { view: 'list', id, page, date: dayOf('date'), asOf: dayOf('as_of') }
+}
+
+/**
+ * @param {string} path
+ * @param {URLSearchParams} values
+ * @returns {Route}
+ */
+function readPlan(path, values) {
+  const id = readId(path.slice('plans/'.length))
+  if (id === undefined) return { view: 'missing' }
+  const [action = '', violation = ''] = ['action', 'violation'].map((key) => values.get(key) ?? '')
+  return { view: 'plan', id, page: readId(values.get('page')) ?? 1, action, violation }
 }
 
 /** @param {string | null | undefined} text */

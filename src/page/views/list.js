@@ -1,5 +1,6 @@
 import { get } from '../api.js'
 import { el, name } from '../dom.js'
+import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill } from '../states.js'
 import { rowsOf } from './list-rows.js'
@@ -28,18 +29,21 @@ export function showList(main, { id, ...place }, signal) {
     changes,
   )
   void fill(facts, signal, async () => {
-    /** @type {PriceList} */
-    const list = await get(`/api/v1/price_list/${id}`, {}, signal)
+    /** @type {[PriceList, { count: number }]} */
+    const [list, open] = await Promise.all([
+      get(`/api/v1/price_list/${id}`, {}, signal),
+      get('/api/v1/plans/', { price_list_id: id, status: 'open', limit: 1 }, signal),
+    ])
     heading.replaceChildren(name(list.name))
     document.title = `${list.name} · Pricewell`
     void fill(rows, signal, () => rowsOf(list, place, signal))
     void fill(changes, signal, () => revisionsOf(list, signal))
-    return factsOf(list)
+    return factsOf(list, open.count)
   })
 }
 
-/** @param {PriceList} list */
-function factsOf(list) {
+/** @param {PriceList} list @param {number} openPlans */
+function factsOf(list, openPlans) {
   const filters = Object.entries(list.product_filters).map(([column, values]) =>
     el('li', {}, name(column), ' is ', name(values.join(', '))),
   )
@@ -53,6 +57,10 @@ function factsOf(list) {
       fact('Published', publication(list)),
       fact('Margin', el('code', {}, list.margin_formula)),
       fact('Products', filters.length > 0 ? el('ul', {}, filters) : 'all of the catalog'),
+      fact(
+        'Plans',
+        el('a', { href: href('plans', { list: list.id }) }, `${format.count(openPlans)} open`),
+      ),
       list.currency !== undefined && fact('Currency', list.currency),
       list.origin !== 'api' && fact('Made by', name(list.origin)),
     ),

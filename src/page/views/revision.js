@@ -199,7 +199,7 @@ async function undo(shown, place, signal, wish) {
   }
   try {
     const path = `/api/v1/price_list/${list.id}/revert/`
-    const answer = await post(path, body, signal, wish.note.trim())
+    const answer = await post(path, body, signal, { 'change-note': wish.note.trim() })
     const result = 'id' in answer ? await resultOf(answer.id, signal) : answer
     if (!signal.aborted) place.replaceChildren(undone(list, result))
   } catch (error) {

@@ -1,0 +1,160 @@
+import { Failure, jobEvents, post, remove } from '../api.js'
+import { announce, el, name } from '../dom.js'
+import * as format from '../format.js'
+import { failed } from '../states.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string }} Wish */
+/** @typedef {{ plan: Schemas['Plan'], place: Element, signal: AbortSignal, onDone: () => void }} Shown */
+
+const faultsShown = 20
+
+/**
+ * Buttons that apply or discard a plan, as its status allows; `onDone` is called when its status has changed.
+ *
+ * @param {Schemas['Plan']} plan
+ * @param {AbortSignal} signal
+ * @param {() => void} onDone
+ */
+export function actionsOf(plan, signal, onDone) {
+  const place = el('div', {})
+  const shown = { plan, place, signal, onDone }
+  showButtons(shown)
+  return place
+}
+
+/** @param {Shown} shown */
+function showButtons(shown) {
+  const { plan, place } = shown
+  const isOpen = plan.status === 'open'
+  if (!isOpen && plan.status !== 'scheduled') return
+  const ask = () => place.replaceChildren(question(shown))
+  place.replaceChildren(
+    ...[
+      isOpen && el('button', { type: 'button', class: 'primary', onclick: ask }, 'Apply'),
+      ' ',
+      el('button', { type: 'button', onclick: () => void discard(shown) }, 'Discard'),
+    ].filter((node) => node !== false),
+  )
+}
+
+/** @param {Shown} shown */
+function question(shown) {
+  const moment = el('input', { type: 'datetime-local' })
+  const start = () => {
+    if (!moment.checkValidity()) return
+    const at = moment.value && { at: new Date(moment.value).toISOString() }
+    void apply(shown, { ...at, skip: [], override: '' })
+  }
+  const { price_list_name: list } = shown.plan
+  return el(
+    'div',
+    { class: 'notice', role: 'group', 'aria-label': 'Apply this plan' },
+    el('p', { class: 'lead' }, 'Apply this plan', list !== undefined && [' to ', name(list)], '?'),
+    el('p', {}, 'What was changed since it was made is not overwritten without a word.'),
+    el('label', {}, el('span', {}, 'When (now if left out)'), moment),
+    el(
+      'p',
+      { class: 'buttons' },
+      el('button', { type: 'button', class: 'primary', onclick: start }, 'Apply'),
+      el('button', { type: 'button', class: 'quiet', onclick: () => showButtons(shown) }, 'Cancel'),
+    ),
+  )
+}
+
+/** @param {Shown} shown @param {Wish} wish */
+async function apply(shown, wish) {
+  const { plan, place, signal, onDone } = shown
+  place.replaceChildren(el('p', { role: 'status' }, 'Applying …'))
+  const { override, ...body } = wish
+  try {
+    const path = `/api/v1/plans/${plan.id}/apply/`
+    const answer = await post(path, body, signal, { 'override-guardrails': override })
+    // The plan says why a job failed.
+    if ('progress' in answer) for await (const _ of jobEvents(answer.id, signal));
+    announce(wish.at ? 'Scheduled' : 'Done')
+    onDone()
+  } catch (error) {
+    if (!signal.aborted) place.replaceChildren(refused(shown, wish, error))
+  }
+}
+
+/**
+ * Says why a plan was not applied, with its first rows, and what can be done.
+ *
+ * @param {Shown} shown
+ * @param {Wish} wish
+ * @param {unknown} error
+ */
+function refused(shown, wish, error) {
+  const again = (/** @type {Partial<Wish>} */ other) => void apply(shown, { ...wish, ...other })
+  const isStale = error instanceof Failure && error.type === 'plan-stale'
+  const isViolating = error instanceof Failure && error.type === 'guardrail-violated'
+  if (!isStale && !isViolating) return failed(error, () => again({}))
+  const what = isStale ? 'stale' : 'violations'
+  const without = () => again({ skip: [...wish.skip, what] })
+  // Guardrails of the whole list have no rows to leave out.
+  const isOfRows = error.errors.some(({ cell }) => cell !== undefined)
+  return el(
+    'div',
+    { class: 'failed', role: 'alert' },
+    el('p', { class: 'lead' }, isStale ? 'Changed since the plan was made' : error.title),
+    faultsOf(error.errors, error.errorCount),
+    isViolating && overriding((override) => again({ override })),
+    el(
+      'p',
+      { class: 'buttons' },
+      isOfRows && el('button', { type: 'button', onclick: without }, 'Apply without them'),
+      el('button', { type: 'button', onclick: () => showButtons(shown) }, 'Cancel'),
+    ),
+  )
+}
+
+/**
+ * The first rows that a plan was refused for.
+ *
+ * @param {Pick<Schemas['RequestError'], 'cell' | 'message'>[]} errors
+ * @param {number} count
+ */
+export function faultsOf(errors, count) {
+  const more = count - Math.min(errors.length, faultsShown)
+  const items = errors.slice(0, faultsShown).map(({ cell, message }) => {
+    const place = Object.values(cell ?? {}).join(', ')
+    return el('li', {}, place && [el('strong', {}, name(place)), ': '], message)
+  })
+  return el(
+    'ul',
+    { class: 'plain' },
+    items,
+    more > 0 && el('li', {}, `and ${format.count(more)} more`),
+  )
+}
+
+/** A form that takes the reason why guardrails do not hold. @param {(reason: string) => void} onReason */
+function overriding(onReason) {
+  const reason = el('input', { type: 'text', maxlength: 255, required: true })
+  return el(
+    'form',
+    {
+      class: 'buttons',
+      onsubmit: (event) => {
+        event.preventDefault()
+        onReason(reason.value.trim())
+      },
+    },
+    el('label', {}, el('span', {}, 'Why the guardrails do not hold'), reason),
+    el('button', {}, 'Apply all the same'),
+  )
+}
+
+/** @param {Shown} shown */
+async function discard(shown) {
+  const { plan, place, signal, onDone } = shown
+  try {
+    await remove(`/api/v1/plans/${plan.id}/`, signal)
+    announce('Discarded')
+    onDone()
+  } catch (error) {
+    if (!signal.aborted) place.replaceChildren(failed(error, () => void discard(shown)))
+  }
+}

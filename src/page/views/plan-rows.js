@@ -1,0 +1,220 @@
+import { get } from '../api.js'
+import { announce, el, name } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+import { empty } from '../states.js'
+import { table } from '../table.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/** @typedef {Schemas['PlanRow']} Row */
+/** @typedef {import('./plan.js').Choice} Choice */
+/** @typedef {import('../table.js').Column<Row>} Column */
+
+const rowsAtOnce = 50
+
+/** What violates a guardrail, in words. */
+export const guardrailWords = {
+  min_price: 'price too low',
+  max_price: 'price too high',
+  max_increase_percent: 'rises too much',
+  max_decrease_percent: 'falls too much',
+  min_margin_percent: 'margin too low',
+  no_zero: 'price of 0',
+  max_changed_percent: 'too many rows change',
+  max_removed_percent: 'too many rows leave',
+}
+
+const actions = {
+  price: 'price set',
+  add: 'added',
+  remove: 'removed',
+  create: 'new',
+  replace: 'changed',
+  none: 'nothing',
+}
+
+const reasons = {
+  unchanged: 'it is so already',
+  no_value: 'no value',
+  negative: 'negative value',
+  too_large: 'too large',
+}
+
+/**
+ * One page of the rows of a plan, the largest change first.
+ *
+ * @param {Schemas['Plan']} plan
+ * @param {Choice} choice
+ * @param {{ name: string }[]} extensions
+ * @param {AbortSignal} signal
+ */
+export async function rowsOf(plan, choice, extensions, signal) {
+  const { page, action, violation } = choice
+  const paging = { offset: (page - 1) * rowsAtOnce, limit: rowsAtOnce, order: 'change' }
+  const path = `/api/v1/plans/${plan.id}/rows/`
+  const { count, results } = await get(path, { action, violation, ...paging }, signal)
+  announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
+  const heading = el(
+    'div',
+    { class: 'heading' },
+    el(
+      'div',
+      {},
+      el('h2', {}, count === 1 ? '1 row' : `${format.count(count)} rows`),
+      el('span', { class: 'hint' }, 'the largest change first'),
+    ),
+    filters(plan, choice),
+  )
+  if (count === 0) return [heading, empty('No row matches.', 'Choose another action or violation.')]
+  const columns =
+    plan.operation === 'promotions' ? promotionColumns() : cellColumns(plan, extensions)
+  const caption = `Rows of plan ${plan.id}`
+  return [
+    heading,
+    table({ caption, rows: results, columns }),
+    pager(plan, choice, Math.ceil(count / rowsAtOnce)),
+  ].filter((node) => node instanceof Node)
+}
+
+/**
+ * @param {Schemas['Plan']} plan
+ * @param {Choice} choice
+ */
+function filters({ id, violations }, { action, violation }) {
+  const select = (/** @type {string} */ value, /** @type {Record<string, string>} */ words) =>
+    el(
+      'select',
+      { onchange: open },
+      ['', ...Object.keys(words)].map((key) =>
+        el('option', { value: key, selected: key === value }, words[key] ?? 'all'),
+      ),
+    )
+  const open = () => {
+    const chosen = { action: byAction.value, violation: byViolation.value }
+    location.hash = href(`plans/${id}`, chosen)
+  }
+  const violated = violations.map(({ guardrail }) => [guardrail, guardrailWords[guardrail]])
+  const byAction = select(action, actions)
+  const byViolation = select(violation, Object.fromEntries(violated))
+  return el(
+    'div',
+    { class: 'buttons' },
+    el('label', {}, el('span', {}, 'Action'), byAction),
+    violated.length > 0 && el('label', {}, el('span', {}, 'Violation'), byViolation),
+  )
+}
+
+/**
+ * @param {Schemas['Plan']} plan
+ * @param {{ name: string }[]} extensions
+ * @returns {Column[]}
+ */
+function cellColumns({ price_list_id: list }, extensions) {
+  return [
+    {
+      label: 'Product',
+      sort: ({ code = '' }) => code,
+      cell: (row) => [
+        el(
+          'a',
+          { class: 'strong', href: href('prices', { code: row.code, list }) },
+          name(row.code ?? ''),
+        ),
+        el('span', { class: 'sub' }, name(placeOf(row, extensions))),
+        ...(row.violations ?? []).map((guardrail) =>
+          el('span', { class: 'badge failed' }, guardrailWords[guardrail]),
+        ),
+      ],
+    },
+    { label: 'Action', isWide: true, sort: ({ action }) => action, cell: actionOf },
+    { label: 'Before', isNumber: true, sort: (row) => row.old ?? -1, cell: beforeOf },
+    { label: 'After', isNumber: true, sort: (row) => row.new ?? -1, cell: afterOf },
+    {
+      label: 'Change',
+      isNumber: true,
+      sort: (row) => row.change_percent ?? Number.POSITIVE_INFINITY,
+      cell: ({ change_percent = null }) => format.change(change_percent),
+    },
+    {
+      label: 'Margin after',
+      isNumber: true,
+      isWide: true,
+      sort: (row) => row.margin_after ?? Number.NEGATIVE_INFINITY,
+      cell: ({ margin_after }) =>
+        el('span', { class: (margin_after ?? 0) < 0 ? 'loss' : '' }, format.margin(margin_after)),
+    },
+  ]
+}
+
+/** @param {Row} row @param {{ name: string }[]} extensions */
+function placeOf({ price_dimension, date, ...row }, extensions) {
+  return [
+    ...extensions.map((column) => row[column.name]),
+    price_dimension,
+    date && format.day(date),
+  ]
+    .filter((part) => part !== undefined)
+    .join(', ')
+}
+
+/** @param {Row} row */
+function actionOf({ action, reason }) {
+  return reason ? `${actions[action]}: ${reasons[reason]}` : actions[action]
+}
+
+/** @param {Row} row */
+const beforeOf = ({ action, old }) => (action === 'add' ? 'not in the list' : format.price(old))
+
+/** @param {Row} row */
+const afterOf = (row) => (row.action === 'remove' ? 'leaves the list' : format.price(row.new))
+
+/** @returns {Column[]} */
+function promotionColumns() {
+  return [
+    { label: 'Promotion', sort: (row) => row.name ?? '', cell: (row) => name(row.name ?? '') },
+    { label: 'Action', sort: ({ action }) => action, cell: actionOf },
+    { label: 'Before', isWide: true, cell: ({ before }) => promotionOf(before) },
+    { label: 'After', cell: ({ after }) => promotionOf(after) },
+    {
+      label: 'Rows covered',
+      isNumber: true,
+      sort: (row) => row.covered_rows ?? 0,
+      cell: (row) => format.count(row.covered_rows ?? 0),
+    },
+  ]
+}
+
+/** @param {Schemas['PlannedPromotion'] | undefined} promotion */
+function promotionOf(promotion) {
+  if (!promotion) return '–'
+  const { kind, value, valid_from, valid_to } = /** @type {Schemas['Promotion']} */ (promotion)
+  const what = {
+    percentage: format.change(-value),
+    amount: `−${format.price(value)}`,
+    fixed_price: format.price(value),
+  }
+  return [
+    what[kind],
+    el('span', { class: 'sub' }, `${format.day(valid_from)} – ${format.day(valid_to)}`),
+  ]
+}
+
+/**
+ * @param {Schemas['Plan']} plan
+ * @param {Choice} choice
+ * @param {number} pages
+ */
+function pager({ id }, { page, action, violation }, pages) {
+  if (pages === 1) return undefined
+  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
+    number < 1 || number > pages
+      ? el('span', { class: 'off' }, text)
+      : el('a', { href: href(`plans/${id}`, { page: number, action, violation }) }, text)
+  return el(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    to(page - 1, '← Previous'),
+    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
+    to(page + 1, 'Next →'),
+  )
+}

@@ -1,0 +1,107 @@
+import t from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const uk = (code: string) => ({ code, country: 'UK' })
+
+/** A list "Retail" of A, B and C at 10, and a plan that sets A to 11, B to 15 and C to 10. */
+async function aPlan(t: Parameters<typeof openPage>[0], guardrails: object = {}) {
+  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'Retail', guardrails })
+  const price = (code: string, price: number) => ({ ...uk(code), price })
+  await addProducts(shop, 'Retail', ['A', 'B', 'C'].map(uk))
+  await setPrices(
+    shop,
+    'Retail',
+    ['A', 'B', 'C'].map((code) => price(code, 10)),
+  )
+  const payload = [price('A', 11), price('B', 15), price('C', 10)]
+  const body = { price_list_name: 'Retail', payload }
+  const path = '/api/v1/prices/bulk_update_prices/?plan=true'
+  const { body: plan } = await shop.send('POST', path, body, { 'change-note': 'Spring' })
+  const open = (path: string) => openPage(t, browser, { url, token: shop.token, path })
+  const pricesNow = async () =>
+    (await rowsOf(shop, list)).map(({ prices }) => prices.price as number)
+  return { shop, list, plan, open, pricesNow }
+}
+
+t.test('a plan is found from its list, looked at and applied', async (t) => {
+  const { list, open, pricesNow } = await aPlan(t)
+  const page = await open(`/#/lists/${list.id}`)
+  await page.getByRole('link', { name: '1 open' }).click()
+  const row = page.getByRole('row', { name: /Set prices/ })
+  await row.waitFor()
+  t.match(await row.innerText(), /Retail[\s\S]*Spring[\s\S]*open\s+2\s+2\s+0\s+–/)
+  await row.getByRole('link').click()
+  await page.getByText('Largest rise').waitFor()
+  t.match(await page.locator('.figures').innerText(), /Rows\s+3\s+Prices change\s+2\s+Rise\s+2/)
+  const rows = page.getByRole('table', { name: /Rows of plan/ }).locator('tbody tr')
+  t.match(await rows.first().innerText(), /B\s+UK, price[\s\S]+10\.00\s+15\.00\s+\+50%/)
+  await page.getByLabel('Action').selectOption('none')
+  await page.getByText('nothing: it is so already').waitFor()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Apply this plan to Retail?').waitFor()
+  t.strictSame(await pricesNow(), [10, 10, 10], 'nothing is written before the answer')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Made revision').waitFor()
+  t.strictSame(await pricesNow(), [11, 15, 10])
+  t.equal(await page.getByRole('button', { name: /Apply|Discard/ }).count(), 0)
+})
+
+t.test('stale rows are named, and left out on request', async (t) => {
+  const { shop, plan, open, pricesNow } = await aPlan(t)
+  await setPrices(shop, 'Retail', [{ ...uk('B'), price: 12 }])
+  const page = await open(`/#/plans/${plan.id}`)
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('B, UK, price').waitFor()
+  t.strictSame(await pricesNow(), [10, 12, 10])
+  await page.getByRole('button', { name: 'Apply without them' }).click()
+  await page.getByText('Made revision').waitFor()
+  t.strictSame(await pricesNow(), [11, 12, 10])
+})
+
+t.test('violations are marked and filtered, left out or overridden', async (t) => {
+  const { plan, open, pricesNow, shop, list } = await aPlan(t, { max_increase_percent: 20 })
+  const page = await open(`/#/plans/${plan.id}`)
+  await page.getByRole('link', { name: 'rises too much' }).click()
+  await page.getByRole('heading', { name: '1 row' }).waitFor()
+  const row = page.getByRole('table').locator('tbody tr')
+  t.match(await row.innerText(), /^B[\s\S]*rises too much/)
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('from 10 to 15: rises by more than 20 percent').waitFor()
+  await page.getByRole('button', { name: 'Apply without them' }).waitFor()
+  await page.getByLabel('Why the guardrails do not hold').fill('agreed ☀')
+  await page.getByRole('button', { name: 'Apply all the same' }).click()
+  await page.getByText('Made revision').waitFor()
+  t.strictSame(await pricesNow(), [11, 15, 10])
+  const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
+  t.equal(body.override, 'agreed ☀')
+})
+
+t.test('a plan is scheduled, then discarded', async (t) => {
+  const { plan, open, pricesNow } = await aPlan(t)
+  const page = await open(`/#/plans/${plan.id}`)
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByLabel('When').fill('2027-02-01T08:00')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('To be applied').waitFor()
+  await page.getByText('1 Feb 2027, 08:00:00').waitFor()
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('discarded', { exact: true }).waitFor()
+  t.strictSame(await pricesNow(), [10, 10, 10])
+  await page.getByRole('link', { name: 'Plans' }).first().click()
+  await page.getByLabel('Status').selectOption('open')
+  await page.getByText('There is no such plan.').waitFor()
+})
+
+t.test('a plan that is not there says so', async (t) => {
+  const { open } = await aPlan(t)
+  const page = await open('/#/plans/999999')
+  await page.getByText('There is no such plan.').waitFor()
+})
