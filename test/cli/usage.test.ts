@@ -115,7 +115,6 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'log',
     'login',
     'position',
-    ],
     'plan',
     'plans',
     'prices',
