@@ -2854,7 +2854,7 @@ export interface components {
          */
         JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
         Progress: {
-            /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
+            /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a reprice its cells. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
             /** @description Products handled, or rows of a file checked; never falls. The rows are written together at the end. */
             finished: number;
