@@ -22,7 +22,8 @@ t.test(
   async (t) => {
     for (const { id, method, scope, isRead } of operations) {
       const reads = method === 'GET' || ['getPrices', 'getPriceHistory'].includes(id)
-      const usual = reads ? 'read' : 'write'
+      const isPlan = ['reprice', 'discardPlan'].includes(id)
+      const usual = reads ? 'read' : isPlan ? 'plan' : 'write'
       if (!scope) continue
       t.equal(scope, id.includes('ApiKey') ? 'admin' : usual, id)
       t.equal(isRead, reads, id)
@@ -40,7 +41,7 @@ t.test('every operation is described, tagged, and says who may call it', async (
     t.ok(tags.has(operation.tags[0]), `${name}: the tag is declared`)
     const isOfAccount = operation.security?.some(({ jwt }: Document) => jwt) ?? true
     if (!isOfAccount) t.equal(operation['x-scope'], undefined, `${name}: no JWT, so no scope`)
-    else t.match(operation['x-scope'], /^(read|write|admin)$/, `${name}: scope`)
+    else t.match(operation['x-scope'], /^(read|plan|write|admin)$/, `${name}: scope`)
   }
   const ids = described.map(([, operation]) => operation.operationId)
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
@@ -52,8 +53,9 @@ t.test('every operation documents the answers that all of its kind can give', as
     const statuses = Object.keys(operation.responses)
     const successes = statuses.filter((status) => /^2/.test(status))
     const takesFiles = operation.requestBody?.content['text/csv'] !== undefined
-    t.equal(successes.length, takesFiles ? 2 : 1, `${name}: one success, and 202 for a file`)
-    t.equal(successes.includes('202'), takesFiles, `${name}: 202`)
+    const hasJobs = takesFiles || operation.operationId === 'reprice'
+    t.equal(successes.length, hasJobs ? 2 : 1, `${name}: one success, and 202 for a file or a plan`)
+    t.equal(successes.includes('202'), hasJobs, `${name}: 202`)
     const ofToken = operation['x-scope'] ? ['401', '403', '406', '429', '503'] : []
     const ofBody = operation.requestBody ? ['413', '415'] : []
     for (const status of ['400', '405', '500', ...ofToken, ...ofBody])
