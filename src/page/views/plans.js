@@ -144,13 +144,9 @@ function planTable(plans) {
       { label: 'By', isWide: true, cell: ({ actor }) => name(actor.name) },
       {
         label: 'When',
+        isWide: true,
         sort: ({ created_at }) => created_at,
-        cell: ({ created_at }) =>
-          el(
-            'time',
-            { datetime: created_at, title: format.moment(created_at) },
-            format.ago(created_at),
-          ),
+        cell: madeAt,
       },
     ],
   })
@@ -163,8 +159,13 @@ function titleOf(plan) {
     el('a', { class: 'strong', href: href(`plans/${id}`) }, `${id}: ${workOf(plan)}`),
     list !== undefined && el('span', { class: 'sub' }, name(list)),
     note !== undefined && el('span', { class: 'sub' }, name(note)),
+    el('span', { class: 'sub narrow' }, madeAt(plan)),
   ]
 }
+
+/** @param {Plan} plan */
+const madeAt = ({ created_at: at }) =>
+  el('time', { datetime: at, title: format.moment(at) }, format.ago(at))
 
 /** @param {Plan} plan */
 function changesOf({ summary }) {

@@ -2,9 +2,11 @@ import { post } from '../api.js'
 import { el, name, svg } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
+import { reducedTimes, reductionsOf } from './reductions.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {Schemas['PriceEntry']} Entry */
+/** @typedef {Awaited<ReturnType<typeof reductionsOf>>[number]} Reductions */
 
 /** More charts than this help nobody. */
 const chartsMax = 8
@@ -25,11 +27,11 @@ export async function historyOf(list, rows, extensions, signal) {
     ...(date !== undefined && { date }),
     ...Object.fromEntries(extensions.map((column) => [column.name, row[column.name]])),
   }))
-  const answer = await post(
-    '/api/v1/prices/get_price_history/',
-    { price_list_id: list.id, payload },
-    signal,
-  )
+  const path = '/api/v1/prices/get_price_history/'
+  const [answer, reductions] = await Promise.all([
+    post(path, { price_list_id: list.id, payload }, signal),
+    reductionsOf(list, payload, signal),
+  ])
   const titles = payload.map((key) => titleOf(list, key, extensions))
   return el(
     'section',
@@ -38,10 +40,10 @@ export async function historyOf(list, rows, extensions, signal) {
       'div',
       { class: 'heading' },
       el('h3', {}, 'Over time'),
-      el('span', { class: 'hint' }, 'published prices, before promotions'),
+      el('span', { class: 'hint' }, 'published prices, and promotions as they are now'),
     ),
     answer.map((/** @type {{ history: Entry[] }} */ { history }, /** @type {number} */ index) =>
-      chart(list, titles[index] ?? '', history),
+      chart(list, titles[index] ?? '', history, reductions[index]),
     ),
     rows.length > chartsMax &&
       el('p', { class: 'hint' }, `The first ${chartsMax} of ${rows.length}.`),
@@ -64,15 +66,16 @@ function titleOf({ price_dimensions }, key, extensions) {
  * @param {Schemas['PriceList']} list
  * @param {string} title
  * @param {Entry[]} history
+ * @param {Reductions | undefined} reductions
  */
-function chart(list, title, history) {
+function chart(list, title, history, reductions = { promotions: [], lowest: null }) {
   const last = history.at(-1)
   if (!last) return el('p', { class: 'hint' }, name(title), ': no prices')
   return el(
     'figure',
     { class: 'steps' },
     el('figcaption', {}, el('strong', {}, name(title)), el('output', {}, format.price(last.price))),
-    steps(title, pricedOf(history)),
+    steps(title, pricedOf(history), reductions),
     el(
       'details',
       {},
@@ -110,13 +113,16 @@ const pricedOf = (history) =>
 
 const [width, height] = [600, 60]
 
-/** @param {string} title @param {Entry[]} history */
-function steps(title, history) {
+/** @param {string} title @param {Entry[]} history @param {Reductions} reductions */
+function steps(title, history, { promotions, lowest }) {
   const [first] = history
   const now = Date.now()
   const began = Date.parse(first?.from ?? '')
+  const reduced = reducedTimes(promotions, history, now)
   const prices = history.map(({ price }) => price)
-  const [low, high] = [Math.min(...prices), Math.max(...prices)]
+  const [cheapest, dearest] = [Math.min(...prices), Math.max(...prices)]
+  const low = Math.min(cheapest, lowest?.price ?? cheapest, ...reduced.map(({ price }) => price))
+  const high = Math.max(dearest, lowest?.price ?? dearest)
   const x = (/** @type {number} */ at) => ((at - began) / Math.max(now - began, 1)) * width
   const y = (/** @type {number} */ price) =>
     high === low ? height / 2 : height - 4 - ((price - low) / (high - low)) * (height - 8)
@@ -126,7 +132,16 @@ function steps(title, history) {
     const end = x(to === null ? now : Date.parse(to)).toFixed(1)
     return `${isJoined ? `V${y(price).toFixed(1)}` : `M${start},${y(price).toFixed(1)}`}H${end}`
   })
-  const words = low === high ? format.price(low) : `${format.price(low)} to ${format.price(high)}`
+  const bands = reduced.map(({ from, to }) =>
+    svg('rect', { class: 'band', x: x(from), y: 0, width: x(to) - x(from), height }),
+  )
+  const line = (/** @type {string} */ d, /** @type {string} */ kind) =>
+    svg('path', { d, class: kind, 'vector-effect': 'non-scaling-stroke' })
+  const under = reduced.map(({ from, to, price }) => `M${x(from)},${y(price)}H${x(to)}`)
+  const words =
+    cheapest === dearest
+      ? format.price(cheapest)
+      : `${format.price(cheapest)} to ${format.price(dearest)}`
   return [
     svg(
       'svg',
@@ -136,7 +151,10 @@ function steps(title, history) {
         role: 'img',
         'aria-label': `${title}: ${words} since ${format.moment(first?.from ?? '')}`,
       },
-      svg('path', { d: path.join(''), class: 'step', 'vector-effect': 'non-scaling-stroke' }),
+      bands,
+      lowest && line(`M0,${y(lowest.price)}H${width}`, 'lowest'),
+      line(path.join(''), 'step'),
+      under.length > 0 && line(under.join(''), 'promoted'),
     ),
     el(
       'p',
@@ -145,5 +163,27 @@ function steps(title, history) {
       el('span', {}, words),
       el('span', {}, 'now'),
     ),
+    legend([...new Set(reduced.map(({ name }) => name))], lowest),
   ]
+}
+
+/**
+ * Says what the lines beside the published price mean.
+ *
+ * @param {string[]} promotions
+ * @param {Reductions['lowest']} lowest
+ */
+function legend(promotions, lowest) {
+  return el(
+    'p',
+    { class: 'hint legend' },
+    promotions.length > 0 &&
+      el('span', { class: 'of-promoted' }, 'with promotions: ', name(promotions.join(', '))),
+    lowest &&
+      el(
+        'span',
+        { class: 'of-lowest' },
+        `lowest of 30 days before ${format.day(lowest.reduction_from)}: ${format.price(lowest.price)}`,
+      ),
+  )
 }
