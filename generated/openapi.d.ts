@@ -3147,7 +3147,14 @@ export interface components {
          *     - `product_gone`: the product of a row that shall return is not in the catalog
          *     - `product_inactive`: the product of a row that shall return is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
-         *     - `min_price` to `max_removed_percent`: the guardrail that is violated
+         *     - `min_price`: the guardrail forbids a price below it
+         *     - `max_price`: the guardrail forbids a price above it
+         *     - `max_increase_percent`: the guardrail forbids to raise a price so far
+         *     - `max_decrease_percent`: the guardrail forbids to lower a price so far
+         *     - `min_margin_percent`: the guardrail forbids a margin below it, or none
+         *     - `no_zero`: the guardrail forbids a price of 0
+         *     - `max_changed_percent`: the guardrail forbids to change so many rows
+         *     - `max_removed_percent`: the guardrail forbids to remove so many rows
          *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
          * @enum {string}
@@ -4593,7 +4600,6 @@ export interface operations {
                  *     beside the price with the promotions of today) and `sales` (of the last 30 days). Pages have them by price
                  *     dimension; CSV has a column for each figure, such as `competition.lowest`. Refused for the draft, with `as_of`
                  *     and for lines of dynamic attributes.
-                 * @example competition,sales
                  */
                 include?: string;
             };

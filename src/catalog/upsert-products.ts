@@ -100,7 +100,9 @@ async function upsertAttributes(
     )
   })
   if (byCode.size === 0) return
-  await mergeAttributes(trx, account, columns, await insertRows(trx, attributeColumns, [...byCode]))
+  // The products are in the usual input, and are written next.
+  const input = await insertRows(trx, attributeColumns, [...byCode], 'attributes_input')
+  await mergeAttributes(trx, account, columns, input)
 }
 
 /** `input` has each code once. */

@@ -10,7 +10,7 @@ import { removeDataDir } from '../database/embedded/cluster.ts'
 import { type Service, startService } from '../service.ts'
 import { closeMaxMs, closeOnce } from '../shutdown.ts'
 import { CannotListen, startFault } from '../startup-errors.ts'
-import { changePrices, loadDemo } from './load-demo.ts'
+import { changePrices, loadDemo, planPrices } from './load-demo.ts'
 import { demoColleague, demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
 
@@ -60,6 +60,7 @@ async function demonstrate({ app, server }: Service, { port, host }: Config): Pr
   await loadDemo(client, withMadeUp(shop))
   const colleague = createClient({ baseUrl: url, ...(await logIn(url, demoColleague)) })
   await inThePast(server.url, await changePrices(client, colleague, withMadeUp(shop)))
+  await planPrices(client)
   await showPrices(client)
   console.log(`
 To look around: ${url}

@@ -80,6 +80,18 @@ export async function changePrices(
   return id
 }
 
+/** Plans prices a little below the cheapest competitor, for someone to look at and apply. */
+export async function planPrices(client: PricewellClient): Promise<void> {
+  await client.POST('/api/v1/prices/reprice/', {
+    params: { header: { 'Change-Note': 'Meet the cheapest competitor' } },
+    body: {
+      price_list_name: retail,
+      price_dimensions: ['retail'],
+      formula: '= ENDING(MAX(COMP_MIN * 0.99, COSTS / 0.8), 0.99)',
+    },
+  })
+}
+
 function isMain({ country }: Record<string, unknown>): boolean {
   return mainCountries.includes(String(country))
 }

@@ -28,7 +28,7 @@ export function columnsOf<Row, T>(
  */
 const copyRowsMin = 12_000
 
-/** Whether so many rows are copied. A transaction can have one copied input at a time. */
+/** Whether so many rows are copied. A transaction can have one copied input of a table at a time. */
 export const isCopied = (rows: number): boolean => rows >= copyRowsMin
 
 /** Above so many rows, other requests run between two columns. */
@@ -36,20 +36,24 @@ const rowsAtOnce = 1000
 
 /**
  * Rows as a FROM item called `input` with these columns: one array parameter a column or, for many rows, COPY into a table
- * that is dropped at commit.
+ * that is dropped at commit; one of the same name is replaced.
  */
 export async function inputRows<T>(
   trx: Trx,
   columns: InputColumn<T>[],
   rows: readonly T[],
+  name = 'input',
 ): Promise<RawBuilder<unknown>> {
   if (!isCopied(rows.length)) return unnestedRows(columns, rows)
   const definitions = columns.map(({ name, type }) => sql`${sql.ref(name)} ${sql.raw(type)}`)
-  await sql`drop table if exists pg_temp.input`.execute(trx)
-  await sql`create temporary table input (${sql.join(definitions)}) on commit drop`.execute(trx)
+  const table = sql.raw(`pg_temp.${name}`)
+  await sql`drop table if exists ${table}`.execute(trx)
+  await sql`create temporary table ${sql.id(name)} (${sql.join(definitions)}) on commit drop`.execute(
+    trx,
+  )
   const line = (row: T) => `${columns.map(({ value }) => copyField(value(row))).join('\t')}\n`
-  await sql`copy pg_temp.input from stdin ${new CopySource(copyText(rows, line))}`.execute(trx)
-  return sql`pg_temp.input as input`
+  await sql`copy ${table} from stdin ${new CopySource(copyText(rows, line))}`.execute(trx)
+  return sql`${table} as input`
 }
 
 /** SQL of a column of the rows to insert. */
@@ -79,8 +83,9 @@ export async function insertRows<T>(
   trx: Trx,
   columns: InputColumn<T>[],
   rows: readonly T[],
+  name = 'input',
 ): Promise<InsertRows> {
-  const selected = selectedRows(await inputRows(trx, columns, rows))
+  const selected = selectedRows(await inputRows(trx, columns, rows, name))
   if (rows.length === 0 || rows.length > valuesMax) return selected
   const sqlOf = (row: T) => {
     const values = columns.map(

@@ -75,7 +75,7 @@ async function writeAsRead<Stored, Written>(
     gathered = gathered.concat(rows.map(({ row }) => row))
     if (!isWriting) await send()
   }
-  // An upsert may take several statements, and rows that are copied would take the place of those that it still reads.
+  // Copied rows would take the place of those that are still being written.
   await Promise.all(sent)
   if (gathered.length > 0) await send()
   return Promise.all(sent)

@@ -1,7 +1,13 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
-import { Answer, type Handler, type OperationRequest, type Schemas } from '../contract/operation.ts'
+import {
+  Answer,
+  type Handler,
+  type OperationRequest,
+  type Origin,
+  type Schemas,
+} from '../contract/operation.ts'
 import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -50,61 +56,81 @@ export const fixedKeys = new Set([
 export const updatePrices: Handler<'updatePrices'> = (request) =>
   whenListIsFree(() => request.inAccount((trx) => update(trx, request)))
 
-async function update(
-  trx: Trx,
-  { account, body, query, errors, origin }: OperationRequest<'updatePrices'>,
-): Promise<Answer<number[] | Schemas['Plan']>> {
+type Request = OperationRequest<'updatePrices'>
+
+async function update(trx: Trx, request: Request): Promise<Answer<number[] | Schemas['Plan']>> {
+  const { body, query, errors, origin } = request
   const observation = { ...query, ...body }
   rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
-  const list = await lockPriceList(trx, account, { name: body.price_list_name })
-  rejectUnmanaged(list)
-  await rejectBusy(trx, account, list.id)
-  rejectUnpublished(list)
-  const { extensions } = await findColumns(trx, account)
-  await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
-    rejectFaultyAddress(list, row, position, errors),
-  )
-  const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
-  const byRow = await groupByRow(list, keyed, errors)
-  const isObserved = body.observed_at !== undefined || byRow.cells.some(hasExpectedPrice)
-  // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
+  const list = await lockListToWrite(trx, request)
+  const { keyed, byRow } = await readCells(trx, list, request)
+  const isObserved = observation.observed_at !== undefined || byRow.cells.some(hasExpectedPrice)
   const isPlan = query.plan === 'true'
+  // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
   const isWritten = errors.count === 0 && !list.is_calendar && !isObserved && !isPlan
   const set = isWritten ? await setPrices(trx, list, byRow) : undefined
   const found = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
   rejectMissing(keyed, rowsOf(byRow), found, errors)
   errors.reject()
-  const { cells, skipped } = isObserved
-    ? await leaveStaleOut(trx, list, byRow, observation)
-    : { cells: byRow, skipped: 0 }
-  if (isPlan) return planCells(trx, list, cells, { origin, observed_at: observation.observed_at })
-  const { ids, priced, slices } = set ?? (await write(trx, list, cells))
-  const findPlaces = placesIn(list, cells, ids)
-  await rejectViolations(trx, list, { origin, findPlaces })
-  const revision = await recordRevision(trx, list, {
-    ...{ kind: 'update_prices', origin, priced, added: 0, removed: 0, slices },
-    observed_at: observation.observed_at,
-  })
-  return new Answer(inPayloadOrder(cells, ids as number[]), {
+  const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
+  const { observed_at } = observation
+  if (isPlan) return planCells(trx, list, fresh, { origin, observed_at })
+  const written = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
+  const revision = await record(trx, list, fresh, { written, origin, observed_at })
+  const skipped = byRow.cells.length - fresh.cells.length
+  return new Answer(inPayloadOrder(fresh, written.ids as number[]), {
     ...revisionHeader(revision),
     ...(observation.on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
   })
 }
 
+async function lockListToWrite(trx: Trx, { account, body }: Request): Promise<PriceList> {
+  const list = await lockPriceList(trx, account, { name: body.price_list_name })
+  rejectUnmanaged(list)
+  await rejectBusy(trx, account, list.id)
+  rejectUnpublished(list)
+  return list
+}
+
+async function readCells(trx: Trx, list: PriceList, { account, body, errors }: Request) {
+  const { extensions } = await findColumns(trx, account)
+  await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
+    rejectFaultyAddress(list, row, position, errors),
+  )
+  const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
+  return { keyed, byRow: await groupByRow(list, keyed, errors) }
+}
+
+interface Recorded {
+  written: SetPrices
+  origin: Origin
+  observed_at: string | undefined
+}
+
+/** Records what was written as a revision. Throws `guardrail-violated`. */
+async function record(
+  trx: Trx,
+  list: PriceList,
+  byRow: CellsByRow,
+  { written: { ids, priced, slices }, origin, observed_at }: Recorded,
+): Promise<number> {
+  await rejectViolations(trx, list, { origin, findPlaces: placesIn(list, byRow, ids) })
+  const change = { kind: 'update_prices', priced, added: 0, removed: 0, slices } as const
+  return recordRevision(trx, list, { ...change, origin, observed_at })
+}
+
 const hasExpectedPrice = ({ row }: Cell): boolean => row.expected_price !== undefined
 
-/** The cells that are not stale, and the number of the others. Throws `stale-rows` unless they are to be skipped. */
+/** The cells that are not stale. Throws `stale-rows` unless the others are to be skipped. */
 async function leaveStaleOut(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,
   observation: Observation,
-): Promise<{ cells: CellsByRow; skipped: number }> {
+): Promise<CellsByRow> {
   const given = { from: await inputCells(trx, list, byRow), line: sql`null::integer` }
   const stale = await findStaleCells(trx, list, given, observation)
-  if (stale.count === 0) return { cells: byRow, skipped: 0 }
-  const positions = stalePositions(stale)
-  return { cells: withoutCells(byRow, positions), skipped: stale.count }
+  return stale.count === 0 ? byRow : withoutCells(byRow, stalePositions(stale))
 }
 
 /** Finds violating cells in the payload. */
@@ -135,8 +161,13 @@ async function planCells(
   return planPrices(trx, list, { ...call, cells: await inputCells(trx, list, byRow) })
 }
 
-async function write(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
+async function write(
+  trx: Trx,
+  list: PriceList,
+  byRow: CellsByRow,
+  found: RowIds | undefined,
+): Promise<SetPrices> {
   if (!list.is_calendar) return setPrices(trx, list, byRow)
-  const ids = await findPublishedRows(trx, list, rowsOf(byRow))
+  const ids = found ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
   return { ids, priced: await setDays(trx, list, byRow, ids as number[]), slices: 1 }
 }

@@ -11,3 +11,15 @@ t.test('a long body whose parts take several statements each is written whole', 
     t.equal((await shop.get('/api/v1/product_catalog/?limit=1')).body.count, 20_000)
   }
 })
+
+t.test('a body that is too long to be written as it is read has attributes, too', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const description = 'x'.repeat(240)
+  const rows = Array.from({ length: 40_000 }, (_, index) => {
+    return { code: `P${index}`, country: 'UK', description }
+  })
+  const path = '/api/v1/product_catalog/'
+  t.equal((await shop.post(`${path}bulk_create_or_update/`, rows)).status, 200)
+  const { body } = await shop.get(`${path}?limit=1&offset=40000`)
+  t.match(body, { count: 40_001, results: [{ description }] })
+})

@@ -80,9 +80,9 @@ t.test('files have a column for each figure, or the objects', async (t) => {
     head?.replace(/^.*margin,/, ''),
     [...columns, ...sales.map((name) => `sales.${name}`)].join(),
   )
-  t.match(first, /,UK,retail,10,,1,8,Northwind,8,8,8,2,25,1,2,19,9\.5,20/)
-  t.match(second, /,UK,trade,0,,1,8,Northwind,8,8,8,,,0,0,0,,$/)
-  t.match(third, /,B,UK,retail,0,,,,,,,,,,0,0,0,,$/)
+  t.match(first, /,UK,retail,10,true,,1,8,Northwind,8,8,8,2,25,1,2,19,9\.5,20/)
+  t.match(second, /,UK,trade,0,false,,1,8,Northwind,8,8,8,,,0,0,0,,$/)
+  t.match(third, /,B,UK,retail,0,false,,,,,,,,,,0,0,0,,$/)
   const [line = ''] = (await file('include=sales', 'application/x-ndjson')).split('\n')
   t.match(JSON.parse(line), { price: 10, sales: { transactions: 1 } })
   t.notOk('competition' in JSON.parse(line))
