@@ -14,6 +14,13 @@ export interface PlannedApplication {
   origin: Origin
 }
 
+/** What a scheduled plan notes. */
+interface ScheduledCall {
+  application: PlannedApplication
+  /** Whether a job has begun to apply it. */
+  hasJob: boolean
+}
+
 /** Days after its moment at which a scheduled plan expires. */
 const expiryDays = 7
 
@@ -54,7 +61,7 @@ async function setScheduled(
   trx: Trx,
   account: number,
   id: number,
-  { at, ...noted }: { at: string; application: PlannedApplication; hasJob: boolean },
+  { at, ...noted }: ScheduledCall & { at: string },
 ): Promise<void> {
   const moment = sql<Date>`${at}::timestamptz`
   await trx
@@ -86,7 +93,7 @@ export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
 
 async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: PlanSlot): Promise<void> {
   const plan = await lockPlan(trx, account, id)
-  const call = plan.call as unknown as { application: PlannedApplication; hasJob: boolean }
+  const call = plan.call as unknown as ScheduledCall
   // A worker that was killed may have come so far.
   if (plan.status !== 'scheduled' || call.hasJob) return
   const { application } = call
