@@ -63,12 +63,7 @@ async function findViolating(
   list: PriceList,
 ): Promise<{ cells: ViolatingCell[]; count: number; changed: number }> {
   const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
-  const priced = withMargins(
-    list,
-    await findColumns(trx, list.account_id),
-    writtenCells(list),
-    columns,
-  )
+  const priced = await withMarginsIfGuarded(trx, list)
   const { rows } = await sql<{ cells: ViolatingCell[]; count: number; changed: number }>`
     with cell as materialized (
       select ${sql.join(columns.map((name) => sql.ref(name)))}, ${violationsOf(list, price)} as violations from ${priced}
@@ -81,6 +76,13 @@ async function findViolating(
       (select count(distinct row_id) from cell) as changed`.execute(trx)
   const { cells = [], count = 0, changed = 0 } = rows[0] ?? {}
   return { cells, count: Number(count), changed: Number(changed) }
+}
+
+/** SQL of the written prices, with their margins if a guardrail looks at them: that takes a third of the time. */
+async function withMarginsIfGuarded(trx: Trx, list: PriceList): Promise<RawBuilder<unknown>> {
+  const cells = writtenCells(list)
+  if (guardrailsOf(list).min_margin_percent === undefined) return cells
+  return withMargins(list, await findColumns(trx, list.account_id), cells, columns)
 }
 
 /** SQL of the prices that the next revision has set, with the costs of their products. */
