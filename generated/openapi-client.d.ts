@@ -5318,7 +5318,7 @@ export interface operations {
                      *       "actor": {
                      *         "type": "user",
                      *         "id": "1",
-                     *         "name": "1"
+                     *         "name": "admin@example.com"
                      *       },
                      *       "summary": {
                      *         "rows": 1,
@@ -6742,7 +6742,7 @@ export interface operations {
                      *           "actor": {
                      *             "type": "user",
                      *             "id": "1",
-                     *             "name": "1"
+                     *             "name": "admin@example.com"
                      *           },
                      *           "summary": {
                      *             "rows": 1,

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Origin } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
 /**
@@ -10,3 +11,18 @@ export async function changeSettingsVersion(trx: Trx, account: number): Promise<
   const version = Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
   await sql`update accounts set settings_version = ${version} where id = ${account}`.execute(trx)
 }
+
+/** A token names no e-mail; a user's is noted with what the user changes. */
+export async function withName(trx: Trx, account: number, origin: Origin): Promise<Origin> {
+  const { actor } = origin
+  if (actor.type !== 'user' || !userId.test(actor.id)) return origin
+  const user = await trx
+    .selectFrom('users')
+    .select('email')
+    .where('account_id', '=', account)
+    .where('id', '=', Number(actor.id))
+    .executeTakeFirst()
+  return user ? { ...origin, actor: { ...actor, name: user.email } } : origin
+}
+
+const userId = /^\d{1,15}$/

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Plans } from '../../generated/database.d.ts'
+import { withName } from '../accounts/queries.ts'
 import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
@@ -38,7 +39,7 @@ export async function insertPlan(
       price_list_id: list?.id ?? null,
       operation,
       base_revision: list?.version ?? null,
-      origin: JSON.stringify(origin),
+      origin: JSON.stringify(await withName(trx, account, origin)),
       call: JSON.stringify(call),
       expires_at: sql`statement_timestamp() + make_interval(days => ${sql.lit(openDays)})`,
     })

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { withName } from '../../accounts/queries.ts'
 import type { Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
@@ -50,7 +51,7 @@ export async function recordRevision(
       price_list_id: list.id,
       revision,
       at: sql`clock_timestamp()`,
-      origin: JSON.stringify(await withName(trx, list, origin)),
+      origin: JSON.stringify(await withName(trx, list.account_id, origin)),
       job_id: job ?? null,
       plan_id: plan ?? null,
       observed_at:
@@ -63,21 +64,6 @@ export async function recordRevision(
     .execute()
   return revision
 }
-
-/** A token names no e-mail; a user's is noted with what the user changes. */
-async function withName(trx: Trx, { account_id }: PriceList, origin: Origin): Promise<Origin> {
-  const { actor } = origin
-  if (actor.type !== 'user' || !userId.test(actor.id)) return origin
-  const user = await trx
-    .selectFrom('users')
-    .select('email')
-    .where('account_id', '=', account_id)
-    .where('id', '=', Number(actor.id))
-    .executeTakeFirst()
-  return user ? { ...origin, actor: { ...actor, name: user.email } } : origin
-}
-
-const userId = /^\d{1,15}$/
 
 /** The header that says which revision holds. */
 export const revisionHeader = (revision: number) => ({ 'price-list-revision': String(revision) })
