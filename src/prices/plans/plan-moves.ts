@@ -2,13 +2,11 @@ import { sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { answerPlan, insertPlan } from '../../plans/queries.ts'
 import { matchingProducts } from '../../price-lists/catalog-difference.ts'
-import type { Revisions } from '../../price-lists/history/changed-cells.ts'
-import { keyOfCell } from '../../price-lists/history/changed-cells.ts'
+import { keyOfCell, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { storeRows, totalRows } from './plan-rows.ts'
+import { makePlan } from './plan-rows.ts'
 
 const noPrices = sql`null::integer as dimension, null::date as date`
 const noChange = sql`null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
@@ -21,11 +19,9 @@ export async function planAddedProducts(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
-  const planId = await insertPlan(trx, account, { operation: 'add_products', list, origin })
-  await storeRows(
+  return makePlan(
     trx,
-    planId,
-    list,
+    { operation: 'add_products', list, origin },
     sql`
       select input.position, r.id as row_id, p.id as product_id, p.code, p.extensions, p.extension_key, ${noPrices},
         case when r.id is null then 'add' else 'none' end as action, ${noChange}
@@ -34,7 +30,6 @@ export async function planAddedProducts(
       left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.code = p.code
         and r.extension_key = p.extension_key and r.removed_version is null`,
   )
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
 }
 
 /** Makes a plan of a sync with the catalog. Rows that stay are counted only. */
@@ -44,12 +39,9 @@ export async function planSync(
   columns: Columns,
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
-  const { account_id: account } = list
-  const planId = await insertPlan(trx, account, { operation: 'sync', list, origin })
-  await storeRows(
+  return makePlan(
     trx,
-    planId,
-    list,
+    { operation: 'sync', list, origin, rowsOfList: list.row_count },
     sql`
       select null::integer as position, r.id as row_id, coalesce(p.id, r.product_id) as product_id,
         coalesce(p.code, r.code) as code, coalesce(p.extensions, r.extensions) as extensions,
@@ -62,9 +54,6 @@ export async function planSync(
       ) as r on r.product_id = p.id
       where p.id is null or r.id is null`,
   )
-  const totals = await totalRows(trx, { planId, list })
-  const untouched = list.row_count - (totals.summary.removed ?? 0)
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list, untouched }))
 }
 
 /** What a revert would undo, and whether as mistakes. */
@@ -80,13 +69,11 @@ export async function planRevert(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
-  const planId = await insertPlan(trx, account, { operation: 'revert', list, origin, call })
   // Guardrails do not stop what undoes a change.
   const unguarded = { ...list, guardrails: {} }
-  await storeRows(
+  return makePlan(
     trx,
-    planId,
-    unguarded,
+    { operation: 'revert', list: unguarded, origin, call },
     sql`
       select null::integer as position, r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, u.dimension,
         u.date, null as action, u.held as old, u.price as new, null as reason, null::jsonb as inputs
@@ -98,5 +85,4 @@ export async function planRevert(
         case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null
       from pg_temp.undone_rows cell cross join ${keyOfCell(list)} where cell.conflict is null`,
   )
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list: unguarded }))
 }

@@ -1,11 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { answerPlan, insertPlan } from '../../plans/queries.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { heldPrice } from '../write/stale-cells.ts'
-import { keyOfRow, storeRows, totalRows } from './plan-rows.ts'
+import { keyOfRow, makePlan } from './plan-rows.ts'
 
 /** The call that would set prices. */
 export interface PlannedPrices {
@@ -22,13 +21,10 @@ export async function planPrices(
   { cells, origin, observed_at }: PlannedPrices,
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
-  const call = { observed_at }
-  const planId = await insertPlan(trx, account, { operation: 'update_prices', list, origin, call })
   const { held, months } = heldPrice(list)
-  await storeRows(
+  return makePlan(
     trx,
-    planId,
-    list,
+    { operation: 'update_prices', list, origin, call: { observed_at } },
     sql`
       select f.position, ${keyOfRow}, f.dimension, f.date, null as action, ${held} as old, f.price as new,
         null as reason, null::jsonb as inputs
@@ -36,5 +32,4 @@ export async function planPrices(
         and r.code = f.code and r.extension_key = f.extension_key and ${isPublishedNow(list)}
       ${months}`,
   )
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
 }

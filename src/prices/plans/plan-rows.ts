@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
-import type { Schemas } from '../../contract/operation.ts'
+import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import type { PlanTotals } from '../../plans/queries.ts'
+import { answerPlan, insertPlan, type NewPlan, type PlanTotals } from '../../plans/queries.ts'
 import { listViolations, violationsOf } from '../../price-lists/guardrails.ts'
 import { changePercent } from '../../price-lists/history/diff-price-list.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -11,12 +11,34 @@ import { withMargins } from '../reprice/compile-formula.ts'
 /** The columns of a row of the list that a plan shows. */
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
 
+/** A plan of a locked list. */
+export interface ListPlan extends Omit<NewPlan, 'list'> {
+  list: PriceList
+  /** Rows of the list that stay, or are removed by it, and of which only the removed ones are stored. */
+  rowsOfList?: number
+}
+
+/** Makes a plan of a list. `rows` is what it would do, as `storeRows` takes it. */
+export async function makePlan(
+  trx: Trx,
+  plan: ListPlan,
+  rows: RawBuilder<unknown>,
+): Promise<Answer<Schemas['Plan']>> {
+  const { list } = plan
+  const { operation, origin, call } = plan
+  const made = { operation, list, origin, ...(call && { call }) }
+  const planId = await insertPlan(trx, list.account_id, made)
+  await storeRows(trx, planId, list, rows)
+  const totals = await totalRows(trx, planId, plan)
+  return answerPlan(trx, list.account_id, planId, totals)
+}
+
 /**
  * Stores what a plan would do. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
  * and, of cells, whose action is null and follows from the prices: dimension, date, old, new, inputs, and reason, why there
  * is no new price.
  */
-export async function storeRows(
+async function storeRows(
   trx: Trx,
   planId: number,
   list: PriceList,
@@ -52,20 +74,18 @@ const rowColumns = [
   ...['date', 'action', 'old', 'new', 'reason', 'inputs'],
 ]
 
-/** A plan of rows that come and go, and what is not stored of it. */
-interface Totalled {
-  planId: number
-  list: PriceList
-  /** Rows that stay and are not stored. */
-  untouched?: number
-}
-
 /** What the stored rows of a plan say in all. */
-export async function totalRows(
+async function totalRows(
   trx: Trx,
-  { planId, list, untouched = 0 }: Totalled,
+  planId: number,
+  { list, rowsOfList }: ListPlan,
 ): Promise<PlanTotals> {
   const { account_id } = list
+  const isRemoved = sql`action = 'remove'`
+  const untouched =
+    rowsOfList === undefined
+      ? sql`0`
+      : sql`(${rowsOfList}::integer - count(*) filter (where ${isRemoved}))`
   const ofPlan = sql`account_id = ${account_id} and plan_id = ${planId}`
   const percent = (value: RawBuilder<unknown>) => sql`floor(${value} * 1000000 + 0.5) / 1000000`
   const isRise = sql`action = 'price' and (old is null or new > old)`
@@ -73,11 +93,11 @@ export async function totalRows(
   const hasMargins = sql`margin_before is not null and margin_after is not null`
   const { rows } = await sql<{ summary: Schemas['PlanSummary']; changed_rows: number }>`
     select json_build_object(
-        'rows', count(*) + ${untouched}::integer,
+        'rows', count(*) + ${untouched},
         'changed', count(*) filter (where action = 'price'),
-        'unchanged', count(*) filter (where action = 'none') + ${untouched}::integer,
+        'unchanged', count(*) filter (where action = 'none') + ${untouched},
         'added', count(*) filter (where action = 'add'),
-        'removed', count(*) filter (where action = 'remove'),
+        'removed', count(*) filter (where ${isRemoved}),
         'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),
         'average_change_percent', ${percent(sql`avg(change_percent) filter (where action = 'price')`)},
         'largest_increase_percent', max(change_percent) filter (where ${isRise}),
@@ -89,12 +109,14 @@ export async function totalRows(
     from plan_rows where ${ofPlan}`.execute(trx)
   const { summary = {}, changed_rows = 0 } = rows[0] ?? {}
   const moved = { changed: Number(changed_rows), removed: summary.removed ?? 0 }
-  return { summary, violations: await countViolations(trx, { planId, list, ...moved }) }
+  return { summary, violations: await countViolations(trx, planId, list, moved) }
 }
 
 async function countViolations(
   trx: Trx,
-  { planId, list, changed, removed }: Totalled & { changed: number; removed: number },
+  planId: number,
+  list: PriceList,
+  { changed, removed }: { changed: number; removed: number },
 ): Promise<PlanTotals['violations']> {
   const { rows } = await sql<PlanTotals['violations'][number]>`
     select guardrail, count(*)::integer as rows from plan_rows, unnest(violations) as guardrail

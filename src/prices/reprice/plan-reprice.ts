@@ -2,10 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { filterSql } from '../../catalog/product-filters.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { answerPlan, insertPlan } from '../../plans/queries.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { storeRows, totalRows } from '../plans/plan-rows.ts'
+import { makePlan } from '../plans/plan-rows.ts'
 import { heldPrice } from '../write/stale-cells.ts'
 import { type FigureCells, joinFigures } from './joined-figures.ts'
 import type { RepriceCall } from './reprice-call.ts'
@@ -30,23 +29,19 @@ export async function planReprice(
   call: RepriceCall,
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
-  const { account_id: account } = list
   const { formula } = call
-  const planId = await insertPlan(trx, account, { operation: 'reprice', list, origin })
   const priced = formula.pricedCells(await selectedCells(trx, list, call), [
     ...['row_id', 'product_id', 'code', 'extensions', 'extension_key', 'dimension', 'date', 'old'],
     ...formula.inputs,
   ])
-  await storeRows(
+  return makePlan(
     trx,
-    planId,
-    list,
+    { operation: 'reprice', list, origin },
     sql`
       select null::integer as position, row_id, product_id, code, extensions, extension_key, dimension, date,
         null as action, old, value as new, reason, ${formula.named} as inputs
       from ${priced}`,
   )
-  return answerPlan(trx, account, planId, await totalRows(trx, { planId, list }))
 }
 
 /** SQL of a FROM item with the cells, their prices, and what the formula reads of them. */
