@@ -76,6 +76,19 @@ export async function endLoaded(
   await deleteFile(trx, job)
 }
 
+/** Ends a job that is done with a result. */
+export async function endWithResult(
+  trx: Trx,
+  job: CurrentJob,
+  result: object,
+  revision?: number,
+): Promise<void> {
+  await updateJob(trx, job)
+    .set({ result: JSON.stringify(result) })
+    .execute()
+  await endDone(trx, job, revision)
+}
+
 /** Ends a job that is done; its result is noted already. `revision` is that of its list. */
 export async function endDone(
   trx: Trx,

@@ -63,11 +63,32 @@ export function listViolations(
   ]
 }
 
+interface Violation {
+  old: number | null
+  new: number | null
+  violations: GuardrailName[]
+}
+
+/** The errors of prices that violate guardrails, each where `placeOf` says. */
+export function violationErrors<Cell extends Violation>(
+  list: PriceList,
+  cells: readonly Cell[],
+  placeOf: (cell: Cell, index: number) => Omit<RequestError, 'code' | 'message'>,
+): RequestError[] {
+  return cells.flatMap((cell, index) =>
+    cell.violations.map((code) => ({
+      ...placeOf(cell, index),
+      code,
+      message: violationMessage(list, code, cell),
+    })),
+  )
+}
+
 /** Says what a guardrail forbids. */
-export function violationMessage(
+function violationMessage(
   list: PriceList,
   name: GuardrailName,
-  { old, new: now }: { old: number | null; new: number | null },
+  { old, new: now }: Omit<Violation, 'violations'>,
 ): string {
   const limit = guardrailsOf(list)[name]
   const change = old === null ? `a first price of ${now}` : `from ${old} to ${now}`

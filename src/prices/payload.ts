@@ -1,3 +1,5 @@
+import { columnEntries } from '../catalog/column-value.ts'
+import type { Columns } from '../catalog/columns.ts'
 import { extensionKey, type KeyedRow } from '../catalog/row-key.ts'
 import type { RequestError } from '../contract/problem.ts'
 import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
@@ -32,6 +34,30 @@ export async function findNamedList(
     throw invalidRequest([{ ...placeOf('price_list_id'), code: 'conflicting_keys', message }])
   }
   return list
+}
+
+/** A cell or row of a list, as it is stored. */
+export interface StoredCell {
+  code: string
+  extensions: string[]
+  /** From 1; null for a row. */
+  dimension: number | null
+  date: string | null
+}
+
+/** Where an error is that is about a cell and no row of the request. */
+export function placeOfCell(
+  list: PriceList,
+  { extensions: columns }: Columns,
+  { code, extensions, dimension, date }: StoredCell,
+): Pick<RequestError, 'pointer' | 'cell'> {
+  const cell = {
+    code,
+    ...Object.fromEntries(columnEntries(columns, extensions)),
+    ...(dimension !== null && { price_dimension: list.price_dimensions[dimension - 1] }),
+    ...(date !== null && { date }),
+  }
+  return { pointer: '', cell }
 }
 
 /** Keys of a row that select one price of a product. */

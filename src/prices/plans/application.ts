@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { columnEntries } from '../../catalog/column-value.ts'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import { Problem, type RequestError } from '../../contract/problem.ts'
+import { Problem } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { StoredPlan } from '../../plans/queries.ts'
@@ -11,10 +10,11 @@ import {
   guardrailViolated,
   listViolated,
   listViolations,
-  violationMessage,
+  violationErrors,
   violationsOf,
 } from '../../price-lists/guardrails.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import { placeOfCell, type StoredCell } from '../payload.ts'
 import { withMargins } from '../reprice/compile-formula.ts'
 
 /** A plan under way: of a locked list, and what to leave out of it. */
@@ -70,46 +70,24 @@ async function planStale(
   plan: StoredPlan,
   count: number,
 ): Promise<Problem> {
-  const { rows } = await sql<PlannedCell>`
+  const { rows } = await sql<StoredCell>`
     select code, extensions, dimension, date from plan_rows plan join pg_temp.left_out using (place)
     where ${ofPlan(plan)} order by place limit ${listedMax}`.execute(trx)
-  const show = await cellWriter(trx, list)
+  const columns = await findColumns(trx, list.account_id)
   const message = 'was changed since the plan was made'
-  const errors = rows.map((cell) => ({ ...show(cell), code: 'stale' as const, message }))
+  const errors = rows.map((cell) => ({
+    ...placeOfCell(list, columns, cell),
+    code: 'stale' as const,
+    message,
+  }))
   const what = count === 1 ? '1 row of the plan is' : `${count} rows of the plan are`
   const detail = `${what} stale. Nothing was written; \`skip: ["stale"]\` leaves them out.`
   return new Problem('plan-stale', detail, { errors, errorCount: count })
 }
 
-interface PlannedCell {
-  code: string
-  extensions: string[]
-  dimension: number | null
-  date: string | null
-}
-
-/** Writes the cell that an error is about. */
-export async function cellWriter(trx: Trx, list: PriceList) {
-  const columns = await findColumns(trx, list.account_id)
-  return ({
-    code,
-    extensions,
-    dimension,
-    date,
-  }: PlannedCell): Pick<RequestError, 'pointer' | 'cell'> => ({
-    pointer: '',
-    cell: {
-      code,
-      ...Object.fromEntries(columnEntries(columns.extensions, extensions)),
-      ...(dimension !== null && { price_dimension: list.price_dimensions[dimension - 1] }),
-      ...(date !== null && { date }),
-    },
-  })
-}
-
 const cellColumns = ['place', 'code', 'extensions', 'dimension', 'date', 'old', 'new']
 
-type ViolatingCell = PlannedCell & { old: number | null; new: number; violations: GuardrailName[] }
+type ViolatingCell = StoredCell & { old: number | null; new: number; violations: GuardrailName[] }
 
 /**
  * Adds the prices that violate a guardrail now to `left_out`. Throws `guardrail-violated` unless they are to be skipped, and
@@ -136,26 +114,14 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
     trx,
   )
   if (rows.length > 0 && !skip.has('violations'))
-    throw guardrailViolated(await errorsOf(trx, list, rows), Number(rows[0]?.total))
+    throw guardrailViolated(
+      violationErrors(list, rows, (cell) => placeOfCell(list, columns, cell)),
+      Number(rows[0]?.total),
+    )
   const { rows: left } = await sql`
     insert into pg_temp.left_out select place from pg_temp.violating returning place`.execute(trx)
   await rejectListViolations(application)
   return left.length
-}
-
-async function errorsOf(
-  trx: Trx,
-  list: PriceList,
-  cells: ViolatingCell[],
-): Promise<RequestError[]> {
-  const show = await cellWriter(trx, list)
-  return cells.flatMap((cell) =>
-    cell.violations.map((code) => ({
-      ...show(cell),
-      code,
-      message: violationMessage(list, code, cell),
-    })),
-  )
 }
 
 async function rejectListViolations({ trx, list, plan }: Application): Promise<void> {

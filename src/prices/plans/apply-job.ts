@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
-import { endDone } from '../../jobs/job-row.ts'
+import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { rejectEnded } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
@@ -31,13 +31,7 @@ async function applyInJob(trx: Trx, job: RunningJob, call: AppliedPlan): Promise
   rejectEnded(plan, ['scheduled'])
   const { origin, id } = job
   const { jobResult, revision } = await apply(trx, plan, { skip: call.skip, origin, job: id })
-  await trx
-    .updateTable('jobs')
-    .set({ result: JSON.stringify(jobResult) })
-    .where('account_id', '=', job.account_id)
-    .where('id', '=', id)
-    .execute()
-  await endDone(trx, job, revision)
+  await endWithResult(trx, job, jobResult, revision)
 }
 
 async function failPlan(

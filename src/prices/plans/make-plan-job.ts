@@ -3,7 +3,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
-import { endDone } from '../../jobs/job-row.ts'
+import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
 import { planReprice } from '../reprice/plan-reprice.ts'
@@ -18,13 +18,7 @@ export const runMakePlan: RunJob = refusable((attempt, { query }) =>
     // For the statement that stores the largest plan.
     await sql`set local statement_timeout = '1h'`.execute(trx)
     const { body } = await makePlan(trx, job, query as unknown as LargeCall)
-    await trx
-      .updateTable('jobs')
-      .set({ result: JSON.stringify({ plan_id: body.id }) })
-      .where('account_id', '=', job.account_id)
-      .where('id', '=', job.id)
-      .execute()
-    await endDone(trx, job, undefined)
+    await endWithResult(trx, job, { plan_id: body.id })
   }),
 )
 

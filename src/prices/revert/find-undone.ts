@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { columnEntries } from '../../catalog/column-value.ts'
 import type { Columns } from '../../catalog/columns.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
@@ -8,6 +7,7 @@ import { changedCells, type Revisions } from '../../price-lists/history/changed-
 import { differentCells, isIn, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import { placeOfCell, type StoredCell } from '../payload.ts'
 
 /** How much is to be undone. */
 export interface Undone {
@@ -91,11 +91,7 @@ const messages: Record<string, string> = {
   product_inactive: 'the product is not active',
 }
 
-interface Conflict {
-  code: string
-  extensions: string[]
-  dimension: number | null
-  date: string | null
+interface Conflict extends StoredCell {
   conflict: string
 }
 
@@ -111,16 +107,10 @@ export async function revertConflict(
     union all
     select code, extensions, null, null, conflict from pg_temp.undone_rows where conflict is not null
     order by code, extensions, dimension, date limit ${listedMax}`.execute(trx)
-  const errors = rows.map(({ code, extensions, dimension, date, conflict }) => ({
-    pointer: '',
+  const errors = rows.map(({ conflict, ...cell }) => ({
+    ...placeOfCell(list, columns, cell),
     code: conflict as RequestError['code'],
     message: messages[conflict] ?? conflict,
-    cell: {
-      code,
-      ...Object.fromEntries(columnEntries(columns.extensions, extensions)),
-      ...(dimension !== null && { price_dimension: list.price_dimensions[dimension - 1] }),
-      ...(date !== null && { date }),
-    },
   }))
   const detail = `${count} ${count === 1 ? 'change' : 'changes'} cannot be undone. Nothing was written; \`on_conflict: skip\` leaves them out.`
   return new Problem('revert-conflict', detail, { errors, errorCount: count })

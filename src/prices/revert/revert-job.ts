@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
 import { inAttempt } from '../../jobs/attempt.ts'
-import { endDone } from '../../jobs/job-row.ts'
+import { endWithResult } from '../../jobs/job-row.ts'
 import { refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
 import { prepare, readRevisions, revert } from './revert-price-list.ts'
@@ -16,12 +16,6 @@ export const runRevert = refusable((attempt, { query }) =>
     const revisions = await readRevisions(trx, list, call)
     await prepare(trx, list, revisions, call)
     const result = await revert(trx, list, revisions, { ...call, origin: job.origin, job: job.id })
-    await trx
-      .updateTable('jobs')
-      .set({ result: JSON.stringify(result) })
-      .where('account_id', '=', job.account_id)
-      .where('id', '=', job.id)
-      .execute()
-    await endDone(trx, job, result.revision)
+    await endWithResult(trx, job, result, result.revision)
   }),
 )

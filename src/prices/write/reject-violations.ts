@@ -10,7 +10,7 @@ import {
   guardrailViolated,
   listViolated,
   listViolations,
-  violationMessage,
+  violationErrors,
   violationsOf,
 } from '../../price-lists/guardrails.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
@@ -102,12 +102,6 @@ function errorsOf(
   cells: ViolatingCell[],
   places: Awaited<ReturnType<FindPlaces>>,
 ): RequestError[] {
-  const errors = cells.flatMap((cell, index) =>
-    cell.violations.map((code) => ({
-      ...(places[index] ?? { pointer: '' }),
-      code,
-      message: violationMessage(list, code, cell),
-    })),
-  )
+  const errors = violationErrors(list, cells, (_, index) => places[index] ?? { pointer: '' })
   return errors.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
 }
