@@ -103,7 +103,12 @@ async function createQueues(url: string): Promise<void> {
         retryDelay: retryDelaySeconds,
       })
     }
-    await boss.createQueue(planQueue, { retryLimit, retryDelay: retryDelaySeconds })
+    // A worker that dies with a plan in its hands is noticed as fast as one with a job.
+    await boss.createQueue(planQueue, {
+      heartbeatSeconds,
+      retryLimit,
+      retryDelay: retryDelaySeconds,
+    })
     await boss.createQueue(retentionQueue)
   } finally {
     await boss.stop({ graceful: false })
