@@ -32,16 +32,37 @@ const tests: Record<RowGuardrail, Test> = {
 
 export const guardrailsOf = ({ guardrails }: PriceList) => guardrails as Schemas['Guardrails']
 
+/** Whether a guardrail looks at margins. */
+export const guardsMargins = (list: PriceList): boolean =>
+  guardrailsOf(list).min_margin_percent !== undefined
+
 /** SQL of the names of the guardrails that a price violates, as an array of texts. */
 export function violationsOf(list: PriceList, price: GuardedPrice): RawBuilder<string[]> {
-  const limits = guardrailsOf(list)
-  const names = (Object.keys(tests) as RowGuardrail[]).flatMap((name) => {
-    const limit = limits[name]
-    if (limit === undefined || limit === false) return []
-    return sql`case when ${tests[name](Number(limit), price)} then ${sql.lit(name)} end`
+  const names = testsOf(list, price).map(({ name, test }) => {
+    return sql`case when ${test} then ${sql.lit(name)} end`
   })
   if (names.length === 0) return sql`'{}'::text[]`
   return sql`array_remove(array[${sql.join(names)}]::text[], null)`
+}
+
+/** SQL of whether a price violates a guardrail other than that of margins; never null. */
+export function isViolating(
+  list: PriceList,
+  price: Omit<GuardedPrice, 'margin'>,
+): RawBuilder<boolean> {
+  const each = testsOf(list, { ...price, margin: sql`'Infinity'::numeric` }).map(
+    ({ test }) => sql`coalesce(${test}, false)`,
+  )
+  return each.length === 0 ? sql`false` : sql`(${sql.join(each, sql` or `)})`
+}
+
+function testsOf(list: PriceList, price: GuardedPrice) {
+  const limits = guardrailsOf(list)
+  return (Object.keys(tests) as RowGuardrail[]).flatMap((name) => {
+    const limit = limits[name]
+    if (limit === undefined || limit === false) return []
+    return { name, test: tests[name](Number(limit), price) }
+  })
 }
 
 /** Below so many rows, a call may change all of them. */

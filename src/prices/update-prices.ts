@@ -75,10 +75,10 @@ async function update(trx: Trx, request: Request): Promise<Answer<number[] | Sch
   const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
   const { observed_at } = observation
   if (isPlan) return planCells(trx, list, fresh, { origin, observed_at })
-  const written = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
-  const revision = await record(trx, list, fresh, { written, origin, observed_at })
+  const done = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
+  const revision = await record(trx, list, fresh, { set: done, origin, observed_at })
   const skipped = byRow.cells.length - fresh.cells.length
-  return new Answer(inPayloadOrder(fresh, written.ids as number[]), {
+  return new Answer(inPayloadOrder(fresh, done.ids as number[]), {
     ...revisionHeader(revision),
     ...(observation.on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
   })
@@ -102,7 +102,7 @@ async function readCells(trx: Trx, list: PriceList, { account, body, errors }: R
 }
 
 interface Recorded {
-  written: SetPrices
+  set: SetPrices
   origin: Origin
   observed_at: string | undefined
 }
@@ -112,9 +112,10 @@ async function record(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,
-  { written: { ids, priced, slices }, origin, observed_at }: Recorded,
+  { set: { ids, written, slices }, origin, observed_at }: Recorded,
 ): Promise<number> {
-  await rejectViolations(trx, list, { origin, findPlaces: placesIn(list, byRow, ids) })
+  await rejectViolations(trx, list, { written, origin, findPlaces: placesIn(list, byRow, ids) })
+  const { priced } = written
   const change = { kind: 'update_prices', priced, added: 0, removed: 0, slices } as const
   return recordRevision(trx, list, { ...change, origin, observed_at })
 }
@@ -169,5 +170,5 @@ async function write(
 ): Promise<SetPrices> {
   if (!list.is_calendar) return setPrices(trx, list, byRow)
   const ids = found ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
-  return { ids, priced: await setDays(trx, list, byRow, ids as number[]), slices: 1 }
+  return { ids, written: await setDays(trx, list, byRow, ids as number[]), slices: 1 }
 }

@@ -64,10 +64,11 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
         const { observed_at } = query
         return planPrices(trx, locked, { cells: sql`pg_temp.feed f`, origin, observed_at })
       }
-      const { updated, priced } = await writeCells(trx, locked, sql`pg_temp.feed f`)
+      const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
       const findPlaces: FindPlaces = (cells) => findLines(trx, cells)
-      await rejectViolations(trx, locked, { origin, findPlaces })
+      await rejectViolations(trx, locked, { written, origin, findPlaces })
       const { observed_at, on_stale } = query
+      const { priced } = written
       const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
       const revision = await recordRevision(trx, locked, { ...change, observed_at })
       return { created: 0, updated, ...(on_stale === 'skip' && { skipped }), revision }

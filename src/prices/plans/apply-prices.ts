@@ -22,7 +22,10 @@ export async function applyPrices(application: Application): Promise<Applied> {
     select plan.code, plan.extension_key, plan.dimension, plan.date, plan.new as price
     from plan_rows plan where ${ofPlan(plan)} and plan.action = 'price' and ${isLeft}
   ) as f`
-  const { updated, priced } = await writeCells(trx, list, cells)
+  const {
+    updated,
+    written: { priced },
+  } = await writeCells(trx, list, cells)
   const { rows } = await sql<{ ids: string | null }>`
     select array_agg(row_id order by first)::text as ids from (
       select plan.row_id, min(coalesce(plan.position, plan.place)) as first from plan_rows plan

@@ -54,20 +54,38 @@ const marginDecimals = 6
  * and `new`: `margin_before` and `margin_after`.
  */
 export function withMargins(
-  { margin_formula }: PriceList,
+  list: PriceList,
   { costs }: Columns,
   cells: RawBuilder<unknown>,
   columns: readonly string[],
 ): RawBuilder<unknown> {
+  const withMargin = marginsOf(list, costs)
+  const before = withMargin(sql`old`, cells, [...columns, 'costs'], 'margin_before')
+  return withMargin(sql`new`, before, [...columns, 'margin_before'], 'margin_after')
+}
+
+/** As `withMargins`, with `margin_after` alone. */
+export function withNewMargins(
+  list: PriceList,
+  { costs }: Columns,
+  cells: RawBuilder<unknown>,
+  columns: readonly string[],
+): RawBuilder<unknown> {
+  return marginsOf(list, costs)(sql`new`, cells, columns, 'margin_after')
+}
+
+/** Makes a FROM item with the margin at a price of `cells`. */
+function marginsOf({ margin_formula }: PriceList, costs: Columns['costs']) {
   const steps = new SqlSteps()
   const value = compile(steps, parseMarginTerm(margin_formula, costs))
   const margin = steps.keep(`nullif(trim_scale(${roundedTo(marginDecimals, steps, value)}), 'NaN')`)
-  const at = (price: string, from: RawBuilder<unknown>, kept: readonly string[], name: string) =>
-    steps.select(sql`(select *, ${sql.ref(price)} as price from ${from}) as cell`, kept, {
-      [name]: margin,
-    })
-  const before = at('old', cells, [...columns, 'costs'], 'margin_before')
-  return at('new', before, [...columns, 'margin_before'], 'margin_after')
+  return (
+    price: RawBuilder<unknown>,
+    cells: RawBuilder<unknown>,
+    kept: readonly string[],
+    name: string,
+  ) =>
+    steps.select(sql`(select *, ${price} as price from ${cells}) as cell`, kept, { [name]: margin })
 }
 
 /** Whether a price of at most 6 decimals has at most 15 significant digits, and a JSON number holds it. */

@@ -9,7 +9,7 @@ import type { ListRows } from '../../price-lists/list-rows.ts'
 import { archiveRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { changedCells, writeChanged } from '../write/set-prices.ts'
+import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
 /** How many cells and rows have changed. */
 export interface Moved {
@@ -49,7 +49,7 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
     (place) => sql`
       case when ${sql.ref(`has_${place}`)} then ${sql.ref(`price_${place}`)} else r.prices[${sql.lit(place)}] end`,
   )
-  const { rows } = await sql<{ priced: number }>`
+  const { rows } = await sql<WrittenRow>`
     with found as materialized (
       select r.id, r.since, r.prices as old, array[${sql.join(merged)}] as new
       from (
@@ -57,8 +57,8 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
       ) as input
       join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.row_id
     ), ${writeChanged(list, 0)}
-    select coalesce(sum(${changedCells(list)}), 0) as priced from found`.execute(trx)
-  return Number(rows[0]?.priced ?? 0)
+    select ${writtenOf(list)} from found`.execute(trx)
+  return readWritten(list, rows[0]).priced
 }
 
 async function restoreDays(trx: Trx, list: PriceList): Promise<number> {

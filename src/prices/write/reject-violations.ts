@@ -8,6 +8,7 @@ import {
   type GuardrailName,
   guardrailsOf,
   guardrailViolated,
+  guardsMargins,
   listViolated,
   listViolations,
   violationErrors,
@@ -16,7 +17,8 @@ import {
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { withMargins } from '../reprice/compile-formula.ts'
+import { withNewMargins } from '../reprice/compile-formula.ts'
+import type { Written } from './set-prices.ts'
 
 /** A price that violates guardrails. */
 export interface ViolatingCell {
@@ -35,7 +37,8 @@ export type FindPlaces = (
   cells: ViolatingCell[],
 ) => Promise<Pick<RequestError, 'pointer' | 'row' | 'line'>[]>
 
-interface Written {
+interface Guarded {
+  written: Written
   origin: Origin
   findPlaces: FindPlaces
 }
@@ -47,10 +50,12 @@ interface Written {
 export async function rejectViolations(
   trx: Trx,
   list: PriceList,
-  { origin, findPlaces }: Written,
+  { written, origin, findPlaces }: Guarded,
 ): Promise<void> {
   if (Object.keys(guardrailsOf(list)).length === 0 || origin.override !== undefined) return
-  const { cells, count, changed } = await findViolating(trx, list)
+  const { cells, count, changed } = written.mayViolate
+    ? await findViolating(trx, list)
+    : { cells: [], count: 0, changed: written.changed }
   if (count > 0) throw guardrailViolated(errorsOf(list, cells, await findPlaces(cells)), count)
   const names = listViolations(list, { changed, removed: 0 })
   if (names.length > 0) throw listViolated(list, names)
@@ -81,8 +86,8 @@ async function findViolating(
 /** SQL of the written prices, with their margins if a guardrail looks at them: that takes a third of the time. */
 async function withMarginsIfGuarded(trx: Trx, list: PriceList): Promise<RawBuilder<unknown>> {
   const cells = writtenCells(list)
-  if (guardrailsOf(list).min_margin_percent === undefined) return cells
-  return withMargins(list, await findColumns(trx, list.account_id), cells, columns)
+  if (!guardsMargins(list)) return cells
+  return withNewMargins(list, await findColumns(trx, list.account_id), cells, columns)
 }
 
 /** SQL of the prices that the next revision has set, with the costs of their products. */

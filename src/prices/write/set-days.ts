@@ -10,14 +10,15 @@ import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
+import type { Written } from './set-prices.ts'
 
-/** Sets prices of days, stored by row, dimension and month. Returns how many of them are others now. */
+/** Sets prices of days, stored by row, dimension and month. */
 export async function setDays(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,
   rowIds: number[],
-): Promise<number> {
+): Promise<Written> {
   const chunks = await mapCooperatively(rowIds, (id, row) =>
     chunksOf(list, cellsOf(byRow, row), id),
   )
@@ -26,13 +27,13 @@ export async function setDays(
 
 /**
  * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and notes the
- * former prices in the history. Returns how many prices are others now.
+ * former prices in the history.
  */
 export async function mergeMonths(
   trx: Trx,
   list: PriceList,
   input: RawBuilder<unknown>,
-): Promise<number> {
+): Promise<Written> {
   const { account_id, id } = list
   const revision = nextRevision(list)
   const changed = sql`(select * from found where new is distinct from old) as changed`
@@ -59,7 +60,8 @@ export async function mergeMonths(
   const { months = 0, priced = 0 } = rows[0] ?? {}
   const load = { column: 'price_list_id', value: list.id, rows: months } as const
   await analyzeLoaded(trx, { table: 'calendar_months', ...load })
-  return Number(priced)
+  // The guardrails look at the days that have changed; rows are counted with them.
+  return { priced: Number(priced), changed: 0, mayViolate: true }
 }
 
 const noPrices = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`

@@ -4,6 +4,7 @@ import type { RowErrors } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
 import { columnsOf, type InputColumn, inputRows, isCopied } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
+import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
 import { insertChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import { isPublished, isPublishedNow } from '../../price-lists/list-rows.ts'
@@ -40,10 +41,20 @@ export async function findPublishedRows(
 const firstRows = 1000
 const rowsAtOnce = 4500
 
-/** The rows of an update, and how many of their cells have another price now. */
+/** What a write of prices has changed. */
+export interface Written {
+  /** Cells that have another price now. */
+  priced: number
+  /** Rows of these cells. */
+  changed: number
+  /** False if no price violates a guardrail of the list. */
+  mayViolate: boolean
+}
+
+/** The rows of an update. */
 export interface SetPrices {
   ids: RowIds
-  priced: number
+  written: Written
   slices: number
 }
 
@@ -55,22 +66,30 @@ export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): P
   const columns = rowColumns(list, byRow)
   const rows = Array.from({ length: byRow.starts.length - 1 }, (_, row) => row)
   const ids: RowIds = new Array(rows.length).fill(null)
-  const slices: Promise<number>[] = []
+  const slices: Promise<Written>[] = []
   for (const slice of slicesOf(rows)) {
     const input = await inputRows(trx, columns, slice)
     const done = setPricesOf(trx, list, input, slices.length).then(
-      ({ found, positions, priced }) => {
+      ({ found, positions, written }) => {
         for (const [index, row] of positions.entries()) ids[row] = found[index] as number
-        return priced
+        return written
       },
     )
     // Its failure is seen below, where all slices are awaited.
     done.catch(() => undefined)
     slices.push(done)
   }
-  const counts = await Promise.all(slices)
-  return { ids, priced: counts.reduce((sum, count) => sum + count, 0), slices: slices.length }
+  const written = (await Promise.all(slices)).reduce(bothWritten, nothingWritten)
+  return { ids, written, slices: slices.length }
 }
+
+const nothingWritten: Written = { priced: 0, changed: 0, mayViolate: false }
+
+const bothWritten = (one: Written, other: Written): Written => ({
+  priced: one.priced + other.priced,
+  changed: one.changed + other.changed,
+  mayViolate: one.mayViolate || other.mayViolate,
+})
 
 /** Sets the prices of an input. Returns the ids of the found rows and their positions in it. */
 async function setPricesOf(
@@ -78,22 +97,25 @@ async function setPricesOf(
   list: PriceList,
   input: RawBuilder<unknown>,
   slice: number,
-): Promise<{ found: number[]; positions: number[]; priced: number }> {
+): Promise<{ found: number[]; positions: number[]; written: Written }> {
   const merged = list.price_dimensions.map((_, index) => {
     const given = sql.ref(`input.${priceName(index)}`)
     return sql`coalesce(${given}, r.prices[${sql.lit(index + 1)}])`
   })
-  const { rows } = await sql<Record<'ids' | 'positions', string | null> & { priced: number }>`
+  const { rows } = await sql<Record<'ids' | 'positions', string | null> & WrittenRow>`
     with found as materialized (
       select r.id, input.position, r.since, r.prices as old, array[${sql.join(merged)}] as new
       from ${input} join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
         and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}
     ), ${writeChanged(list, slice)}
-    select array_agg(id)::text as ids, array_agg(position)::text as positions,
-      coalesce(sum(${changedCells(list)}), 0) as priced
+    select array_agg(id)::text as ids, array_agg(position)::text as positions, ${writtenOf(list)}
     from found`.execute(trx)
-  const { ids = null, positions = null, priced = 0 } = rows[0] ?? {}
-  return { found: readNumbers(ids), positions: readNumbers(positions), priced: Number(priced) }
+  const { ids = null, positions = null } = rows[0] ?? {}
+  return {
+    found: readNumbers(ids),
+    positions: readNumbers(positions),
+    written: readWritten(list, rows[0]),
+  }
 }
 
 /** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices are others, and their changes. */
@@ -109,13 +131,39 @@ export function writeChanged(list: PriceList, slice: number): RawBuilder<unknown
     ), logged as (${insertChanges(list, { revision, change: 'priced', slice, rows })})`
 }
 
-/** SQL of how many cells of a row of `found` have another price. */
-export function changedCells({ price_dimensions }: PriceList): RawBuilder<number> {
-  const cells = price_dimensions.map((_, index) => {
-    const place = sql.lit(index + 1)
-    return sql`(new[${place}] is distinct from old[${place}])::integer`
+/** What `writtenOf` selects. */
+export interface WrittenRow {
+  priced: number
+  changed: number
+  is_violating: boolean
+}
+
+/** SQL of columns that say what `writeChanged` writes, over `found`. */
+export function writtenOf(list: PriceList): RawBuilder<unknown> {
+  const cells = list.price_dimensions.map((_, index) => {
+    const [before, now] = [sql`old[${sql.lit(index + 1)}]`, sql`new[${sql.lit(index + 1)}]`]
+    const isChanged = sql`${now} is distinct from ${before}`
+    // Margins are looked at apart: they need the costs of the products.
+    const violates = isViolating(list, { old: before, new: now })
+    return { count: sql`(${isChanged})::integer`, violates: sql`(${isChanged} and ${violates})` }
   })
-  return sql`(${sql.join(cells, sql` + `)})`
+  const counts = sql.join(
+    cells.map(({ count }) => count),
+    sql` + `,
+  )
+  const violates = sql.join(
+    cells.map((cell) => cell.violates),
+    sql` or `,
+  )
+  return sql`coalesce(sum(${counts}), 0) as priced, count(*) filter (where new is distinct from old) as changed,
+    coalesce(bool_or(${violates}), false) as is_violating`
+}
+
+/** Reads the columns of `writtenOf`. */
+export function readWritten(list: PriceList, row: WrittenRow | undefined): Written {
+  const { priced = 0, changed = 0, is_violating = false } = row ?? {}
+  const mayViolate = is_violating || guardsMargins(list)
+  return { priced: Number(priced), changed: Number(changed), mayViolate }
 }
 
 /** A single slice if the rows go by COPY, of which a transaction can run one at a time. */

@@ -4,25 +4,30 @@ import { daysInMonth } from '../../price-lists/calendar.ts'
 import { isPublished } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { mergeMonths } from './set-days.ts'
-import { changedCells, writeChanged } from './set-prices.ts'
+import {
+  readWritten,
+  type Written,
+  type WrittenRow,
+  writeChanged,
+  writtenOf,
+} from './set-prices.ts'
 
-/** How many rows of the list are named, and how many cells have another price now. */
+/** How many rows of the list are named, and what has changed. */
 export interface Updated {
   updated: number
-  priced: number
+  written: Written
 }
 
 /**
  * Sets the prices of cells that are in the database, and notes the former ones in the history. `cells` is a FROM item `f`
  * with each cell once: code, extension_key, dimension, date, price.
  */
-export async function writeCells(
+export function writeCells(
   trx: Trx,
   list: PriceList,
   cells: RawBuilder<unknown>,
 ): Promise<Updated> {
-  const { updated, priced } = await (list.is_calendar ? writeDays : writePrices)(trx, list, cells)
-  return { updated: Number(updated), priced: Number(priced) }
+  return (list.is_calendar ? writeDays : writePrices)(trx, list, cells)
 }
 
 /** SQL that joins cells `f` with the published rows `r` of the list. */
@@ -59,7 +64,7 @@ async function writePrices(
     const place = sql.lit(index + 1)
     return sql`coalesce(input.prices[${place}], input.old[${place}])`
   })
-  const { rows } = await sql<Updated>`
+  const { rows } = await sql<WrittenRow & { updated: number }>`
     with found as materialized (
       select id, since, old, array[${sql.join(merged)}] as new
       from (
@@ -67,10 +72,8 @@ async function writePrices(
         from ${cells} ${joinPublished(list)} group by r.id, r.since, r.prices
       ) as input
     ), ${writeChanged(list, 0)}
-    select count(*) as updated, coalesce(sum(${changedCells(list)}), 0) as priced from found`.execute(
-    trx,
-  )
-  return rows[0] ?? { updated: 0, priced: 0 }
+    select count(*) as updated, ${writtenOf(list)} from found`.execute(trx)
+  return { updated: Number(rows[0]?.updated), written: readWritten(list, rows[0]) }
 }
 
 async function writeDays(trx: Trx, list: PriceList, cells: RawBuilder<unknown>): Promise<Updated> {
@@ -80,10 +83,10 @@ async function writeDays(trx: Trx, list: PriceList, cells: RawBuilder<unknown>):
     from ${cells} ${joinPublished(list)}
     group by r.id, f.dimension, date_trunc('month', f.date)
   ) as input`
-  const priced = await mergeMonths(trx, list, input)
+  const written = await mergeMonths(trx, list, input)
   const { rows } = await sql<{ updated: number }>`
     select count(*) as updated from (select distinct code, extension_key from ${cells}) as named`.execute(
     trx,
   )
-  return { updated: 0, ...rows[0], priced }
+  return { updated: Number(rows[0]?.updated), written }
 }
