@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
+import type { PgBoss } from 'pg-boss'
 import { findColumns } from '../../catalog/columns.ts'
 import {
   Answer,
   backgroundThreshold,
   type Handler,
+  type OperationRequest,
   type Origin,
   type Schemas,
 } from '../../contract/operation.ts'
@@ -11,6 +13,7 @@ import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import { horizonDays } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { historyNotKept } from '../../price-lists/history/moments.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
@@ -32,38 +35,48 @@ type Input = Schemas['RevertInput']
 const cellsMax = 100_000
 
 /** Undoes one revision of a list, or all after one. Answers what it did; above 100 products or 100,000 cells the job. */
-export const revertPriceList: Handler<'revertPriceList'> = (
-  { account, params, body, query, origin, prefersJob, inAccount },
-  { boss },
-) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const list = await lockPriceList(trx, account, { id: params.id })
-      rejectUnmanaged(list)
-      const revisions = await readRevisions(trx, list, body)
-      const isPlan = query.plan === 'true'
-      const enqueue = (total: number) => {
-        const call = { operation: 'revert', ...body } as const
-        if (isPlan) return enqueuePlan(trx, boss, list, { call, total, origin, prefersJob })
-        return enqueueJob(trx, boss, {
-          account,
-          priceListId: list.id,
-          kind: 'revert',
-          origin,
-          total,
-          call,
-        })
-      }
-      const cells = await countCells(trx, list, revisions)
-      if (cells > cellsMax || (isPlan && prefersJob)) return enqueue(cells)
-      await rejectBusy(trx, account, list.id)
-      if (isPlan) return planOfRevert(trx, list, body, origin)
-      const products = await prepare(trx, list, revisions, body)
-      if (products > backgroundThreshold) return enqueue(cells)
-      const result = await revert(trx, list, revisions, { ...body, origin })
-      return new Answer(result, revisionHeader(result.revision))
-    }),
-  )
+export const revertPriceList: Handler<'revertPriceList'> = (request, { boss }) =>
+  whenListIsFree(() => request.inAccount((trx) => revertOrEnqueue(trx, boss, request)))
+
+type Request = OperationRequest<'revertPriceList'>
+
+async function revertOrEnqueue(
+  trx: Trx,
+  boss: PgBoss,
+  { account, params, body, query, origin, prefersJob }: Request,
+): Promise<Answer<Schemas['RevertResult'] | Schemas['JobInfo'] | Schemas['Plan']>> {
+  const list = await lockPriceList(trx, account, { id: params.id })
+  rejectUnmanaged(list)
+  const revisions = await readRevisions(trx, list, body)
+  const changes = await countChanges(trx, list, revisions)
+  const call = { operation: 'revert', ...body } as const
+  const job = { origin, total: changes.cells, call }
+  const isLarge = changes.cells > cellsMax
+  if (query.plan === 'true') {
+    if (isLarge || prefersJob) return enqueuePlan(trx, boss, list, { ...job, prefersJob })
+    await rejectBusy(trx, account, list.id)
+    return planOfRevert(trx, list, body, origin)
+  }
+  const enqueue = () =>
+    enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'revert', ...job })
+  if (isLarge || hasManyProducts(list, revisions, changes)) return enqueue()
+  await rejectBusy(trx, account, list.id)
+  if ((await prepare(trx, list, revisions, body)) > backgroundThreshold) return enqueue()
+  const result = await revert(trx, list, revisions, { ...body, origin })
+  return new Answer(result, revisionHeader(result.revision))
+}
+
+/** Whether the newest revision alone has changed many products, of which none can be a conflict. */
+function hasManyProducts(
+  list: PriceList,
+  { after, until }: Revisions,
+  { cells, removed }: { cells: number; removed: number },
+): boolean {
+  const { price_dimensions, is_calendar } = list
+  const cellsOfRow = price_dimensions.length * (is_calendar ? horizonDays : 1)
+  const isNewest = until === list.version && after === until - 1
+  return isNewest && removed === 0 && cells > backgroundThreshold * cellsOfRow
+}
 
 /** Makes a plan of a revert of a locked list. Throws as `readRevisions` and `prepare` do. */
 export async function planOfRevert(
@@ -101,12 +114,16 @@ export async function readRevisions(
   return revisions
 }
 
-/** An upper bound of the cells and rows that are undone. */
-async function countCells(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<number> {
-  const { rows } = await sql<{ cells: number }>`
-    select coalesce(sum(priced + added + removed), 0) as cells from list_revisions
+/** Upper bounds of the cells and rows that are undone, and of the rows that return. */
+async function countChanges(
+  trx: Trx,
+  list: PriceList,
+  { after, until }: Revisions,
+): Promise<{ cells: number; removed: number }> {
+  const { rows } = await sql<{ cells: number; removed: number }>`
+    select coalesce(sum(priced + added + removed), 0) as cells, coalesce(sum(removed), 0) as removed from list_revisions
     where ${ofList(list)} and revision > ${after} and revision <= ${until}`.execute(trx)
-  return Number(rows[0]?.cells ?? 0)
+  return { cells: Number(rows[0]?.cells ?? 0), removed: Number(rows[0]?.removed ?? 0) }
 }
 
 /** Finds what is to be undone; returns the number of products. Throws `revert-conflict` unless conflicts are skipped. */
