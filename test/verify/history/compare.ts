@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Call } from '../../helpers/process.ts'
+import { type CellChange, dimensions, type PriceListModel } from './model.ts'
+import type { Choose } from './writes.ts'
+
+interface Known {
+  model: PriceListModel
+  codes: string[]
+  choose: Choose
+}
+
+/** Compares all that the service says of the past with the model. Throws at the first difference. */
+export async function compareHistory(call: Call, id: number, known: Known) {
+  const moments = await compareRevisions(call, id, known)
+  const differences = await compareDifferences(call, id, known)
+  const histories = await compareHistories(call, id, known, moments)
+  const changes = await compareChanges(call, id, known)
+  return { differences, histories, changes }
+}
+
+async function read(call: Call, path: string, body?: unknown) {
+  const answer = await call(body === undefined ? 'GET' : 'POST', path, body)
+  if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+function expectSame(what: string, found: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(found, expected)) return
+  throw new Error(
+    `${what} differs\nfound    ${JSON.stringify(found)}\nexpected ${JSON.stringify(expected)}`,
+  )
+}
+
+/** Each revision, by its rows and by keys. Returns the moments of the revisions. */
+async function compareRevisions(call: Call, id: number, { model, codes }: Known) {
+  const moments = new Map<number, string>()
+  for (const { revision, at } of (
+    await read(call, `/api/v1/price_list/${id}/revisions/?limit=1000`)
+  ).results)
+    moments.set(revision, at)
+  for (let revision = 1; revision <= model.revision; revision++) {
+    const rows = [...model.at(revision)].sort(([a], [b]) => (a < b ? -1 : 1))
+    const shown = rows.map(([code, { prices }]) => {
+      return { code, prices: { retail: prices.retail ?? 0, trade: prices.trade ?? 0 } }
+    })
+    const page = await read(call, `/api/v1/price_list/${id}/rows?limit=1000&as_of=${revision}`)
+    const found = page.results.map(({ code, prices }: (typeof shown)[0]) => ({ code, prices }))
+    found.sort((a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1))
+    expectSame(`revision ${revision}`, found, shown)
+    const payload = codes.map((code) => ({ code, country: 'UK', price_dimension: 'trade' }))
+    const keyed = await read(call, '/api/v1/prices/get_prices/', {
+      ...{ price_list_id: id, as_of: revision, include: ['base_price'], payload },
+    })
+    expectSame(
+      `get_prices of revision ${revision}`,
+      keyed.map((row: { code: string; base_price: number }) => [row.code, row.base_price]),
+      shown.map(({ code, prices }) => [code, prices.trade]),
+    )
+  }
+  return moments
+}
+
+async function compareDifferences(call: Call, id: number, { model, choose }: Known) {
+  const pairs = Array.from({ length: 3 * model.revision }, () => {
+    const from = choose(model.revision + 1)
+    return { from, to: Math.max(1, from + choose(model.revision + 1 - from)) }
+  })
+  for (const { from, to } of pairs) {
+    const path = `/api/v1/price_list/${id}/diff/?from=${from}&to=${to}&limit=1000`
+    const { results } = await read(call, path)
+    expectSame(`the difference of ${from} and ${to}`, results.map(cell), model.difference(from, to))
+  }
+  return pairs.length
+}
+
+const cell = ({ code, price_dimension, change, old, new: now }: CellChange): CellChange => {
+  return { code, price_dimension, change, old, new: now }
+}
+
+async function compareHistories(
+  call: Call,
+  id: number,
+  { model, codes }: Known,
+  moments: Map<number, string>,
+) {
+  const keys = codes.flatMap((code) =>
+    dimensions.map((price_dimension) => ({ code, price_dimension })),
+  )
+  const payload = keys.map((key) => ({ ...key, country: 'UK' }))
+  const found = await read(call, '/api/v1/prices/get_price_history/', {
+    price_list_id: id,
+    payload,
+  })
+  for (const [index, { code, price_dimension }] of keys.entries()) {
+    const expected = model.history(code, price_dimension).map(({ price, from, to }) => {
+      return { price, revision: from, to: to === null ? null : moments.get(to) }
+    })
+    const entries = found[index].history.map(
+      ({ price, revision, to }: { price: number; revision: number; to: string | null }) => ({
+        ...{ price, revision, to },
+      }),
+    )
+    expectSame(`the history of ${code} ${price_dimension}`, entries, expected)
+  }
+  return keys.length
+}
+
+/** Follows all changes in pages of random length. */
+async function compareChanges(call: Call, id: number, { model, choose }: Known) {
+  const found: unknown[] = []
+  for (let [after, more] = ['0', true]; more; ) {
+    const path = `/api/v1/price_list/${id}/changes/?after=${after}&limit=${1 + choose(40)}`
+    const page = await read(call, path)
+    found.push(
+      ...page.results.map((one: CellChange & { revision: number }) => [one.revision, cell(one)]),
+    )
+    after = page.next
+    more = page.has_more
+  }
+  const expected = Array.from({ length: model.revision }, (_, index) =>
+    model.difference(index, index + 1).map((one) => [index + 1, one]),
+  ).flat()
+  expectSame('the changes', found, expected)
+  return found.length
+}
