@@ -63,10 +63,10 @@ export async function post(path, body, signal, texts = {}) {
     ...(signal && { signal }),
     method: 'POST',
     headers: {
-      'content-type': 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
       ...Object.fromEntries(present.map(([header, text]) => [header, latin1(text)])),
     },
-    body: JSON.stringify(body),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   return response.json()
 }

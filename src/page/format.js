@@ -34,8 +34,9 @@ export const price = (value) => (value === null || value === undefined ? none : 
 export const margin = (value) =>
   value === null || value === undefined ? none : share.format(value / 100)
 
-/** How much more or less than ours. @param {number} theirs @param {number} ours */
-export const compared = (theirs, ours) => (ours === 0 ? none : difference.format(theirs / ours - 1))
+/** How far our price is above or below another. @param {number} ours @param {number} theirs */
+export const compared = (ours, theirs) =>
+  theirs === 0 ? none : difference.format(ours / theirs - 1)
 
 /** A change in percent, with its sign. @param {number | null} percent */
 export const change = (percent) => (percent === null ? none : difference.format(percent / 100))

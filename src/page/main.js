@@ -32,6 +32,7 @@ byId('skip').addEventListener('click', (event) => {
   event.preventDefault()
   main.focus()
 })
+await session.join()
 show()
 
 /** @param {string} [notice] */

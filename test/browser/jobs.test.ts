@@ -4,6 +4,7 @@ import { startService } from '../../src/service.ts'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { jwtSecret, startTestService } from '../helpers/service.ts'
+import { aShop } from '../helpers/shop.ts'
 
 /** Without a worker, jobs wait. */
 const service = await startTestService(t, { ROLE: 'api' })
@@ -36,4 +37,29 @@ t.test('a job is seen waiting, then done, without a reload', async (t) => {
   await row.getByRole('link', { name: 'L' }).click()
   await page.getByRole('heading', { name: '101 rows' }).waitFor()
   t.match(page.url(), new RegExp(`#/lists/${list.id}$`))
+})
+
+t.test('a waiting job is cancelled, and nothing was written', async (t) => {
+  const { shop } = await aBigJob(t, service)
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/jobs' })
+  const row = page.getByRole('row', { name: /Add products to L/ })
+  await row.getByRole('button', { name: 'Cancel job' }).click()
+  await row.getByText('cancelled').waitFor()
+  await row.getByText('Nothing was written.').waitFor()
+  t.equal(await row.getByRole('button').count(), 0)
+})
+
+t.test('a failed job says why, by line and field', async (t) => {
+  const worker = await startTestService(t)
+  const shop = await aShop(t, worker, { codes: ['A'], countries: ['UK'] })
+  const file =
+    'transaction_id,code,extension,quantity,revenue,transaction_date\nt1,A,,x,1,2026-01-01\n'
+  const path = '/api/v1/sales_history/bulk_create_or_update'
+  await shop.send('POST', path, file, { 'content-type': 'text/csv', prefer: 'respond-async' })
+  const address = await worker.app.listen({ port: 0 })
+  const page = await openPage(t, browser, { url: address, token: shop.token, path: '/#/jobs' })
+  const row = page.getByRole('row', { name: /Load sales/ })
+  await row.getByText('failed').waitFor()
+  await row.getByText('Nothing was written. Why?').click()
+  await row.getByText('line 2, quantity').waitFor()
 })

@@ -57,6 +57,24 @@ t.test('a token that is not valid ends the session and says so', async (t) => {
   t.match(page.url(), /#\/jobs$/, 'where one wanted to go')
 })
 
+t.test(
+  'a link that is opened in another tab needs no log-in, and signing out ends both',
+  async (t) => {
+    const { token } = await service.newAccount(t)
+    const page = await openPage(t, browser, { url, token })
+    await page.getByRole('heading', { name: 'Price lists' }).waitFor()
+    const opened = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'Jobs' }).click({ modifiers: ['ControlOrMeta'] })
+    const other = await opened
+    await other.evaluate('sessionStorage.clear()')
+    await other.reload()
+    await other.getByRole('heading', { name: 'Jobs' }).waitFor()
+    await page.evaluate('sessionStorage.setItem("left", "yes")')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await other.getByLabel('E-mail').waitFor()
+  },
+)
+
 t.test('who signs out is asked to log in', async (t) => {
   const { token } = await service.newAccount(t)
   const page = await openPage(t, browser, { url, token })

@@ -71,8 +71,16 @@ export function competitorHint({ compared, count }) {
   return el('p', { class: 'hint' }, `${first} are compared; there may be cheaper ones`)
 }
 
+/** What the percentages beside competitor prices mean. */
+export const competitorLegend = () =>
+  el(
+    'p',
+    { class: 'hint' },
+    'Beside each competitor: how far our price in force is above (+) or below (−) theirs',
+  )
+
 /**
- * Competitor prices and their difference from ours.
+ * Competitor prices, and how our price compares with each.
  *
  * @param {CompetitorPrice[]} entries
  * @param {number} ours
@@ -109,6 +117,6 @@ function itemOf({ competitor_name, competitor_price, departure_date, latest_upda
     el('span', { class: 'value' }, format.price(competitor_price)),
     ' ',
     ours > 0 &&
-      el('span', { class: `difference ${tone}` }, format.compared(competitor_price, ours)),
+      el('span', { class: `difference ${tone}` }, format.compared(ours, competitor_price)),
   )
 }

@@ -1,20 +1,27 @@
+import { get, post } from '../api.js'
 import { announce, el } from '../dom.js'
 import * as format from '../format.js'
+import { failed, fill } from '../states.js'
+import { faultsOf } from './faults.js'
 
 const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 
 /**
- * The status and progress of a job, updated in place. Each quarter is announced.
+ * The status and progress of a job, updated in place, and what one can do: cancel it while it runs, read why it failed. Each
+ * quarter is announced.
  *
  * @param {number} id
+ * @param {AbortSignal} signal
  */
-export function jobState(id) {
+export function jobState(id, signal) {
   const badge = el('span', {})
   const bar = el('progress', { 'aria-label': `Progress of job ${id}` })
   const text = el('span', { class: 'sub' })
-  const element = el('div', { class: 'progress' }, badge, bar, text)
+  const more = el('div', {})
+  const element = el('div', {}, el('div', { class: 'progress' }, badge, bar, text), more)
+  let shownStatus = ''
   let announced = ''
-  /** @param {import('../api.js').Schemas['JobInfo']} job */
+  /** @type {Update} */
   const update = ({ status, resource_type, progress: { total, finished, error } }) => {
     badge.className = `badge ${status}`
     badge.textContent = statuses[status]
@@ -24,6 +31,8 @@ export function jobState(id) {
     const failed = resource_type === 'file' ? 'errors' : 'failed'
     const faults = error > 0 ? `, ${format.count(error)} ${failed}` : ''
     text.textContent = `${format.count(finished)} of ${format.count(total)}${faults}`
+    if (status !== shownStatus) more.replaceChildren(...moreOf(id, status, update, signal))
+    shownStatus = status
     const quarters = Math.floor((4 * finished) / Math.max(total, 1)) * 25
     const news =
       status === 'progress' ? `Job ${id}: ${quarters} %` : `Job ${id}: ${statuses[status]}`
@@ -32,4 +41,59 @@ export function jobState(id) {
     announced = news
   }
   return { element, update }
+}
+
+/** @typedef {(job: import('../api.js').Schemas['JobInfo']) => void} Update */
+
+/**
+ * @param {number} id
+ * @param {import('../api.js').Schemas['JobStatus']} status
+ * @param {Update} update
+ * @param {AbortSignal} signal
+ */
+function moreOf(id, status, update, signal) {
+  if (status === 'progress') return [cancelButton(id, update, signal)]
+  if (status === 'cancelled') return [el('p', { class: 'sub' }, 'Nothing was written.')]
+  return status === 'failed' ? [reasons(id, signal)] : []
+}
+
+/**
+ * @param {number} id
+ * @param {Update} update
+ * @param {AbortSignal} signal
+ */
+function cancelButton(id, update, signal) {
+  const place = el('span', {})
+  const cancel = async () => {
+    button.disabled = true
+    try {
+      update(await post(`/api/v1/jobs/${id}/cancel/`, undefined, signal))
+    } catch (error) {
+      button.disabled = false
+      if (!signal.aborted) place.replaceChildren(failed(error))
+    }
+  }
+  const label = `Cancel job ${id}`
+  const button = el(
+    'button',
+    { type: 'button', class: 'quiet', 'aria-label': label, onclick: cancel },
+    'Cancel',
+  )
+  return el('div', {}, button, place)
+}
+
+/**
+ * Why a job failed, read when it is opened.
+ *
+ * @param {number} id
+ * @param {AbortSignal} signal
+ */
+function reasons(id, signal) {
+  const place = el('div', {})
+  const read = async () => {
+    const { errors, progress } = await get(`/api/v1/jobs/${id}/`, {}, signal)
+    return faultsOf(errors, Math.max(errors.length, progress.error))
+  }
+  const ontoggle = () => place.hasChildNodes() || void fill(place, signal, read)
+  return el('details', { ontoggle }, el('summary', {}, 'Nothing was written. Why?'), place)
 }

@@ -19,6 +19,11 @@ export function showJobs(main, _route, signal) {
   const watched = new Set()
   /** @type {States} */
   const states = new Map()
+  const stateOf = (/** @type {number} */ id) => {
+    const state = states.get(id) ?? jobState(id, signal)
+    states.set(id, state)
+    return state
+  }
   const order = newOrder()
   let shown = ''
   /** @type {JobSummary[]} */
@@ -27,7 +32,7 @@ export function showJobs(main, _route, signal) {
   const looks = newestOf(load, ({ results }) => {
     jobs = results
     for (const job of jobs) {
-      stateOf(states, job.id).update(job)
+      stateOf(job.id).update(job)
       if (job.status === 'progress') void watch(job.id)
     }
   })
@@ -44,7 +49,7 @@ export function showJobs(main, _route, signal) {
   const watch = async (/** @type {number} */ id) => {
     if (watched.has(id) || watched.size >= watchedMax) return
     watched.add(id)
-    const isOver = await follow(id, stateOf(states, id), signal)
+    const isOver = await follow(id, stateOf(id), signal)
     watched.delete(id)
     if (!isOver) return
     looks.outdate()
@@ -56,16 +61,6 @@ export function showJobs(main, _route, signal) {
 }
 
 /** @typedef {Map<number, ReturnType<typeof jobState>>} States */
-
-/**
- * @param {States} states
- * @param {number} id
- */
-function stateOf(states, id) {
-  const state = states.get(id) ?? jobState(id)
-  states.set(id, state)
-  return state
-}
 
 /**
  * Follows a job. Returns whether it ended; otherwise its stream was cut short.

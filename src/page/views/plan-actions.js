@@ -1,13 +1,11 @@
 import { Failure, jobEvents, post, remove } from '../api.js'
 import { announce, el, name } from '../dom.js'
-import * as format from '../format.js'
 import { failed } from '../states.js'
+import { faultsOf } from './faults.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string }} Wish */
 /** @typedef {{ plan: Schemas['Plan'], place: Element, signal: AbortSignal, onDone: () => void }} Shown */
-
-const faultsShown = 20
 
 /**
  * Buttons that apply or discard a plan, as its status allows; `onDone` is called when its status has changed.
@@ -107,26 +105,6 @@ function refused(shown, wish, error) {
       isOfRows && el('button', { type: 'button', onclick: without }, 'Apply without them'),
       el('button', { type: 'button', onclick: () => showButtons(shown) }, 'Cancel'),
     ),
-  )
-}
-
-/**
- * The first rows that a plan was refused for.
- *
- * @param {Pick<Schemas['RequestError'], 'cell' | 'message'>[]} errors
- * @param {number} count
- */
-export function faultsOf(errors, count) {
-  const more = count - Math.min(errors.length, faultsShown)
-  const items = errors.slice(0, faultsShown).map(({ cell, message }) => {
-    const place = Object.values(cell ?? {}).join(', ')
-    return el('li', {}, place && [el('strong', {}, name(place)), ': '], message)
-  })
-  return el(
-    'ul',
-    { class: 'plain' },
-    items,
-    more > 0 && el('li', {}, `and ${format.count(more)} more`),
   )
 }
 

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
-import { competitorHint, competitorsOf } from './competitors.js'
+import { competitorHint, competitorLegend, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
 import { historyOf } from './price-history.js'
 import { priceTable } from './price-table.js'
@@ -38,6 +38,7 @@ export async function showPricesOf(wanted, signal, onDay) {
   if (rows.length === 0) return [about, noPrices(list)]
   const place = el('div', {}, priceTable(wanted, rows, schema, competitors))
   about.append(priceHeading(wanted), place, competitorHint(competitors))
+  if (competitors.compared > 0) about.append(competitorLegend())
   const past = el('div', {})
   void fill(past, signal, () => historyOf(list, rows, schema.extensions, signal))
   if (!list.is_calendar || !wanted.date) return [about, past]

@@ -1,6 +1,6 @@
 import { el, name, svg } from '../dom.js'
 import * as format from '../format.js'
-import { heatOf, rangeOf } from '../heat.js'
+import { heatOf, rangeOf, steps } from '../heat.js'
 
 /** @typedef {{ element: HTMLElement, setDay: (day: string) => void }} Strip */
 
@@ -33,6 +33,7 @@ export function strip(title, days, prices, onDay) {
     { class: 'strip' },
     el('figcaption', {}, el('strong', {}, name(title)), output),
     el('p', { class: 'hint' }, words),
+    scale(prices),
     bars(days, prices, line, `${title}, price by day: ${words}`),
     months(days),
     cursor,
@@ -50,6 +51,22 @@ function rangeWords(days, prices) {
   const at = (/** @type {number} */ price, /** @type {number} */ index) =>
     `${format.price(price)} (${format.day(days[index] ?? '')})`
   return `${at(low, lowAt)} to ${at(high, highAt)}`
+}
+
+/** The colours from the lowest price to the highest. @param {number[]} prices */
+function scale(prices) {
+  const { low, high } = rangeOf(prices)
+  if (low === high) return null
+  const colours = Array.from({ length: steps }, (_, step) =>
+    svg('rect', { x: step * 12, width: 12, height: 12, class: `heat-${step + 1}` }),
+  )
+  return el(
+    'p',
+    { class: 'hint scale', 'aria-hidden': 'true' },
+    format.price(low),
+    svg('svg', { width: steps * 12, height: 12 }, colours),
+    format.price(high),
+  )
 }
 
 /**
@@ -75,19 +92,23 @@ function bars(days, prices, line, label) {
   )
 }
 
-/** @param {string[]} days */
+/** A tick and a name for each month. @param {string[]} days */
 function months(days) {
   const firsts = days.flatMap((day, index) => (day.endsWith('-01') ? [{ day, index }] : []))
   return svg(
     'svg',
     { class: 'months', 'aria-hidden': 'true' },
-    firsts.map(({ day, index }) =>
-      svg(
-        'text',
-        { x: `${((index + 1) / days.length) * 100}%`, y: 12 },
-        svg('tspan', { class: 'long' }, format.month(day)),
-        svg('tspan', { class: 'short' }, format.month(day).slice(0, 1)),
-      ),
-    ),
+    firsts.flatMap(({ day, index }) => {
+      const at = `${(index / days.length) * 100}%`
+      return [
+        svg('line', { x1: at, x2: at, y1: 0, y2: 5 }),
+        svg(
+          'text',
+          { x: at, y: 16 },
+          svg('tspan', { class: 'long' }, format.month(day)),
+          svg('tspan', { class: 'short' }, format.month(day).slice(0, 1)),
+        ),
+      ]
+    }),
   )
 }

@@ -1,0 +1,25 @@
+import { el, name } from '../dom.js'
+import * as format from '../format.js'
+
+const faultsShown = 20
+
+/**
+ * The first faults of rows, each with its place: the cell of a list, or the line and field of a file.
+ *
+ * @param {Partial<Pick<import('../api.js').Schemas['JobError'], 'cell' | 'line' | 'field' | 'message'>>[]} errors
+ * @param {number} count
+ */
+export function faultsOf(errors, count) {
+  const more = count - Math.min(errors.length, faultsShown)
+  const items = errors.slice(0, faultsShown).map(({ cell, line, field, message }) => {
+    const parts = [line !== undefined && `line ${format.count(line)}`, field]
+    const place = (cell ? Object.values(cell) : parts.filter(Boolean)).join(', ')
+    return el('li', {}, place && [el('strong', {}, name(place)), ': '], message)
+  })
+  return el(
+    'ul',
+    { class: 'plain' },
+    items,
+    more > 0 && el('li', {}, `and ${format.count(more)} more`),
+  )
+}
