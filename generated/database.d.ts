@@ -373,6 +373,7 @@ export interface Users {
   email: string;
   id: Generated<number>;
   password_hash: string;
+  scopes: string[];
 }
 
 export interface DB {

@@ -156,6 +156,7 @@ CREATE TABLE users (
   email text COLLATE "C" NOT NULL,
   password_hash text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  scopes text[] NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT users_email_key UNIQUE (email)
 );

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { onOneConnection } from '../database/connection-setup.ts'
 import { isViolationOf } from '../database/errors.ts'
 import { type Cost, generatePassword, hashPassword } from './password.ts'
+import { allScopes } from './token.ts'
 
 export interface NewUser {
   account: string
@@ -15,14 +16,15 @@ export interface NewUser {
 export class EmailTaken extends Error {}
 
 /**
- * Creates a user, and the account if there is none of that name. `url` connects as the owner of the tables. Generates a
+ * Creates a user with all scopes, and the account if there is none of that name. `url` connects as the owner of the tables. Generates a
  * password if none is given. Throws EmailTaken.
  */
 export async function createAccount(
   url: string,
   { cost, ...wanted }: { account: string; email: string; password?: string; cost?: Cost },
 ): Promise<NewUser> {
-  const user = { ...wanted, password: wanted.password ?? generatePassword() }
+  const email = wanted.email.toLowerCase()
+  const user = { ...wanted, email, password: wanted.password ?? generatePassword() }
   const passwordHash = await hashPassword(user.password, cost)
   try {
     const insert = (client: pg.Client) => insertUser(client, user, passwordHash)
@@ -41,10 +43,9 @@ async function insertUser(
 ): Promise<number> {
   await client.query('begin')
   const id = await findOrInsertAccount(client, user.account)
-  const values = [id, user.email, passwordHash]
   await client.query(
-    'insert into users (account_id, email, password_hash) values ($1, $2, $3)',
-    values,
+    'insert into users (account_id, email, password_hash, scopes) values ($1, $2, $3, $4)',
+    [id, user.email, passwordHash, allScopes],
   )
   await client.query('commit')
   return id

@@ -15,10 +15,15 @@ const lastLogins = new Map<string, Promise<unknown>>()
  * Runs a login on one of two seats, and the logins for one e-mail one after the other, so that many at once do not pass
  * the limit. Throws `overloaded` if too many wait, `too-many-requests` after 10 failures for the e-mail within a minute.
  */
-export async function withinLoginLimits<T>(email: string, login: () => Promise<T>): Promise<T> {
+export function withinLoginLimits<T>(email: string, login: () => Promise<T>): Promise<T> {
+  return onPasswordSeat(() => afterEarlier(email, login))
+}
+
+/** Runs what checks or hashes a password on one of two seats. Throws `overloaded` if too many wait. */
+export async function onPasswordSeat<T>(work: () => Promise<T>): Promise<T> {
   await takeSeat()
   try {
-    return await afterEarlier(email, login)
+    return await work()
   } finally {
     passSeatOn()
   }
@@ -44,7 +49,7 @@ function rejectTooMany(email: string): void {
   const entry = failures.get(email)
   if (!entry || entry.until <= performance.now() || entry.count < failuresMax) return
   const seconds = Math.ceil((entry.until - performance.now()) / 1000)
-  const detail = `Too many failed logins for this e-mail; try again in ${seconds} s.`
+  const detail = `Too many wrong passwords; try again in ${seconds} s.`
   throw new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
 }
 

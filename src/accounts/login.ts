@@ -10,23 +10,25 @@ import { signToken } from './token.ts'
 const nobody = hashPassword('')
 
 /** Answers a token for an e-mail and its password. An unknown e-mail and a wrong password get the same answer. */
-export const login: Handler<'login'> = ({ body: { email, password }, inAccount }, { jwtSecret }) =>
-  withinLoginLimits(email, async () => {
+export const login: Handler<'login'> = ({ body, inAccount }, { jwtSecret }) => {
+  const email = body.email.toLowerCase()
+  return withinLoginLimits(email, async () => {
     const user = await inAccount((trx) => findUser(trx, email))
-    const isValid = await isPassword(password, user?.password_hash ?? (await nobody))
+    const isValid = await isPassword(body.password, user?.password_hash ?? (await nobody))
     if (!user || !isValid) {
       countFailure(email)
       throw unauthorized('There is no user with this e-mail and password.')
     }
-    return { token: await signToken(jwtSecret, { id: user.id, account: user.account_id }) }
+    return { token: await signToken(jwtSecret, user) }
   })
+}
 
 /** Row-level security shows a login only the user of its e-mail: there is no account yet. */
 async function findUser(trx: Trx, email: string) {
   await sql`select set_config('app.login', ${email}, true)`.execute(trx)
   return trx
     .selectFrom('users')
-    .select(['id', 'account_id', 'password_hash'])
+    .select(['id', 'account_id as account', 'password_hash', 'scopes'])
     .where('email', '=', email)
     .executeTakeFirst()
 }

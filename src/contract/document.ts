@@ -10,8 +10,8 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** The scope that the token needs; undefined for operations without a token of an account. */
-  scope: Scope | undefined
+  /** The scope that the token needs, if it is not any; undefined for operations without a token of an account. */
+  scope: Scope | 'any' | undefined
   /** Whether it changes nothing of an account: a GET, or a POST of the scope "read". */
   isRead: boolean
   /** The pool of its transactions. */
@@ -94,7 +94,7 @@ function readOperation(path: string, method: string, item: Document): Operation 
   // Open, or with a token that is not a JWT.
   const isOpen = operation.security && !operation.security.some(({ jwt }: Document) => jwt)
   if (!isOpen && !operation['x-scope']) throw new Error(`${operation.operationId} has no x-scope`)
-  const scope: Scope | undefined = isOpen ? undefined : operation['x-scope']
+  const scope: Operation['scope'] = isOpen ? undefined : operation['x-scope']
   const isRead = scope !== undefined && (method === 'get' || scope === 'read')
   return {
     id: operation.operationId,

@@ -35,7 +35,8 @@ async function runHandler(
   const slices = await sliceRows(request.body, findFaults)
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never
-  const bodyHash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const hash = async () => request.bodyHash ?? hashBody(Buffer.alloc(0))
+  const hashing = { secret: context.jwtSecret, hash }
   const seated = <T>(work: (db: Database) => Promise<T>) =>
     bulkheads[operation.pool].run(account, reply.raw, () =>
       priceReads.run(operation, account, work),
@@ -55,7 +56,7 @@ async function runHandler(
         scopes: request.caller?.scopes ?? new Set(),
         ifMatch: request.headers['if-match'],
         prefersJob: prefersJob(request),
-        inAccount: storing(onSeats(seated, account), operation, request, bodyHash),
+        inAccount: storing(onSeats(seated, account), operation, request, hashing),
         selectInAccount: (select, values) =>
           seated((db) => selectInAccount(db, account, select, values)),
         inAccountSending: sending,
@@ -117,7 +118,7 @@ function sendResult(
     body instanceof JsonText ? body.text : JSON.stringify(secrets ? { ...body, ...secrets } : body)
   hold(Buffer.byteLength(text ?? ''))
   reply.code(statusOf(operation, reply.request, headers.location)).headers(headers)
-  if (text === undefined) return reply.send()
+  if (!text) return reply.send()
   return reply.type('application/json; charset=utf-8').send(text)
 }
 

@@ -85,7 +85,10 @@ function feedCall(
     origin: originOf(request),
     choose: (types) => chooseMediaType(request, types),
     prefersJob: prefersJob(request),
-    inAccount: storing(bound, operation, request, () => bytes.digest()),
+    inAccount: storing(bound, operation, request, {
+      secret: context.jwtSecret,
+      hash: () => bytes.digest(),
+    }),
     progress: { rows: 0 },
     rejectGone: () => {
       if (reply.raw.destroyed) throw clientGone()

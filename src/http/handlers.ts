@@ -2,6 +2,12 @@ import { createApiKey } from '../accounts/api-keys/create-api-key.ts'
 import { listApiKeys } from '../accounts/api-keys/list-api-keys.ts'
 import { revokeApiKey } from '../accounts/api-keys/revoke-api-key.ts'
 import { login } from '../accounts/login.ts'
+import { changePassword } from '../accounts/users/change-password.ts'
+import { createUser } from '../accounts/users/create-user.ts'
+import { deleteUser } from '../accounts/users/delete-user.ts'
+import { listUsers } from '../accounts/users/list-users.ts'
+import { resetPassword } from '../accounts/users/reset-password.ts'
+import { updateUser } from '../accounts/users/update-user.ts'
 import { listAgreements } from '../agreements/list-agreements.ts'
 import { readAgreement } from '../agreements/read-agreement.ts'
 import { updateAgreement } from '../agreements/update-agreement.ts'
@@ -124,6 +130,12 @@ export const handlers = {
   readJob,
   readJobEvents,
   cancelJob,
+  createUser,
+  listUsers,
+  updateUser,
+  deleteUser,
+  resetPassword,
+  changePassword,
   createApiKey,
   listApiKeys,
   revokeApiKey,

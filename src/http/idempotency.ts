@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { isWritingPost, type Operation } from '../contract/document.ts'
@@ -13,7 +13,7 @@ interface IdempotentRequest {
   key: string
   /** With the query, which has options and the list of a file. */
   path: string
-  /** SHA-256 of the body. For a file it reads what is left of it. */
+  /** Tells bodies apart and nothing of them, as a body may hold a password. For a file it reads what is left of it. */
   bodyHash: () => Promise<Buffer>
 }
 
@@ -27,11 +27,15 @@ export function storing(
   bound: InAccount,
   operation: Operation,
   request: FastifyRequest,
-  bodyHash: () => Promise<Buffer>,
+  { secret, hash }: { secret: Uint8Array; hash: () => Promise<Buffer> },
 ): InAccount {
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
   const { account = 0, subject = '' } = request.caller ?? {}
+  const bodyHash = async () =>
+    createHmac('sha256', secret)
+      .update(await hash())
+      .digest()
   return storingAnswer(bound, { account, subject, key, path: pathOf(request), bodyHash })
 }
 
@@ -56,7 +60,7 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
       if (stored) return stored as T
       const result = await work(trx)
       const { body, headers, secrets } = result instanceof Answer ? result : new Answer(result, {})
-      const text = body instanceof JsonText ? body.text : JSON.stringify(body)
+      const text = body instanceof JsonText ? body.text : (JSON.stringify(body) ?? '')
       await storeAnswer(trx, request, headers, text)
       if (secrets) return result
       return new Answer(new JsonText(text), headers) as T

@@ -7,6 +7,7 @@ import {
 import { findLiveKey } from '../accounts/api-keys/find-live-key.ts'
 import { keyAudience, keyIdOf, keyPrefix } from '../accounts/api-keys/key-token.ts'
 import { audience, issuer } from '../accounts/token.ts'
+import { findLiveUser } from '../accounts/users/find-live-user.ts'
 import type { Config } from '../config.ts'
 import { unauthorized, unavailable } from '../contract/problem.ts'
 import type { Database } from '../database/pool.ts'
@@ -18,12 +19,12 @@ export type Identify = (token: string) => Promise<Known>
 
 /** The key of an identity provider may have been dropped: a token is verified again after this time. */
 const trustedMs = 30_000
-/** A key that is revoked opens nothing 10 seconds later. */
-const keyTrustedMs = 8_000
+/** A key that is revoked, and a login that has ended, open nothing 10 seconds later. */
+const lookedUpMs = 8_000
 
 /**
- * Identifies callers by our own tokens (HS256), or those of the configured identity provider instead, and by API keys, which
- * `db` is asked about: a forged one is refused before that.
+ * Identifies callers by our own tokens (HS256), or those of the configured identity provider instead, and by API keys. `db`
+ * is asked about logins and keys: a forged token is refused before that.
  */
 export function identifying({ jwks }: Config, secret: Uint8Array, db: Database): Identify {
   const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret, { ...required, audience })
@@ -32,13 +33,16 @@ export function identifying({ jwks }: Config, secret: Uint8Array, db: Database):
   const ofKeys = { ...required, audience: keyAudience, clockTolerance: 0 }
   const verifyKey = verifyOwn(secret, ofKeys)
   const identify = async (token: string): Promise<Known> => {
-    const [expiresAt, caller] = await verifyToken(token, verify, type)
-    return { caller, expiresAt, until: performance.now() + trustedMs }
+    const now = performance.now()
+    const { caller, expiresAt, password } = await verifyToken(token, verify, type)
+    const known = { caller, expiresAt, until: now + trustedMs }
+    if (jwks || password === undefined) return known
+    return { ...known, caller: await allowedByUser(db, caller, password), until: now + lookedUpMs }
   }
   const identifyKey = async (key: string): Promise<Known> => {
-    const until = performance.now() + keyTrustedMs
+    const until = performance.now() + lookedUpMs
     const token = key.slice(keyPrefix.length)
-    const [expiresAt, caller, issuedAt] = await verifyToken(token, verifyKey, 'api_key')
+    const { caller, expiresAt, issuedAt } = await verifyToken(token, verifyKey, 'api_key')
     return { caller: await namedByKey(db, caller, issuedAt), expiresAt, until }
   }
   return sharing((token) => (token.startsWith(keyPrefix) ? identifyKey : identify)(token))
@@ -65,16 +69,33 @@ async function namedByKey(db: Database, caller: Caller, issuedAt: number): Promi
   return { ...caller, name }
 }
 
-async function verifyToken(
-  token: string,
-  verify: Verify,
-  type: Caller['type'],
-): Promise<[expiresAt: number, caller: Caller, issuedAt: number]> {
+/** The caller with what the user may still do. Throws `unauthorized` for a user who was deleted or has another password. */
+async function allowedByUser(db: Database, caller: Caller, password: string): Promise<Caller> {
+  const { account, subject } = caller
+  const user = await findLiveUser(db, { account, id: Number(subject), password })
+  if (!user)
+    throw unauthorized('The login has ended: the password was changed or the user deleted.')
+  const allowed = withIncluded(user.scopes)
+  return { ...caller, scopes: new Set([...caller.scopes].filter((scope) => allowed.has(scope))) }
+}
+
+/** What a verified token says. */
+interface Verified {
+  caller: Caller
+  expiresAt: number
+  issuedAt: number
+  /** Which password a login was made with; undefined for other tokens. */
+  password: string | undefined
+}
+
+async function verifyToken(token: string, verify: Verify, type: Caller['type']): Promise<Verified> {
   try {
     const { payload, protectedHeader } = await verify(token)
     if (keyHeaders.some((name) => name in protectedHeader))
       throw new Error('the token brings its own key')
-    return [payload.exp ?? 0, readCaller(payload, type), payload.iat ?? 0]
+    const { exp = 0, iat = 0, password } = payload
+    const mark = password === undefined ? undefined : String(password)
+    return { caller: readCaller(payload, type), expiresAt: exp, issuedAt: iat, password: mark }
   } catch (cause) {
     throw isOutage(cause)
       ? unavailable('The identity provider does not answer.', 5, cause)
@@ -109,13 +130,16 @@ const included = new Map([
   ['plan', ['read']],
 ])
 
+function withIncluded(scopes: string[]): Set<string> {
+  return new Set(scopes.flatMap((one) => [one, ...(included.get(one) ?? [])]))
+}
+
 function readCaller({ sub, account, scope }: JWTPayload, type: Caller['type']): Caller {
   if (typeof sub !== 'string' || !isStorable(sub)) throw new Error('sub is not a text')
   if (typeof account !== 'number' || !Number.isSafeInteger(account) || account < 1)
     throw new Error('account is not an id')
   if (typeof scope !== 'string') throw new Error('scope is not a text')
-  const scopes = scope.split(' ').flatMap((one) => [one, ...(included.get(one) ?? [])])
-  return { account, subject: sub, type, scopes: new Set(scopes) }
+  return { account, subject: sub, type, scopes: withIncluded(scope.split(' ')) }
 }
 
 /** As in OpenID Connect. */

@@ -83,17 +83,18 @@ t.test('a wrong password and an unknown e-mail answer alike', async (t) => {
     t.equal((await login(t, { ...user, password: other })).status, 401, `"${other}"`)
 })
 
-t.test('an e-mail is compared as it is and is never SQL', async (t) => {
+t.test('an e-mail is compared in lower case', async (t) => {
   const { email } = await aUser()
-  for (const other of [
-    email.toUpperCase(),
-    ` ${email}`,
-    '%@example.com',
-    "' or '1'='1",
-    '*@*',
-    'a@b\\',
-    '"@"',
-  ])
+  t.equal((await login(t, { email: email.toUpperCase(), password })).status, 200)
+  const capitals = { account: 'shop', email: `Ana.${email}`, password, cost: cheap }
+  await createAccount(service.url, capitals)
+  for (const spelling of [`Ana.${email}`, `ana.${email}`])
+    t.equal((await login(t, { email: spelling, password })).status, 200, spelling)
+})
+
+t.test('an e-mail is compared as a whole and is never SQL', async (t) => {
+  const { email } = await aUser()
+  for (const other of [` ${email}`, '%@example.com', "' or '1'='1", '*@*', 'a@b\\', '"@"'])
     t.equal((await login(t, { email: other, password })).status, 401, other)
 })
 

@@ -18,14 +18,17 @@ const described: [string, Document][] = Object.entries<Document>(contract.paths)
 )
 
 t.test(
-  'a GET, get_prices and get_price_history read, all other operations of an account write; keys are for admins',
+  'a GET, get_prices and get_price_history read, all other operations of an account write; keys and users are for admins',
   async (t) => {
     for (const { id, method, scope, isRead } of operations) {
       const reads = method === 'GET' || ['getPrices', 'getPriceHistory'].includes(id)
       const isPlan = ['reprice', 'discardPlan'].includes(id)
       const usual = reads ? 'read' : isPlan ? 'plan' : 'write'
       if (!scope) continue
-      t.equal(scope, id.includes('ApiKey') ? 'admin' : usual, id)
+      const ofAdmins = /ApiKey|User|resetPassword/.test(id)
+      // Everybody has an own password.
+      const ofAll = id === 'changePassword'
+      t.equal(scope, ofAll ? 'any' : ofAdmins ? 'admin' : usual, id)
       t.equal(isRead, reads, id)
     }
   },
@@ -41,7 +44,7 @@ t.test('every operation is described, tagged, and says who may call it', async (
     t.ok(tags.has(operation.tags[0]), `${name}: the tag is declared`)
     const isOfAccount = operation.security?.some(({ jwt }: Document) => jwt) ?? true
     if (!isOfAccount) t.equal(operation['x-scope'], undefined, `${name}: no JWT, so no scope`)
-    else t.match(operation['x-scope'], /^(read|plan|write|admin)$/, `${name}: scope`)
+    else t.match(operation['x-scope'], /^(read|plan|write|admin|any)$/, `${name}: scope`)
   }
   const ids = described.map(([, operation]) => operation.operationId)
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')

@@ -34,6 +34,7 @@ interface Things {
   promotion: number
   job: number
   key: number
+  user: number
   plan: number
 }
 
@@ -102,10 +103,22 @@ async function populated(account: TestAccount, tag: string): Promise<Things> {
   )
   const { results } = (await account.get('/api/v1/agreement/')).body
   const { id: key } = await ok(post('api_keys/', { name: `key ${tag}`, scopes: ['read'] }))
+  // Another account may have no user of this e-mail.
+  const email = `${tag}-${account.id}@example.com`
+  const { id: user } = await ok(post('users/', { email, scopes: ['read'] }))
   const planned = { code: `code ${tag}`, [`size ${tag}`]: 'S', price: 1 }
   const update = { price_list_name: `list ${tag}`, payload: [planned] }
   const { id: plan } = await ok(post('prices/bulk_update_prices/?plan=true', update))
-  return { tag, list, agreement: results[0].id, promotion: created[0], job: job.id, key, plan }
+  return {
+    tag,
+    list,
+    agreement: results[0].id,
+    promotion: created[0],
+    job: job.id,
+    key,
+    user,
+    plan,
+  }
 }
 
 const row = (code: string) => ({ code, 'size own': 'S' })
@@ -350,6 +363,13 @@ const cases: Case[] = [
         attributes_config: [tag === 'own' ? 'code' : `color ${tag}`],
       }),
   ],
+  ['resetPassword', 'path', ({ user }) => post(`users/${user}/reset_password/`, undefined)],
+  [
+    'updateUser',
+    'path',
+    ({ user }) => ({ method: 'PATCH', path: `/api/v1/users/${user}`, body: { scopes: ['read'] } }),
+  ],
+  ['deleteUser', 'path', ({ user }) => ({ method: 'DELETE', path: `/api/v1/users/${user}` })],
   ['revokeApiKey', 'path', ({ key }) => ({ method: 'DELETE', path: `/api/v1/api_keys/${key}` })],
   [
     'deletePromotion',
@@ -454,6 +474,10 @@ const withoutNames = [
   'readCompetitorSchema',
   'listJobs',
   'listApiKeys',
+  // An e-mail is unique over all accounts.
+  'createUser',
+  'listUsers',
+  'changePassword',
   'readLiveness',
   'readReadiness',
   'readMetrics',
@@ -487,6 +511,7 @@ for (const [walls, service] of Object.entries(services)) {
       promotion: 99_999,
       job: 99_999,
       key: 99_999,
+      user: 99_999,
       plan: 99_999,
     }
     const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { signToken } from '../../src/accounts/token.ts'
 import { cloneDatabase, type TestDatabase } from '../helpers/database.ts'
 import { type Call, caller, startProcess } from '../helpers/process.ts'
 import { jwtSecret } from '../helpers/service.ts'
+import { userToken } from '../helpers/user-token.ts'
 import { amounts, days, decimals, moments, texts } from '../helpers/values.ts'
 
 const zones = ['UTC', 'Europe/Paris', 'America/St_Johns', 'Pacific/Apia', 'Asia/Kathmandu']
@@ -26,7 +26,7 @@ async function newAccount(database: TestDatabase, url: string): Promise<Account>
   )
   await client.end()
   const secret = new TextEncoder().encode(jwtSecret)
-  const call = caller(() => url, await signToken(secret, { id: 1, account: Number(rows[0].id) }))
+  const call = caller(() => url, await userToken(secret, { id: 1, account: Number(rows[0].id) }))
   const good = async (...[method, path, body]: Parameters<Call>) => {
     const answer = await call(method, `/api/v1/${path}`, body)
     if (answer.status >= 300)

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { signToken } from '../../src/accounts/token.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type Service, startService } from '../../src/service.ts'
 import type { TestResponse } from './conformant.ts'
 import { cloneDatabase, type TestDatabase } from './database.ts'
 import { send as sendRequest } from './operations.ts'
 import { noteStatements } from './routable.ts'
+import { userToken } from './user-token.ts'
 
 noteStatements()
 
@@ -90,7 +90,7 @@ export async function startServiceOn(
 
 async function newAccount(t: Test, { app }: Service, owner: pg.Pool): Promise<TestAccount> {
   const id = await insertAccount(owner)
-  const token = await signToken(secretBytes, { id: 1, account: id })
+  const token = await userToken(secretBytes, { id: 1, account: id })
   const send = async (
     method: string,
     path: string,
@@ -119,7 +119,8 @@ async function newAccount(t: Test, { app }: Service, owner: pg.Pool): Promise<Te
 
 async function insertAccount(owner: pg.Pool): Promise<number> {
   const name = randomBytes(8).toString('hex')
-  const insert = 'insert into accounts (name) values ($1) returning id'
+  const insert = `with account as (insert into accounts (name) values ($1) returning id, name)
+    insert into account_names select id, name from account returning id`
   const { rows } = await owner.query(insert, [name])
   return Number(rows[0].id)
 }

@@ -90,6 +90,8 @@ t.test('a key may call the operations of its scopes and no others', async (t) =>
   for (const [own, allowed] of Object.entries(includes)) {
     const program = withKey(account, (await anApiKey(account, { scopes: [own] })).key)
     for (const { id, method, path, scope = '' } of protectedOperations) {
+      // Refused for what a key is, after the body.
+      if (scope === 'any') continue
       const body = method === 'GET' || method === 'DELETE' ? undefined : '{'
       const { status, body: answer } = await program.send(method, concretePath(path), body)
       if (allowed.includes(scope)) t.not(status, 403, `${own}: ${id}`)

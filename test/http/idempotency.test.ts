@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { signToken } from '../../src/accounts/token.ts'
 import { anAgreement, loadAgreement } from '../helpers/agreement.ts'
 import { query } from '../helpers/database.ts'
 import { holdableSales } from '../helpers/held-sales.ts'
@@ -12,6 +11,7 @@ import type { TestAccount } from '../helpers/service.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
+import { userToken } from '../helpers/user-token.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const service = await startTestService(t)
@@ -108,7 +108,7 @@ t.test('in flight: 409 with Retry-After while the first request runs', async (t)
   const response = await send(account, 'k1', [sale('1')])
   // Of another account, and of another user of the same one, it is another key.
   const others = [await service.newAccount(t), account]
-  const token = await signToken(service.jwtSecret, { id: 2, account: account.id })
+  const token = await userToken(service.jwtSecret, { id: 2, account: account.id })
   for (const other of others) {
     const headers = {
       'idempotency-key': 'k1',
@@ -129,7 +129,7 @@ t.test('a key that was computed to collide with another lock does not', async (t
   await select(service.url, `insert into accounts (id, name) values (1, 'First')`)
   // The key is computed for account 1 and the number of a lock that has nothing to do with keys.
   const [token, lock, key] = [
-    await signToken(service.jwtSecret, { id: 1, account: 1 }),
+    await userToken(service.jwtSecret, { id: 1, account: 1 }),
     0x70726963,
     'kkKqcPeW9+1dt8',
   ]
@@ -268,7 +268,7 @@ t.test('other account: the same key is another key', async (t) => {
 t.test('other user of the account: the same key is another key', async (t) => {
   const account = await service.newAccount(t)
   await send(account, 'k1', [sale('1')])
-  const token = await signToken(service.jwtSecret, { id: 2, account: account.id })
+  const token = await userToken(service.jwtSecret, { id: 2, account: account.id })
   const headers = { 'idempotency-key': 'k1', authorization: `jwt ${token}` }
   const response = await account.send('POST', path, [sale('1')], headers)
   t.equal(response.status, 201)

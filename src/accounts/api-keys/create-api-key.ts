@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { Answer, type Handler, type Schemas } from '../../contract/operation.ts'
-import { Problem, type RequestError, unauthorized } from '../../contract/problem.ts'
+import { Problem, unauthorized } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import { AccountMissing } from '../../database/errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
+import { faultsOfScopes, rejectBeyond } from '../given-scopes.ts'
+import { lockAccount } from '../queries.ts'
 import { keyIdOf, signKey } from './key-token.ts'
 
 type Input = Schemas['ApiKeyInput']
@@ -19,9 +21,7 @@ export const createApiKey: Handler<'createApiKey'> = (
 ) =>
   inAccount(async (trx) => {
     const expires_at = readEnd(body, await findMakersEnd(trx, account, origin.actor))
-    const beyond = body.scopes.find((scope) => !scopes.has(scope))
-    if (beyond)
-      throw new Problem('forbidden', `The token lacks the scope "${beyond}" and cannot give it.`)
+    rejectBeyond(body.scopes, scopes)
     await rejectTaken(trx, account, body.name)
     const key = await insertKey(trx, account, { ...body, expires_at })
     const secrets = { key: await signKey(jwtSecret, { account, ...key }) }
@@ -52,11 +52,7 @@ async function findMakersEnd(
 
 /** Throws `invalid-request` for a wrong end, and for a key that could do nothing. */
 function readEnd({ scopes, expires_at }: Input, makersEnd: Date | undefined): Date {
-  const faults: RequestError[] = []
-  if (scopes.every((scope) => scope === 'override')) {
-    const message = 'override allows nothing alone: name the scope of the calls, too'
-    faults.push({ pointer: '/scopes', code: 'not_allowed', message })
-  }
+  const faults = faultsOfScopes(scopes)
   const usual = inYears(years.usual)
   const earlier = makersEnd && makersEnd < usual ? makersEnd : usual
   const end = expires_at === undefined ? earlier : new Date(utcTimestamp(expires_at))
@@ -82,8 +78,7 @@ function inYears(count: number): Date {
 
 /** Waits for others that make a key of the account. */
 async function rejectTaken(trx: Trx, account: number, name: string): Promise<void> {
-  const locked = trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate()
-  if (!(await locked.executeTakeFirst())) throw new AccountMissing()
+  if (!(await lockAccount(trx, account))) throw new AccountMissing()
   const live = await trx
     .selectFrom('api_keys')
     .select('name')

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { signToken } from '../../../src/accounts/token.ts'
 import { databaseUrl } from '../../../src/database/server.ts'
 import { query } from '../../helpers/database.ts'
 import { collectTeardowns } from '../../helpers/leave-nothing.ts'
 import { isAlive, type ServiceProcess, startProcess } from '../../helpers/process.ts'
 import { select } from '../../helpers/sql.ts'
+import { userToken } from '../../helpers/user-token.ts'
 import type { Cluster } from './cluster.ts'
 import { type Outages, recordOutages } from './outages.ts'
 import type { Random } from './random.ts'
@@ -57,7 +57,7 @@ export async function openArena(
       faults.push(`something is left: ${(error as Error).stack}`)
   }
   const secret = new TextEncoder().encode(jwtSecret)
-  const token = (account: number) => signToken(secret, { id: 1, account })
+  const token = (account: number) => userToken(secret, { id: 1, account })
   const outages = recordOutages()
   return {
     cluster,

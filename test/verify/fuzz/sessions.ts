@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { createAccount } from '../../../src/accounts/create-account.ts'
-import { signToken } from '../../../src/accounts/token.ts'
 import type { Service } from '../../../src/service.ts'
 import { type Dump, openDump } from '../../helpers/dump.ts'
+import { userToken } from '../../helpers/user-token.ts'
 import { Client, type Deliver } from './client.ts'
 import { drawing } from './draw.ts'
 import { emptyModel } from './model.ts'
@@ -101,7 +101,7 @@ export async function openTarget(
       name,
     ])
     const account = Number(rows[0].id)
-    return { account, token: await signToken(secret, { id: 1, account }) }
+    return { account, token: await userToken(secret, { id: 1, account }) }
   }
   const cost = { N: 2 ** 10, r: 8, p: 1 }
   const user = { email: `fuzz@${Date.now()}.example`, password: 'correct horse' }

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { signToken } from '../../../src/accounts/token.ts'
 import type { Teardowns } from '../../helpers/leave-nothing.ts'
+import { userToken } from '../../helpers/user-token.ts'
 
 /** The service in its own process. */
 export interface LoadedService {
@@ -67,7 +67,7 @@ async function newToken(databaseUrl: string, secret: Uint8Array): Promise<string
     name,
   ])
   await client.end()
-  return signToken(secret, { id: 1, account: Number(rows[0].id) })
+  return userToken(secret, { id: 1, account: Number(rows[0].id) })
 }
 
 function bytesOf(field: 'VmRSS' | 'VmHWM', pid: number): number {

@@ -1,0 +1,13 @@
+import type { Handler } from '../../contract/operation.ts'
+import { lockAccount } from '../queries.ts'
+import { findScopes, requireOtherAdmin } from './queries.ts'
+
+/** Deletes a user; API keys that the user has made live on. Throws `last-admin` if nobody would be left to add users. */
+export const deleteUser: Handler<'deleteUser'> = ({ account, params: { id }, inAccount }) =>
+  inAccount(async (trx) => {
+    await lockAccount(trx, account)
+    const scopes = await findScopes(trx, account, id)
+    if (scopes.includes('admin')) await requireOtherAdmin(trx, account, id)
+    await trx.deleteFrom('users').where('account_id', '=', account).where('id', '=', id).execute()
+    return undefined
+  })

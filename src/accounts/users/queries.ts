@@ -1,0 +1,35 @@
+import { sql } from 'kysely'
+import type { Schemas } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import type { Trx } from '../../database/pool.ts'
+
+export const scopesOfUser = sql<Schemas['Scope'][]>`scopes`.as('scopes')
+
+/** The problem of a user that the account does not have. */
+export const noSuchUser = () => new Problem('not-found', 'There is no such user.')
+
+/** The scopes of a user. Throws `not-found`. */
+export async function findScopes(trx: Trx, account: number, id: number): Promise<string[]> {
+  const user = await trx
+    .selectFrom('users')
+    .select(scopesOfUser)
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!user) throw noSuchUser()
+  return user.scopes
+}
+
+/** Throws `last-admin` if no other user of the account, which is locked, has the scope `admin`. */
+export async function requireOtherAdmin(trx: Trx, account: number, id: number): Promise<void> {
+  const other = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('id', '!=', id)
+    .where(sql<boolean>`'admin' = any(scopes)`)
+    .limit(1)
+    .executeTakeFirst()
+  if (!other)
+    throw new Problem('last-admin', 'No other user has the scope "admin". Give it to one first.')
+}

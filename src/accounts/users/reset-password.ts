@@ -1,0 +1,31 @@
+import { Answer, type Handler, type Schemas } from '../../contract/operation.ts'
+import { rejectBeyond } from '../given-scopes.ts'
+import { onPasswordSeat } from '../login-limit.ts'
+import { generatePassword, hashPassword } from '../password.ts'
+import { noSuchUser, scopesOfUser } from './queries.ts'
+
+/**
+ * Gives a user another password, which ends the tokens of the one before. Throws `forbidden` for a user who may do more than
+ * the token: the password would allow it.
+ */
+export const resetPassword: Handler<'resetPassword'> = async ({
+  account,
+  params: { id },
+  scopes,
+  inAccount,
+}) => {
+  const secrets = { password: generatePassword() }
+  const password_hash = await onPasswordSeat(() => hashPassword(secrets.password))
+  return inAccount(async (trx) => {
+    const user = await trx
+      .updateTable('users')
+      .set({ password_hash })
+      .where('account_id', '=', account)
+      .where('id', '=', id)
+      .returning(['id', 'email', scopesOfUser])
+      .executeTakeFirst()
+    if (!user) throw noSuchUser()
+    rejectBeyond(user.scopes, scopes)
+    return new Answer<Schemas['UserWithPassword']>(user, {}, secrets)
+  })
+}
