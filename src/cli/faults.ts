@@ -8,6 +8,16 @@ export class UsageFault extends Error {}
 /** There is no token to send. */
 export class NotLoggedIn extends Error {}
 
+/** A login was refused: another log-in with the same words would not help. */
+export class WrongPassword extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
 /** Not all of the work was done. */
 export class Failed extends Error {}
 
@@ -33,7 +43,7 @@ function exitCode(fault: unknown): number {
   if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2
   if (fault instanceof UsageFault) return 2
   if (fault instanceof Unreachable) return 3
-  if (fault instanceof NotLoggedIn) return 4
+  if (fault instanceof NotLoggedIn || fault instanceof WrongPassword) return 4
   if (fault instanceof JobFailed || fault instanceof Failed) return 1
   if (!(fault instanceof Problem)) return 70
   if (fault.status === 401 || fault.status === 403) return 4
@@ -77,6 +87,7 @@ function otherLogin(): string {
 
 function asObject(fault: unknown, code: number): object {
   if (fault instanceof JobFailed) return { exit_code: code, message: fault.message, job: fault.job }
+  if (fault instanceof WrongPassword) return asObject(fault.problem, code)
   if (!(fault instanceof Problem)) return { exit_code: code, message: message(fault) }
   const { type, title, status, detail, instance, errors, errorCount } = fault
   return { exit_code: code, type, title, status, detail, instance, error_count: errorCount, errors }

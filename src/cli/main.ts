@@ -5,12 +5,14 @@ import { addExport } from './commands/export.ts'
 import { addJobs, addWait } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
 import { addLoad } from './commands/load.ts'
-import { addLogin } from './commands/login.ts'
+import { addLogin, addLogout } from './commands/login.ts'
+import { addPassword } from './commands/password.ts'
 import { addApply, addPlan, addPlans } from './commands/plans.ts'
 import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
 import { addReprice } from './commands/reprice.ts'
 import { addDiff, addLog, addRevert } from './commands/revisions.ts'
+import { addUsers } from './commands/users.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram, type Program } from './program.ts'
 
@@ -23,9 +25,10 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 
 const program = createProgram()
 const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
-const commands = [addLogin, addLoad, addExport, ...lists]
+const commands = [addLogin, addLogout, addLoad, addExport, ...lists]
 const plans = [addReprice, addPlans, addPlan, addApply]
-const others = [addJobs, addWait, addKeys, addAccount, addCluster, addServe]
+const people = [addKeys, addUsers, addPassword, addAccount]
+const others = [addJobs, addWait, ...people, addCluster, addServe]
 for (const add of [...commands, ...plans, ...others]) add(program)
 try {
   await program.parseAsync()

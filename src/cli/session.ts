@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type ClientOptions, createClient, type PricewellClient } from '../client/index.ts'
-import { howToLogIn, NotLoggedIn, UsageFault } from './faults.ts'
+import { type ClientOptions, createClient, type PricewellClient, Problem } from '../client/index.ts'
+import { howToLogIn, NotLoggedIn, UsageFault, WrongPassword } from './faults.ts'
 
 const localUrl = 'http://127.0.0.1:3000'
 
@@ -59,8 +59,27 @@ export function readLogin(): Login | undefined {
   }
 }
 
+/** Logs in and keeps the token. Throws WrongPassword. */
+export async function logIn(
+  url: string,
+  credentials: { email: string; password: string },
+): Promise<void> {
+  const { POST } = createClient({ baseUrl: url, token: '', retries: 1 })
+  const { data } = await POST('/login/', { body: credentials }).catch((error) => {
+    throw error instanceof Problem && error.status === 401 ? new WrongPassword(error) : error
+  })
+  saveLogin({ url, email: credentials.email, token: data.token })
+}
+
+/** Removes the login that was saved, and returns it. */
+export function forgetLogin(): Login | undefined {
+  const login = readLogin()
+  rmSync(loginFile(), { force: true })
+  return login
+}
+
 /** Saves a login in a new file that only the user can read. */
-export function saveLogin(login: Login): void {
+function saveLogin(login: Login): void {
   try {
     const file = loginFile()
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -57,10 +57,22 @@ t.test('a refused login is 4 and keeps nothing', async (t) => {
   const { home, run } = commandLine(t, { PRICEWELL_URL: url })
   const refused = await run('login', '--email', email, '--password', 'wrong')
   t.strictSame([refused.code, refused.stdout], [4, ''])
-  t.match(refused.stderr, /^There is no user with this e-mail and password\./)
+  const message = 'There is no user with this e-mail and password.\n'
+  t.equal(refused.stderr, message, 'another log-in is no advice')
   const json = await run('login', '--email', email, '--password', 'wrong', '--json')
   t.match(JSON.parse(json.stderr), { exit_code: 4, type: 'unauthorized', status: 401 })
   t.notOk(existsSync(fileIn(home)))
+})
+
+t.test('a logout forgets the login', async (t) => {
+  const { email, password } = await aUser(service)
+  const { home, run } = commandLine(t, { PRICEWELL_URL: url })
+  await run('login', '--email', email, '--password', password)
+  const logout = await run('logout')
+  t.strictSame(logout, { code: 0, stdout: `Logged out at ${url}.\n`, stderr: '' })
+  t.notOk(existsSync(fileIn(home)))
+  t.equal((await run('jobs')).code, 4)
+  t.match(await run('logout'), { code: 0, stdout: 'There is no login.\n' })
 })
 
 t.test('what is missing at the end of the input is wrong usage', async (t) => {

@@ -114,6 +114,8 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'load',
     'log',
     'login',
+    'logout',
+    'password',
     'plan',
     'plans',
     'position',
@@ -121,9 +123,11 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'reprice',
     'revert',
     'serve',
+    'users',
     'wait',
   ])
-  const subcommands = ['account create', 'keys create', 'keys revoke']
+  const ofUsers = ['add', 'scopes', 'reset', 'remove'].map((name) => `users ${name}`)
+  const subcommands = ['account create', 'keys create', 'keys revoke', ...ofUsers]
   for (const name of [...commands.filter((name) => name !== 'help'), ...subcommands]) {
     const help = await run(...name.split(' '), '--help')
     t.strictSame([help.code, help.stderr], [0, ''], name)

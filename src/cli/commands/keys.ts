@@ -66,9 +66,11 @@ function row({ id, name, scopes, created_at, expires_at, ...key }: Schemas['ApiK
   }
 }
 
-const scopes: Schemas['Scope'][] = ['read', 'plan', 'write', 'override', 'admin']
+/** What a key or a user may do. */
+export const scopes: Schemas['Scope'][] = ['read', 'plan', 'write', 'override', 'admin']
 
-function readScopes(text: string): Schemas['Scope'][] {
+/** Scopes with commas between. */
+export function readScopes(text: string): Schemas['Scope'][] {
   const named = text.split(',').map((name) => scopes.find((scope) => scope === name.trim()))
   if (named.includes(undefined))
     throw new InvalidArgumentError(`Name some of ${scopes.join(', ')}, with commas between.`)

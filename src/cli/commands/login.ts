@@ -1,9 +1,7 @@
-import { createInterface } from 'node:readline'
-import { Writable } from 'node:stream'
-import { createClient } from '../../client/index.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
-import { loginFile, saveLogin, serviceUrl } from '../session.ts'
+import { openPrompt } from '../prompt.ts'
+import { forgetLogin, logIn, loginFile, serviceUrl } from '../session.ts'
 
 /** `pricewell login`. */
 export function addLogin(program: Program): void {
@@ -30,11 +28,22 @@ Examples:
       const options = command.optsWithGlobals()
       const url = serviceUrl(options.url)
       const credentials = await readCredentials(options)
-      const { POST } = createClient({ baseUrl: url, token: '', retries: 1 })
-      const { data } = await POST('/login/', { body: credentials })
-      saveLogin({ url, email: credentials.email, token: data.token })
+      await logIn(url, credentials)
       const { email } = credentials
       answer(options, { url, email }, `Logged in at ${url} as ${email}; kept in ${loginFile()}.`)
+    })
+}
+
+/** `pricewell logout`. */
+export function addLogout(program: Program): void {
+  program
+    .command('logout')
+    .description('Forgets the login. Its token ends by itself, within a day.')
+    .addHelpText('after', '\nExample:\n  pricewell logout')
+    .action((_options, command) => {
+      const login = forgetLogin()
+      const told = login ? `Logged out at ${login.url}.` : 'There is no login.'
+      answer(command.optsWithGlobals(), { url: login?.url ?? null }, told)
     })
 }
 
@@ -58,42 +67,4 @@ async function readCredentials(given: {
   } finally {
     prompt.close()
   }
-}
-
-/** Asks on standard error and reads lines of standard input, also without a terminal. */
-export interface Prompt {
-  /** Returns the answer; empty at the end of the input. */
-  ask(question: string): Promise<string>
-  /** As `ask`, without echo. */
-  askSecret(question: string): Promise<string>
-  close(): void
-}
-
-/** Starts reading standard input; `close` lets the process end. */
-function openPrompt(): Prompt {
-  let isSecret = false
-  const output = new Writable({
-    write: (chunk, _encoding, done) => {
-      if (!isSecret) process.stderr.write(chunk)
-      done()
-    },
-  })
-  const terminal = process.stdin.isTTY === true
-  const lines = createInterface({ input: process.stdin, output, terminal })
-  lines.on('SIGINT', () => process.exit(130))
-  // The iterator keeps lines that arrive early.
-  const answers = lines[Symbol.asyncIterator]()
-  const ask = async (question: string) => {
-    if (terminal) process.stderr.write(question)
-    const { value } = await answers.next()
-    return value ?? ''
-  }
-  const askSecret = async (question: string) => {
-    isSecret = true
-    const answer = await ask(question)
-    isSecret = false
-    if (terminal) process.stderr.write('\n')
-    return answer
-  }
-  return { ask, askSecret, close: () => lines.close() }
 }

@@ -1,0 +1,113 @@
+import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { Failed } from '../faults.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { openClient } from '../session.ts'
+import { table } from '../terminal.ts'
+import { idShownBy } from './jobs.ts'
+import { scopes as known, readScopes } from './keys.ts'
+
+const readId = idShownBy('pricewell users')
+
+/** `pricewell users`, with `add`, `scopes`, `reset` and `remove`. */
+export function addUsers(program: Program): void {
+  const users = program
+    .command('users')
+    .description('Lists the users of the account, who log in with an e-mail.')
+    .addHelpText('after', '\nExample:\n  pricewell users')
+    .action(async (_options, command) => {
+      const options = command.optsWithGlobals()
+      const all = await readUsers(openClient(options))
+      answer(options, all, table(all.map(row)))
+    })
+  addAdd(users)
+  addChanges(users)
+}
+
+/** The `users` command, which the others stand below. */
+type Users = ReturnType<Program['command']>
+
+function addAdd(users: Users): void {
+  users
+    .command('add')
+    .description('Adds a user and shows the password once.')
+    .argument('<email>', 'what the user logs in with')
+    .requiredOption('--scopes <scopes>', `what the user may do: ${known.join(', ')}`, readScopes)
+    .addHelpText(
+      'after',
+      `
+write includes plan, and plan includes read; admin looks after users and keys.
+
+Example:
+  pricewell users add ben@acme.example --scopes read`,
+    )
+    .action(async (email, { scopes }, command) => {
+      const options: Shared = command.optsWithGlobals()
+      const body = { email, scopes }
+      const { data } = await openClient(options).POST('/api/v1/users/', { body })
+      answerPassword(options, data)
+    })
+}
+
+function addChanges(users: Users): void {
+  users
+    .command('scopes')
+    .description('Changes what a user may do.')
+    .argument('<id>', 'the id of the user', readId)
+    .argument('<scopes>', `those that the user has from now on: ${known.join(', ')}`, readScopes)
+    .addHelpText('after', '\nExample:\n  pricewell users scopes 2 plan')
+    .action(async (id, scopes, _options, command) => {
+      const options: Shared = command.optsWithGlobals()
+      const params = { path: { id } }
+      const { PATCH } = openClient(options)
+      const { data } = await PATCH('/api/v1/users/{id}', { params, body: { scopes } })
+      answer(options, data, table([row(data)]))
+    })
+  users
+    .command('reset')
+    .description('Gives a user another password, which ends the logins of the user in 10 seconds.')
+    .argument('<id>', 'the id of the user', readId)
+    .addHelpText('after', '\nExample:\n  pricewell users reset 2')
+    .action(async (id, _options, command) => {
+      const options: Shared = command.optsWithGlobals()
+      const params = { path: { id } }
+      const { POST } = openClient(options)
+      const { data } = await POST('/api/v1/users/{id}/reset_password/', { params })
+      answerPassword(options, data)
+    })
+  users
+    .command('remove')
+    .description('Deletes a user, which ends the logins of the user in 10 seconds; keys live on.')
+    .argument('<id>', 'the id of the user', readId)
+    .addHelpText('after', '\nExample:\n  pricewell users remove 2')
+    .action(async (id, _options, command) => {
+      const options: Shared = command.optsWithGlobals()
+      await openClient(options).DELETE('/api/v1/users/{id}', { params: { path: { id } } })
+      answer(options, { id }, `User ${id} is deleted.`)
+    })
+}
+
+/** All users, a page at a time. */
+async function readUsers({ GET }: PricewellClient): Promise<Schemas['User'][]> {
+  const all: Schemas['User'][] = []
+  for (;;) {
+    const query = { offset: all.length, limit: 1000 }
+    const { data } = await GET('/api/v1/users/', { params: { query } })
+    all.push(...data.results)
+    if (data.results.length === 0 || all.length >= data.count) return all
+  }
+}
+
+function answerPassword(options: Shared, user: Schemas['UserWithPassword']): void {
+  const { id, email, password } = user
+  if (password === undefined) throw new Failed(lost(id))
+  const lines = `id        ${id}\ne-mail    ${email}\npassword  ${password}`
+  answer(options, user, `${lines}  (shown this once)`)
+}
+
+function row({ id, email, scopes, created_at }: Schemas['User']) {
+  return { id, 'e-mail': email, scopes: scopes.join(','), added: created_at }
+}
+
+/** The request was sent again, and a stored answer has no password. */
+const lost = (id: number) =>
+  `It was done, but the answer with the password was lost. Make another: \`pricewell users reset ${id}\`.`
