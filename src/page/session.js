@@ -1,6 +1,9 @@
 const key = 'pricewell.token'
 const answerMs = 150
 
+/** The scopes that include a scope. @type {Record<string, string[]>} */
+const wider = { read: ['plan', 'write'], plan: ['write'] }
+
 /** Other tabs with this page. */
 const tabs = new BroadcastChannel(`pricewell ${location.pathname}`)
 
@@ -25,6 +28,21 @@ export const session = {
     tabs.postMessage({ wanted: true })
     await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, answerMs))])
   },
+  /** Whether the token says that it has this scope. The service decides. @param {string} scope */
+  allows(scope) {
+    const scopes = scopesOf(this.token)
+    return [scope, ...(wider[scope] ?? [])].some((one) => scopes.includes(one))
+  },
+}
+
+/** @param {string} token @returns {string[]} */
+function scopesOf(token) {
+  const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+  try {
+    return JSON.parse(atob(payload)).scope.split(' ')
+  } catch {
+    return []
+  }
 }
 
 tabs.addEventListener('message', ({ data: { wanted, token, ended } }) => {

@@ -1,6 +1,7 @@
 import { get, post } from '../api.js'
 import { announce, el } from '../dom.js'
 import * as format from '../format.js'
+import { session } from '../session.js'
 import { failed, fill } from '../states.js'
 import { faultsOf } from './faults.js'
 
@@ -52,7 +53,8 @@ export function jobState(id, signal) {
  * @param {AbortSignal} signal
  */
 function moreOf(id, status, update, signal) {
-  if (status === 'progress') return [cancelButton(id, update, signal)]
+  if (status === 'progress')
+    return session.allows('write') ? [cancelButton(id, update, signal)] : []
   if (status === 'cancelled') return [el('p', { class: 'sub' }, 'Nothing was written.')]
   return status === 'failed' ? [reasons(id, signal)] : []
 }

@@ -1,6 +1,7 @@
 import { Failure, jobEvents, post, remove } from '../api.js'
 import { announce, el, name } from '../dom.js'
-import { failed } from '../states.js'
+import { session } from '../session.js'
+import { failed, lacking } from '../states.js'
 import { faultsOf } from './faults.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
@@ -26,12 +27,17 @@ function showButtons(shown) {
   const { plan, place } = shown
   const isOpen = plan.status === 'open'
   if (!isOpen && plan.status !== 'scheduled') return
+  const mayApply = session.allows('write')
   const ask = () => place.replaceChildren(question(shown))
+  const drop = () => void discard(shown)
   place.replaceChildren(
     ...[
-      isOpen && el('button', { type: 'button', class: 'primary', onclick: ask }, 'Apply'),
+      isOpen && !mayApply && lacking('write', 'apply it'),
+      isOpen &&
+        mayApply &&
+        el('button', { type: 'button', class: 'primary', onclick: ask }, 'Apply'),
       ' ',
-      el('button', { type: 'button', onclick: () => void discard(shown) }, 'Discard'),
+      session.allows('plan') && el('button', { type: 'button', onclick: drop }, 'Discard'),
     ].filter((node) => node !== false),
   )
 }
@@ -98,7 +104,10 @@ function refused(shown, wish, error) {
     { class: 'failed', role: 'alert' },
     el('p', { class: 'lead' }, isStale ? 'Changed since the plan was made' : error.title),
     faultsOf(error.errors, error.errorCount),
-    isViolating && overriding((override) => again({ override })),
+    isViolating &&
+      (session.allows('override')
+        ? overriding((override) => again({ override }))
+        : lacking('override', 'apply it all the same')),
     el(
       'p',
       { class: 'buttons' },

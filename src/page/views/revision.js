@@ -2,7 +2,8 @@ import { Failure, get, jobEvents, post } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, failed, fill } from '../states.js'
+import { session } from '../session.js'
+import { empty, failed, fill, lacking } from '../states.js'
 import { table } from '../table.js'
 import { fact } from './list.js'
 import { whatOf } from './revisions.js'
@@ -149,6 +150,7 @@ function cellTable(list, cells, extensions) {
  * @param {AbortSignal} signal
  */
 function undoing(shown, signal) {
+  if (!session.allows('write')) return lacking('write', 'undo this change')
   const place = el('div', {})
   const ask = () => place.replaceChildren(question(shown, place, signal))
   place.replaceChildren(el('button', { type: 'button', onclick: ask }, 'Undo this change'))
