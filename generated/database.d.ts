@@ -270,6 +270,7 @@ export interface PriceListRows {
 export interface PriceLists {
   account_id: number;
   currency: string | null;
+  decimals: Generated<number>;
   description: string | null;
   guardrails: Generated<Json>;
   hide_unpriced: Generated<boolean>;

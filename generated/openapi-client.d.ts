@@ -18,13 +18,12 @@ export interface paths {
          * @description Answers a token that is valid for 24 hours. Send it as `Authorization: jwt <token>`; `jwt` may be in any case,
          *     `Bearer` is refused. An unknown e-mail and a wrong password answer alike.
          *
-         *     After 10 failed logins for one e-mail, in any case, within a minute: 429, counted by each process. A process checks two logins
+         *     After 10 failed logins for one e-mail within a minute: 429, counted by each process. A process checks two logins
          *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
          *     (413).
          *
-         *     The token has the scopes of the user. It ends earlier, within 10 seconds, when the user is deleted or gets another
-         *     password; a scope that is taken away ends as soon, one that is given counts from the next login. If the operator names
-         *     an identity provider (`JWT_JWKS_URL`), only its tokens and API keys are accepted.
+         *     The token has all scopes. If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens and API keys
+         *     are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -590,7 +589,9 @@ export interface paths {
          *     the formula is missing.
          *
          *     Attributes beside a `code` are ignored. A list that is not
-         *     published is 409 `price-list-not-published`.
+         *     published is 409 `price-list-not-published`. Prices are answered whether the list is valid or not: the header
+         *     `Price-List-State` says so for today, and `require_valid` refuses days outside (409 `price-list-not-valid`, with the
+         *     rows of a calendar list).
          *
          *     A read that costs too much is refused; `detail` names the limit, the size, and what to change. Operators can
          *     change the rows and MB.
@@ -1166,109 +1167,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/users/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List users
-         * @description The users of this account by id.
-         */
-        get: operations["listUsers"];
-        put?: never;
-        /**
-         * Add a user
-         * @description Adds a user of this account and answers a password, once: only its hash is kept. An answer that is kept for an
-         *     `Idempotency-Key` is kept without the `password`; if only the answer was lost, reset it.
-         *
-         *     The token may give the scopes that it has itself (else 403). An e-mail that a user has, of whatever account, is 409
-         *     `email-taken`.
-         */
-        post: operations["createUser"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/users/change_password/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Change one's own password
-         * @description For the user of the token, whatever its scopes. Every token of the old password ends within 10 seconds, that of this
-         *     request, too: log in again.
-         *
-         *     Another current password is 403 `wrong-password`; after 10 of them within a minute: 429, as for logins. API keys and
-         *     users of an identity provider have no password here: 403 `forbidden`.
-         */
-        post: operations["changePassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/users/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete a user
-         * @description The user logs in no more, and the user's tokens end within 10 seconds, in every process. API keys that the user has made
-         *     live on: look at them, too. The e-mail is free again. The last user with `admin` cannot be deleted (409 `last-admin`).
-         */
-        delete: operations["deleteUser"];
-        options?: never;
-        head?: never;
-        /**
-         * Change the scopes of a user
-         * @description The scopes replace those of the user. A scope that is taken away ends within 10 seconds, also for those who are logged
-         *     in; one that is given counts from their next login. API keys that the user has made stay as they are.
-         *
-         *     The token may give the scopes that it has itself (else 403). The last user with `admin` keeps it (409 `last-admin`).
-         */
-        patch: operations["updateUser"];
-        trace?: never;
-    };
-    "/api/v1/users/{id}/reset_password/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Reset the password of a user
-         * @description Gives the user another password and answers it, once, as when a user is added. The user's tokens end within 10 seconds,
-         *     in every process.
-         *
-         *     The token must have the scopes of the user (else 403), as the password would give them.
-         */
-        post: operations["resetPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/api_keys/": {
         parameters: {
             query?: never;
@@ -1656,6 +1554,13 @@ export interface components {
             is_calendar?: boolean;
             currency?: components["schemas"]["Currency"];
             /**
+             * @description How many decimals its prices have. A written price with more is the row error `too_many_decimals`; prices of
+             *     promotions and agreements, and of reprice, round half up to it. It can only grow.
+             * @default 6
+             * @example 2
+             */
+            decimals?: number;
+            /**
              * @description Whether `get_prices` leaves out prices that were never set, which read as 0 otherwise.
              * @default false
              */
@@ -1680,6 +1585,11 @@ export interface components {
              * @example GBP
              */
             currency?: string | null;
+            /**
+             * @description How many decimals its prices have; not fewer than now, else 409 `decimals-in-use`.
+             * @example 2
+             */
+            decimals?: number | null;
             /** @description Whether `get_prices` leaves out prices that were never set. */
             hide_unpriced?: boolean | null;
             /** @description Limits to set, or to remove with `null`. */
@@ -1787,12 +1697,23 @@ export interface components {
             product_filters: components["schemas"]["ProductFilters"];
             /** @description Whether it has a price for each day. */
             is_calendar: boolean;
+            /**
+             * @description The last day that has prices in a calendar list, 364 days after `valid_from`, whatever `valid_to` says. Other
+             *     lists have none.
+             */
+            last_date?: components["schemas"]["Date"];
             currency?: components["schemas"]["Currency"];
+            /**
+             * @description How many decimals its prices have at most.
+             * @example 2
+             */
+            decimals: number;
             /** @description Whether `get_prices` leaves out prices that were never set. */
             hide_unpriced: boolean;
             guardrails: components["schemas"]["Guardrails"];
             /** @description Where the list was made. Only lists with `api`, made through this interface, can be written here. */
             origin: string;
+            state: components["schemas"]["PriceListState"];
             /** @description Whether it has been published. */
             is_published: boolean;
             /** @description The newest revision; 0 before the first publication. */
@@ -1805,6 +1726,12 @@ export interface components {
             /** @description Published rows, if `include` asks for them. */
             row_count?: number;
         };
+        /**
+         * @description Whether today (UTC) lies before `valid_from`, from `valid_from` to `valid_to`, or after `valid_to`.
+         * @example current
+         * @enum {string}
+         */
+        PriceListState: "future" | "current" | "expired";
         PriceListPage: {
             count: components["schemas"]["Count"];
             /** @description The price lists of this page. */
@@ -2170,7 +2097,10 @@ export interface components {
                  */
                 days?: number;
             };
-            /** @description The decimals that new prices round to; 2 when left out. */
+            /**
+             * @description The decimals that new prices round to, not more than the list has; when left out those of the list, and 2 for a
+             *     list with 6.
+             */
             decimals?: number;
         };
         /** @description Needs `revision` or `to_revision`, not both. */
@@ -2355,6 +2285,12 @@ export interface components {
             /** @description Reads rows, prices and promotions as they were (addition). Attributes in a wildcard are today's. */
             as_of?: components["schemas"]["AsOf"];
             /**
+             * @description Refuses the call with 409 `price-list-not-valid` if `promotion_date` lies outside `valid_from` to `valid_to` of
+             *     the list; in a calendar list, if the `date` of a row does (addition).
+             * @default false
+             */
+            require_valid?: boolean;
+            /**
              * @description Further fields of each output row (addition); with `as_of` only `base_price`, `priced` and `explain`.
              * @default []
              */
@@ -2449,8 +2385,8 @@ export interface components {
             note?: string;
         };
         /**
-         * @description Computed exactly, never below 0, rounded half up to 6 decimals; the nearest double if it has more than 15
-         *     significant digits.
+         * @description Computed exactly, never below 0, rounded half up to the `decimals` of the list; the nearest double if it has more
+         *     than 15 significant digits.
          * @example 2.04
          */
         ComputedPrice: number;
@@ -2495,7 +2431,7 @@ export interface components {
                 id: components["schemas"]["Id"];
                 /** @description Name of the agreement. */
                 name: components["schemas"]["Text"];
-                /** @description The agreed price. */
+                /** @description The agreed price, rounded half up to the `decimals` of the list. */
                 price: number;
             } | null;
             /** @description The lowest price before the reduction, with `include`; null if no day of it is known. */
@@ -3063,49 +2999,6 @@ export interface components {
          * @enum {string}
          */
         Scope: "read" | "plan" | "write" | "override" | "admin";
-        /** @description An e-mail address, at most 255 characters, kept in lower case. */
-        Email: string;
-        /** @description What the user may do, all of it allowed by the token that gives it; not `override` alone. */
-        UserScopes: components["schemas"]["Scope"][];
-        UserInput: {
-            email: components["schemas"]["Email"];
-            scopes: components["schemas"]["UserScopes"];
-        };
-        UserPatch: {
-            scopes: components["schemas"]["UserScopes"];
-        };
-        UserWithPassword: {
-            /** @description Its id. */
-            id: components["schemas"]["Id"];
-            email: components["schemas"]["Email"];
-            /** @description What the user may do. */
-            scopes: components["schemas"]["Scope"][];
-            /** @description What the user logs in with. Missing when the answer is a replayed one. */
-            password?: string;
-        };
-        User: {
-            /** @description Its id. */
-            id: components["schemas"]["Id"];
-            email: components["schemas"]["Email"];
-            /** @description What the user may do. */
-            scopes: components["schemas"]["Scope"][];
-            /**
-             * Format: date-time
-             * @description When it was added.
-             */
-            created_at: string;
-        };
-        UserPage: {
-            count: components["schemas"]["Count"];
-            /** @description The users of this page. */
-            results: components["schemas"]["User"][];
-        };
-        PasswordChange: {
-            /** @description The password until now. */
-            current_password: string;
-            /** @description The password from now on, at least 12 characters. */
-            new_password: string;
-        };
         ApiKeyInput: {
             /** @description What the key is for; the actor of what it changes. */
             name: components["schemas"]["Text"];
@@ -3215,13 +3108,14 @@ export interface components {
          *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
-         *     - `wrong-password` 403: the current password is another one
-         *     - `not-found` 404: no such path, agreement, promotion, job, API key, user or competitor schema
+         *     - `not-found` 404: no such path, agreement, promotion, job, API key or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
          *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
+         *     - `price-list-not-valid` 409: `require_valid` asks for prices of days on which the list is not valid
+         *     - `decimals-in-use` 409: the `decimals` of a list can only grow
          *     - `revert-conflict` 409: what shall be undone was changed again, or its product is gone
          *     - `plan-stale` 409: what the plan shows was changed since
          *     - `plan-not-open` 409: the plan was applied, discarded or scheduled, or has expired
@@ -3233,8 +3127,6 @@ export interface components {
          *     - `agreement-exists` 409: another agreement has this key
          *     - `api-key-name-taken` 409: a live API key has this name
          *     - `too-many-api-keys` 409: 100 API keys are live
-         *     - `email-taken` 409: a user, of any account, has this e-mail
-         *     - `last-admin` 409: no other user has the scope `admin`
          *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
@@ -3243,7 +3135,7 @@ export interface components {
          *     - `unsupported-media-type` 415: the operation does not take this media type
          *     - `guardrail-violated` 422: a guardrail of the list forbids the change
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
-         *     - `too-many-requests` 429: too many wrong passwords or waiting requests of this account
+         *     - `too-many-requests` 429: too many failed logins or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
          *     - `outcome-unknown` 503: written or not; repeat it only where that does nothing twice, as with the same
@@ -3252,7 +3144,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "wrong-password" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "email-taken" | "last-admin" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-valid" | "decimals-in-use" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -3307,9 +3199,10 @@ export interface components {
          *     - `max_removed_percent`: the guardrail forbids to remove so many rows
          *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
+         *     - `too_many_decimals`: a price with more decimals than its list
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead" | "too_many_decimals";
     };
     responses: {
         /**
@@ -3452,15 +3345,21 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /**
-         * @description The token lacks the scope for this operation, or for what it would give an API key or a user; or the current password is
-         *     wrong.
-         */
+        /** @description The token lacks the scope for this operation, or for what it would give an API key. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "forbidden",
+                 *       "title": "The token does not allow this",
+                 *       "status": 403,
+                 *       "detail": "The token lacks the scope \"write\".",
+                 *       "instance": "req-1"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -3647,7 +3546,7 @@ export interface components {
                  *       "type": "too-many-requests",
                  *       "title": "Too many requests",
                  *       "status": 429,
-                 *       "detail": "Too many wrong passwords; try again in 42 s.",
+                 *       "detail": "Too many failed logins for this e-mail; try again in 42 s.",
                  *       "instance": "req-1"
                  *     }
                  */
@@ -3687,11 +3586,6 @@ export interface components {
         };
     };
     parameters: {
-        /**
-         * @description Id of the user.
-         * @example 2
-         */
-        UserId: components["schemas"]["Id"];
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
          *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
@@ -3795,6 +3689,11 @@ export interface components {
          * @example 12
          */
         PriceListRevision: number;
+        /**
+         * @description Whether today (UTC) lies before the validity of the price list, in it, or after it.
+         * @example current
+         */
+        PriceListState: components["schemas"]["PriceListState"];
         /** @description `true` if this is the stored answer to an earlier request with the same key. */
         IdempotentReplayed: "true";
         /**
@@ -4290,6 +4189,7 @@ export interface operations {
                      *           "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *           "is_calendar": false,
                      *           "currency": "GBP",
+                     *           "decimals": 6,
                      *           "hide_unpriced": false,
                      *           "guardrails": {
                      *             "max_decrease_percent": 30
@@ -4301,6 +4201,7 @@ export interface operations {
                      *               "France"
                      *             ]
                      *           },
+                     *           "state": "current",
                      *           "is_published": true,
                      *           "revision": 2,
                      *           "published_at": "2026-11-27T09:00:00.000Z"
@@ -4315,10 +4216,12 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "decimals": 6,
                      *           "hide_unpriced": false,
                      *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
+                     *           "state": "current",
                      *           "is_published": false,
                      *           "revision": 0
                      *         },
@@ -4334,10 +4237,12 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": false,
+                     *           "decimals": 2,
                      *           "hide_unpriced": false,
                      *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
+                     *           "state": "future",
                      *           "is_published": false,
                      *           "revision": 0
                      *         },
@@ -4351,10 +4256,13 @@ export interface operations {
                      *           ],
                      *           "margin_formula": "= (Price - (D + E)) / Price * 100",
                      *           "is_calendar": true,
+                     *           "last_date": "2027-12-31",
+                     *           "decimals": 6,
                      *           "hide_unpriced": false,
                      *           "guardrails": {},
                      *           "origin": "api",
                      *           "product_filters": {},
+                     *           "state": "future",
                      *           "is_published": false,
                      *           "revision": 0
                      *         }
@@ -4410,6 +4318,7 @@ export interface operations {
                      *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *       "is_calendar": false,
                      *       "currency": "GBP",
+                     *       "decimals": 6,
                      *       "hide_unpriced": false,
                      *       "guardrails": {
                      *         "max_decrease_percent": 30
@@ -4421,6 +4330,7 @@ export interface operations {
                      *           "France"
                      *         ]
                      *       },
+                     *       "state": "current",
                      *       "is_published": true,
                      *       "revision": 2,
                      *       "published_at": "2026-11-27T09:00:00.000Z"
@@ -4536,6 +4446,7 @@ export interface operations {
                      *       "margin_formula": "= (Price - (D + \"freight\")) / Price * 100",
                      *       "is_calendar": false,
                      *       "currency": "GBP",
+                     *       "decimals": 6,
                      *       "hide_unpriced": false,
                      *       "guardrails": {
                      *         "max_decrease_percent": 30
@@ -4547,6 +4458,7 @@ export interface operations {
                      *           "France"
                      *         ]
                      *       },
+                     *       "state": "current",
                      *       "is_published": false,
                      *       "revision": 0
                      *     }
@@ -5545,6 +5457,7 @@ export interface operations {
             201: {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    "Price-List-State": components["headers"]["PriceListState"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7393,330 +7306,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    listUsers: {
-        parameters: {
-            query?: {
-                /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
-                 */
-                offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
-                limit?: components["parameters"]["Limit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page of users. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "count": 2,
-                     *       "results": [
-                     *         {
-                     *           "id": 1,
-                     *           "email": "ana@acme.example",
-                     *           "scopes": [
-                     *             "read",
-                     *             "plan",
-                     *             "write",
-                     *             "override",
-                     *             "admin"
-                     *           ],
-                     *           "created_at": "2026-11-27T08:26:00.000Z"
-                     *         },
-                     *         {
-                     *           "id": 2,
-                     *           "email": "ben@acme.example",
-                     *           "scopes": [
-                     *             "read"
-                     *           ],
-                     *           "created_at": "2026-11-27T09:00:00.000Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["UserPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    createUser: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ben@acme.example",
-                 *       "scopes": [
-                 *         "read"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["UserInput"];
-            };
-        };
-        responses: {
-            /** @description The user, with the password. */
-            201: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": 2,
-                     *       "email": "ben@acme.example",
-                     *       "scopes": [
-                     *         "read"
-                     *       ],
-                     *       "password": "mB3tJ5xkq0VdY7sWq2Lr"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["UserWithPassword"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    changePassword: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "current_password": "mB3tJ5xkq0VdY7sWq2Lr",
-                 *       "new_password": "correct horse battery staple"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PasswordChange"];
-            };
-        };
-        responses: {
-            /** @description The password is changed. */
-            204: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    deleteUser: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the user.
-                 * @example 2
-                 */
-                id: components["parameters"]["UserId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The user is deleted. */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    updateUser: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the user.
-                 * @example 2
-                 */
-                id: components["parameters"]["UserId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "scopes": [
-                 *         "plan"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["UserPatch"];
-            };
-        };
-        responses: {
-            /** @description The user as it is now. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": 2,
-                     *       "email": "ben@acme.example",
-                     *       "scopes": [
-                     *         "plan"
-                     *       ],
-                     *       "created_at": "2026-11-27T09:00:00.000Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["User"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    resetPassword: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path: {
-                /**
-                 * @description Id of the user.
-                 * @example 2
-                 */
-                id: components["parameters"]["UserId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The user, with the new password. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": 2,
-                     *       "email": "ben@acme.example",
-                     *       "scopes": [
-                     *         "read"
-                     *       ],
-                     *       "password": "Zr0vKq8sQm1xT4uWn9Ha"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["UserWithPassword"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

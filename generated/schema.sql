@@ -240,6 +240,7 @@ CREATE TABLE price_lists (
   currency text COLLATE "C",
   hide_unpriced boolean DEFAULT false NOT NULL,
   guardrails jsonb DEFAULT '{}'::jsonb NOT NULL,
+  decimals smallint DEFAULT 6 NOT NULL,
   CONSTRAINT price_lists_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT price_lists_name_key UNIQUE (account_id, name)
 ) WITH (fillfactor=50);

@@ -23,7 +23,7 @@ export interface AgreedCell {
 export interface AgreementScope {
   account: number
   client: string
-  list: { name: string; price_dimensions: string[] }
+  list: { name: string; price_dimensions: string[]; decimals: number }
   /** Lines of other codes are left out; undefined: none is. */
   codes: string[] | undefined
   cells: AgreedCell[]
@@ -59,7 +59,7 @@ export async function loadAgreedPrices(
   return new AgreedPrices(found, await groupByLine(found, columns))
 }
 
-/** A plain number is the price of every day. */
+/** A plain number is the price of every day. Prices round half up to the decimals of the list. */
 async function findAgreements(
   trx: Trx,
   { account, client, list, codes, cells, firstByName }: AgreementScope,
@@ -70,9 +70,10 @@ async function findAgreements(
   const first = sql`array(select id from agreements where ${ofList} order by name, id limit ${firstByName})`
   const isWanted = sql`line_code = any(${['', ...(codes ?? [])]}::text[])`
   const chosen = firstByName > 0 ? sql`(${isWanted} or id = any(${first}))` : isWanted
+  const price = sql`case jsonb_typeof(held) when 'number' then held::numeric when 'object' then (held ->> date)::numeric end`
   const { rows } = await sql<StoredAgreement>`
     select id, name, price_line, array(
-      select case jsonb_typeof(held) when 'number' then held::numeric when 'object' then (held ->> date)::numeric end
+      select ${list.decimals < 6 ? sql`round(${price}, ${list.decimals}::integer)` : price}
       from unnest(${cells.map(({ dimension }) => dimension)}::text[], ${cells.map(({ date }) => date ?? null)}::text[])
         as cell (dimension, date)
       cross join lateral (select coalesce(prices -> dimension, prices -> ${only}::text) as held) as price

@@ -23,6 +23,8 @@ export const problemTypes = {
     status: 409,
     title: 'The price list was not made through this interface',
   },
+  'price-list-not-valid': { status: 409, title: 'The price list is not valid on the day' },
+  'decimals-in-use': { status: 409, title: 'Prices of the list may have more decimals' },
   'revert-conflict': { status: 409, title: 'It was changed since' },
   'plan-stale': { status: 409, title: 'The plan is stale' },
   'plan-not-open': { status: 409, title: 'The plan is not open' },

@@ -5,8 +5,6 @@ export interface Fraction {
   d: bigint
 }
 
-const scale = 1_000_000n
-
 /** The exact value of a number as JSON prints it. */
 export function fraction(value: number | string): Fraction {
   const [mantissa = '0', exponent = '0'] = String(value).toLowerCase().split('e')
@@ -34,12 +32,21 @@ export function divide(a: Fraction, b: Fraction): Fraction | null {
   return b.n > 0n ? { n: a.n * b.d, d: a.d * b.n } : { n: -a.n * b.d, d: a.d * -b.n }
 }
 
-/** Rounds to 6 decimals, halves away from zero as SQL and spreadsheets do. */
-export function roundHalfUp({ n, d }: Fraction): number {
+/** Rounds halves away from zero as SQL and spreadsheets do. */
+export function roundHalfUp({ n, d }: Fraction, decimals = 6): number {
+  const scale = 10n ** BigInt(decimals)
   const magnitude = n < 0n ? -n : n
-  const millionths = (magnitude * scale * 2n + d) / (2n * d)
-  const text = `${millionths / scale}.${(millionths % scale).toString().padStart(6, '0')}`
-  return n < 0n && millionths > 0n ? -Number(text) : Number(text)
+  const units = (magnitude * scale * 2n + d) / (2n * d)
+  const text = `${units / scale}.${(units % scale).toString().padStart(decimals, '0')}`
+  return n < 0n && units > 0n ? -Number(text) : Number(text)
+}
+
+/** Whether a number has at most so many decimals as JSON prints it. */
+export function hasDecimals(value: number, decimals: number): boolean {
+  const scale = 10 ** decimals
+  // Fast for most prices.
+  if (value < 1e9) return Math.round(value * scale) / scale === value
+  return roundHalfUp(fraction(value), decimals) === value
 }
 
 const wellFormed = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/

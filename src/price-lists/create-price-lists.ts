@@ -37,13 +37,14 @@ async function insertPriceLists(
 ): Promise<Schemas['PriceListCreated'][]> {
   const { rows } = await sql<Schemas['PriceListCreated']>`
     insert into price_lists (account_id, name, description, valid_from, valid_to, price_dimensions, margin_formula,
-      product_filters, is_calendar, currency, hide_unpriced, guardrails, origin)
+      product_filters, is_calendar, currency, decimals, hide_unpriced, guardrails, origin)
     select ${account}, name, description, valid_from, valid_to, price_dimensions,
-      coalesce(margin_formula, ${marginFormula}), product_filters, is_calendar, currency, hide_unpriced, guardrails,
-      'api'
+      coalesce(margin_formula, ${marginFormula}), product_filters, is_calendar, currency, decimals, hide_unpriced,
+      guardrails, 'api'
     from rows from (json_to_recordset(${JSON.stringify(lists)}::json) as (
       name text, description text, valid_from date, valid_to date, price_dimensions text[], margin_formula text,
-      product_filters jsonb, is_calendar boolean, currency text, hide_unpriced boolean, guardrails jsonb
+      product_filters jsonb, is_calendar boolean, currency text, decimals smallint, hide_unpriced boolean,
+      guardrails jsonb
     )) with ordinality as input
     order by ordinality
     on conflict (account_id, name) do nothing

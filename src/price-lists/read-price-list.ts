@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
+import { lastCalendarDay } from './calendar.ts'
 import { findPriceList, type PriceList } from './queries.ts'
+import { stateOf } from './validity.ts'
 
 /** One price list, with the ETag of its settings. */
 export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAccount }) =>
@@ -15,10 +17,18 @@ export function priceListOf(list: PriceList): Schemas['PriceList'] {
   const { version, published_at } = list
   return withoutAbsent({
     ...settingsOf(list),
+    ...(list.is_calendar && { last_date: lastDate(list) }),
+    state: stateOf(list),
     is_published: version > 0,
     revision: version,
     published_at: published_at?.toISOString(),
   }) as Schemas['PriceList']
+}
+
+/** The last day of a calendar list that a date can name. */
+function lastDate({ valid_from }: PriceList): string {
+  const last = lastCalendarDay(valid_from)
+  return last.length > valid_from.length ? '9999-12-31' : last
 }
 
 /** The ETag of a list: a hash of its settings, so that prices that are written in between make no difference. */

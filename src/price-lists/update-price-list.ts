@@ -5,6 +5,7 @@ import { type Columns, keepColumns } from '../catalog/columns.ts'
 import { rejectOutdated } from '../contract/if-match.ts'
 import { mergePatch } from '../contract/merge-patch.ts'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -32,6 +33,7 @@ export const updatePriceList: Handler<'updatePriceList'> = ({
       rejectOutdated(ifMatch, etagOf(present))
       const settings = merge(present, body, columns)
       rejectFaulty(checkedOf(present, settings, body), columns)
+      rejectFewerDecimals(present, settings)
       if (!isDeepStrictEqual(settings.product_filters, present.product_filters))
         await rejectBusy(trx, account, present.id)
       const list = (await writeSettings(trx, present, settings)) ?? present
@@ -45,6 +47,7 @@ const names = [
   'margin_formula',
   'product_filters',
   'currency',
+  'decimals',
   'hide_unpriced',
   'guardrails',
 ] as const
@@ -59,6 +62,7 @@ function merge(list: PriceList, patch: Schemas['PriceListPatch'], { costs }: Col
     margin_formula: defaultMarginFormula(costs),
     product_filters: {},
     currency: null,
+    decimals: 6,
     hide_unpriced: false,
     guardrails: {},
     ...(mergePatch(present, patch) as Pick<Settings, 'valid_to'>),
@@ -89,6 +93,13 @@ function rejectFaulty(settings: CheckedSettings, columns: Columns): void {
   errors.rejectBody()
 }
 
+/** Prices may have as many decimals as the list has allowed so far. Throws `decimals-in-use`. */
+function rejectFewerDecimals(present: PriceList, { decimals }: Settings): void {
+  if (decimals >= present.decimals) return
+  const detail = `Prices of the list may have ${present.decimals} decimals; their number can only grow.`
+  throw new Problem('decimals-in-use', detail)
+}
+
 /** Writes settings that have changed, which all processes notice. Undefined if nothing changed. */
 async function writeSettings(
   trx: Trx,
@@ -96,10 +107,10 @@ async function writeSettings(
   settings: Settings,
 ): Promise<PriceList | undefined> {
   const columns = sql.join(names.map((name) => sql.ref(name)))
-  const { description, valid_to, margin_formula, currency, hide_unpriced } = settings
+  const { description, valid_to, margin_formula, currency, decimals, hide_unpriced } = settings
   const values = sql`${description}::text, ${valid_to}::date, ${margin_formula}::text,
-    ${JSON.stringify(settings.product_filters)}::jsonb, ${currency}::text, ${hide_unpriced}::boolean,
-    ${JSON.stringify(settings.guardrails)}::jsonb`
+    ${JSON.stringify(settings.product_filters)}::jsonb, ${currency}::text, ${decimals}::smallint,
+    ${hide_unpriced}::boolean, ${JSON.stringify(settings.guardrails)}::jsonb`
   const { rows } = await sql<PriceList>`
     update price_lists set (${columns}) = row (${values})
     where account_id = ${account_id} and id = ${id} and (${columns}) is distinct from (${values})

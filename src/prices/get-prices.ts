@@ -4,6 +4,7 @@ import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { today } from '../price-lists/calendar.ts'
 import { findPromotionNames } from '../promotions/queries.ts'
+import { invalidDays, notValid } from './read/invalid-days.ts'
 import { lastBefore } from './read/lowest-price.ts'
 import type { PricesRead } from './read/price-rows.ts'
 import {
@@ -35,7 +36,7 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
   const key = pricingKey(account, body.as_of === undefined ? dated : body)
   const readKnown = <T>(read: (pricing: Pricing, errors: RowErrors) => Promise<T>) => {
     const kept = errors.count === 0 ? known.find(key) : undefined
-    return kept && readWithKnown(kept, body.payload, (found) => read(kept, found))
+    return kept && readWithKnown(kept, body, (found) => read(kept, found))
   }
   const few = await readKnown((pricing, errors) =>
     readFewKeys(selectInAccount, pricing, { ...asked, errors }),
@@ -102,27 +103,32 @@ async function readWith(
   pricing: Pricing,
   read: Read,
 ): Promise<PricesRead | StreamedRead> {
-  const { errors } = read
-  const sound = errors.sound(read.body.payload)
+  const { errors, body } = read
+  const sound = errors.sound(body.payload)
   await rejectUnknownPromotions(trx, pricing, sound, errors)
-  // A faulty request reads no prices, but the answer names the faults of all rows.
-  if (errors.count > 0) readWantedRows(sound, pricing.list, pricing.columns, errors)
+  const invalid = errors.count === 0 ? invalidDays(pricing, body) : []
+  // A refused request reads no prices, but the answer names the faults of all rows.
+  if (errors.count + invalid.length > 0)
+    readWantedRows(sound, pricing.list, pricing.columns, errors)
   errors.reject()
+  if (invalid.length > 0) throw notValid(pricing.list, invalid)
   const found = await readPrices(trx, pricing, read)
   if (!found) throw errors.problem()
   return found
 }
 
 /**
- * Answers a read with a pricing from the cache. Undefined if the pricing is outdated or a row is faulty by it: then the
- * current pricing decides.
+ * Answers a read with a pricing from the cache. Undefined if the pricing is outdated, or a row or day is faulty by it: then
+ * the current pricing decides.
  */
 async function readWithKnown<T>(
   pricing: Pricing,
-  payload: readonly Row[],
+  body: Schemas['GetPricesInput'],
   read: (errors: RowErrors) => Promise<T>,
 ): Promise<T | undefined> {
-  if (!promotionNames(payload).every((name) => pricing.promotions.names.has(name))) return undefined
+  const names = promotionNames(body.payload)
+  if (!names.every((name) => pricing.promotions.names.has(name))) return undefined
+  if (invalidDays(pricing, body).length > 0) return undefined
   const errors = new RowErrors('/payload')
   try {
     const answer = await read(errors)

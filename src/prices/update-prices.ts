@@ -19,7 +19,7 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { dimensionIndex, rejectFaultyAddress } from './payload.ts'
+import { dimensionIndex } from './payload.ts'
 import { type PlannedPrices, planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
@@ -29,6 +29,7 @@ import {
   groupByRow,
   inPayloadOrder,
   positionColumn,
+  rejectFaultyCell,
   rowsOf,
   withoutCells,
 } from './write/cells.ts'
@@ -95,7 +96,7 @@ async function lockListToWrite(trx: Trx, { account, body }: Request): Promise<Pr
 async function readCells(trx: Trx, list: PriceList, { account, body, errors }: Request) {
   const { extensions } = await findColumns(trx, account)
   await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
-    rejectFaultyAddress(list, row, position, errors),
+    rejectFaultyCell(list, row, position, errors),
   )
   const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
   return { keyed, byRow: await groupByRow(list, keyed, errors) }

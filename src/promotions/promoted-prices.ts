@@ -53,13 +53,17 @@ export interface PromotionRules {
   covering: (row: PromotedRow) => Compiled[]
 }
 
-/** Compiles promotions for the account's columns. Yields to other requests: five million texts take three seconds. */
+/**
+ * Compiles promotions for the account's columns and a list of so many decimals. Yields to other requests: five million texts
+ * take three seconds.
+ */
 export async function compilePromotions(
   promotions: Promotion[],
   columns: Columns,
+  decimals: number,
 ): Promise<PromotionRules> {
   const compiled = await mapCooperatively(promotions, (promotion) =>
-    compilePromotion(promotion, columns),
+    compilePromotion(promotion, columns, decimals),
   )
   const fields = await indexConditions(compiled)
   return {
@@ -102,7 +106,7 @@ function evaluate(price: number, covering: Compiled[]): PromotedPrice {
   return { active_price: lowest, promotions }
 }
 
-function compilePromotion(promotion: Promotion, columns: Columns): Compiled {
+function compilePromotion(promotion: Promotion, columns: Columns, decimals: number): Compiled {
   const filters = compileFilters(promotion.product_filters ?? {}, columns).map(condition)
   const dimensions = promotion.price_dimensions
   if (dimensions)
@@ -111,7 +115,8 @@ function compilePromotion(promotion: Promotion, columns: Columns): Compiled {
       read: ({ dimension }) => dimension,
       texts: [...new Set(dimensions)],
     })
-  return { name: promotion.name, reprice: compileReprice(promotion), conditions: filters }
+  const reprice = compileReprice(promotion, decimals)
+  return { name: promotion.name, reprice, conditions: filters }
 }
 
 function condition({ kind, ordinal, texts }: FilterCondition): Condition {

@@ -8,36 +8,47 @@ export type Reprice = (price: number) => number
 const millionthsMax = 2 ** 30
 const zero: Fraction = { n: 0n, d: 1n }
 
-/** The rule of a promotion: exact, never below 0, rounded half up to 6 decimals. */
-export function compileReprice({ kind, value }: Pick<Promotion, 'kind' | 'value'>): Reprice {
-  if (kind === 'percentage') return takePercentage(value)
-  return kind === 'amount' ? takeAmount(value) : () => value
+/** The rule of a promotion: exact, never below 0, rounded half up to the decimals of its list. */
+export function compileReprice(
+  { kind, value }: Pick<Promotion, 'kind' | 'value'>,
+  decimals: number,
+): Reprice {
+  if (kind === 'percentage') return takePercentage(value, decimals)
+  if (kind === 'amount') return takeAmount(value, decimals)
+  const fixed = roundHalfUp(fraction(value), decimals)
+  return () => fixed
 }
 
-function takePercentage(percentage: number): Reprice {
+function takePercentage(percentage: number, decimals: number): Reprice {
   const whole = 100_000_000
   const left = whole - millionths(percentage)
   const divisor = greatestCommonDivisor(left, whole)
-  return (price) => roundPromotionPrice(price, left / divisor, whole / divisor)
+  const [n, d] = [left / divisor, whole / divisor]
+  const exact = { n: BigInt(n), d: BigInt(d) }
+  return (price) => {
+    // Exact doubles take a tenth of the time of big integers, and there are as many as prices times promotions.
+    const product = millionths(price) * n
+    return price > millionthsMax || product > Number.MAX_SAFE_INTEGER
+      ? roundHalfUp(multiply(fraction(price), exact), decimals)
+      : roundMillionths(product, d, decimals)
+  }
 }
 
-/** The price times n / d, rounded half up to 6 decimals. Only a percentage has more decimals to round. */
-function roundPromotionPrice(price: number, n: number, d: number): number {
-  // Exact doubles take a tenth of the time of big integers, and there are as many as prices times promotions.
-  const product = millionths(price) * n
-  if (price > millionthsMax || product > Number.MAX_SAFE_INTEGER)
-    return roundHalfUp(multiply(fraction(price), { n: BigInt(n), d: BigInt(d) }))
-  const rest = product % d
-  return ((product - rest) / d + (rest * 2 >= d ? 1 : 0)) / 1e6
-}
-
-function takeAmount(amount: number): Reprice {
+function takeAmount(amount: number, decimals: number): Reprice {
   const exact = fraction(amount)
   return (price) => {
-    if (price <= millionthsMax) return Math.max(millionths(price) - millionths(amount), 0) / 1e6
+    if (price <= millionthsMax)
+      return roundMillionths(Math.max(millionths(price) - millionths(amount), 0), 1, decimals)
     const rest = subtract(fraction(price), exact)
-    return roundHalfUp(rest.n < 0n ? zero : rest)
+    return roundHalfUp(rest.n < 0n ? zero : rest, decimals)
   }
+}
+
+/** n / d millionths, rounded half up. */
+function roundMillionths(n: number, d: number, decimals: number): number {
+  const unit = d * 10 ** (6 - decimals)
+  const rest = n % unit
+  return ((n - rest) / unit + (rest * 2 >= unit ? 1 : 0)) / 10 ** decimals
 }
 
 const millionths = (value: number) => Math.round(value * 1e6)

@@ -170,7 +170,7 @@ async function expectFile(
     )
 }
 
-const isNew = /^(id|pk|\w+_id|at|\w+_at|from|to|next|latest_update|token|key)$/
+const isNew = /^(id|pk|\w+_id|at|\w+_at|from|to|next|latest_update|token|key|state)$/
 
 /** The value with what is new each time replaced by its type. */
 function masked(key: string, value: unknown): unknown {

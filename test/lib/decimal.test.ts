@@ -5,6 +5,7 @@ import {
   divide,
   type Fraction,
   fraction,
+  hasDecimals,
   multiply,
   negate,
   roundHalfUp,
@@ -85,6 +86,30 @@ t.test('halves round up, away from zero', async (t) => {
   ]
   for (const [n, d, expected] of cases) t.equal(roundHalfUp({ n, d }), expected, `${n}/${d}`)
   t.ok(Object.is(roundHalfUp({ n: -1n, d: 10n ** 9n }), 0), 'no -0')
+  t.equal(roundHalfUp({ n: 2005n, d: 1000n }, 2), 2.01)
+  t.equal(roundHalfUp({ n: 2004_999n, d: 1000_000n }, 2), 2)
+  t.equal(roundHalfUp({ n: 1n, d: 2n }, 0), 1)
+  t.equal(roundHalfUp({ n: -1n, d: 2n }, 0), -1)
+})
+
+t.test('a number has the decimals that it prints', async (t) => {
+  const cases: [value: number, decimals: number][] = [
+    [0, 0],
+    [19, 0],
+    [19.9, 1],
+    [0.01, 2],
+    [1.005, 3],
+    [999_999_999.99, 2],
+    [999_999_999.999999, 6],
+    [0.000001, 6],
+    [123_456_789_012.5, 1],
+    [99_999_999_999_999.9, 1],
+    [1e20, 0],
+    [1.5e20, 0],
+  ]
+  for (const [value, least] of cases)
+    for (let decimals = 0; decimals <= 6; decimals++)
+      t.equal(hasDecimals(value, decimals), decimals >= least, `${value} in ${decimals}`)
 })
 
 t.test('the rounded value is the nearest of 6 decimals', async (t) => {

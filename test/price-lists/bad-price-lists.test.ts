@@ -79,6 +79,11 @@ const shapes: BadPayload[] = [
   fields('a currency in small letters', { currency: 'eur' }, ['currency', 'format']),
   fields('a currency that is null', { currency: null }, ['currency', 'type']),
   fields('a currency of two letters', { currency: 'EU' }, ['currency', 'format']),
+  fields('decimals below 0', { decimals: -1 }, ['decimals', 'range']),
+  fields('decimals above 6', { decimals: 7 }, ['decimals', 'range']),
+  fields('half a decimal', { decimals: 1.5 }, ['decimals', 'type']),
+  fields('decimals in a text', { decimals: '2' }, ['decimals', 'type']),
+  fields('decimals that are null', { decimals: null }, ['decimals', 'type']),
   fields('a hide_unpriced that is a text', { hide_unpriced: 'yes' }, ['hide_unpriced', 'type']),
   fields('guardrails that are null', { guardrails: null }, ['guardrails', 'type']),
   fields('an unknown guardrail', { guardrails: { minPrice: 1 } }, [

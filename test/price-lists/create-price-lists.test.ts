@@ -18,6 +18,7 @@ const defaults = {
   margin_formula: '= (Price - 0) / Price * 100',
   product_filters: {},
   is_calendar: false,
+  decimals: 6,
   hide_unpriced: false,
   guardrails: {},
   origin: 'api',
@@ -44,7 +45,8 @@ t.test('answers id and name of each list in payload order', async (t) => {
 t.test('a new list is empty, not published, and has the defaults of the contract', async (t) => {
   const account = await service.newAccount(t)
   const [{ id }] = (await account.post(listsPath, [{ name: 'L', ...year }])).body
-  t.strictSame((await account.get(`/api/v1/price_list/${id}`)).body, {
+  const { state: _, ...read } = (await account.get(`/api/v1/price_list/${id}`)).body
+  t.strictSame(read, {
     id,
     name: 'L',
     ...year,
@@ -76,6 +78,7 @@ t.test('every field is kept as it was sent', async (t) => {
       adate: ['2024-02-29'],
     },
     currency: 'EUR',
+    decimals: 0,
     hide_unpriced: true,
     guardrails: {
       min_price: 0.01,
@@ -93,9 +96,12 @@ t.test('every field is kept as it was sent', async (t) => {
     origin: _,
     is_published: __,
     revision: ___,
+    state: ____,
+    last_date,
     ...read
   } = (await account.get(`/api/v1/price_list/${id}/`)).body
   t.strictSame(read, { id, ...list })
+  t.equal(last_date, '2025-02-27')
 })
 
 t.test('an empty array does nothing', async (t) => {

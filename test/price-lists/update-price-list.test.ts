@@ -11,6 +11,7 @@ const start = {
   margin_formula: '= Price - D',
   product_filters: { country: ['UK'], code: ['A'] },
   currency: 'GBP',
+  decimals: 2,
   hide_unpriced: true,
   guardrails: { min_price: 1, max_price: 10, no_zero: true },
 }
@@ -34,7 +35,7 @@ t.test('merges: what is left out stays, null gives the default', async (t) => {
     [{ description: 'New' }, { description: 'New' }],
     [{ description: '' }, { description: '' }],
     [{ description: null }, { description: undefined }],
-    [{ valid_to: '2026-01-01' }, { valid_to: '2026-01-01' }],
+    [{ valid_to: '2026-01-01' }, { valid_to: '2026-01-01', state: 'expired' }],
     [{ margin_formula: '= Price - "freight"' }, { margin_formula: '= Price - "freight"' }],
     [{ margin_formula: null }, { margin_formula: formula }],
     [{ product_filters: {} }, {}],
@@ -48,6 +49,10 @@ t.test('merges: what is left out stays, null gives the default', async (t) => {
     [{ currency: null }, { currency: undefined }],
     [{ hide_unpriced: false }, { hide_unpriced: false }],
     [{ hide_unpriced: null }, { hide_unpriced: false }],
+    [{ decimals: 2 }, {}],
+    [{ decimals: 3 }, { decimals: 3 }],
+    [{ decimals: 6 }, { decimals: 6 }],
+    [{ decimals: null }, { decimals: 6 }],
     [
       { guardrails: { min_price: null, max_price: 9.5, max_removed_percent: 0 } },
       { guardrails: { no_zero: true, max_price: 9.5, max_removed_percent: 0 } },
@@ -92,6 +97,7 @@ t.test('the ETag stands for the settings, not for prices and publications', asyn
     { margin_formula: null },
     { product_filters: { code: null } },
     { currency: null },
+    { decimals: 4 },
     { hide_unpriced: false },
     { guardrails: { no_zero: null } },
   ].entries()) {
@@ -191,7 +197,10 @@ t.test('bad patches are refused with every fault, and nothing changes', async (t
       [['/currency', 'format']],
     ]),
     [{ currency: 826 }, [['/currency', 'type']]],
+    ...[-1, 7].map((decimals): [unknown, Faults] => [{ decimals }, [['/decimals', 'range']]]),
+    ...[2.5, '3'].map((decimals): [unknown, Faults] => [{ decimals }, [['/decimals', 'type']]]),
     [{ hide_unpriced: 'true' }, [['/hide_unpriced', 'type']]],
+    [{ decimals: 1, valid_to: '2025-12-31' }, [['/valid_to', 'range']]],
     [{ guardrails: [] }, [['/guardrails', 'type']]],
     [{ guardrails: { min: 1 } }, [['/guardrails/min', 'unknown_key']]],
     [{ guardrails: { min_price: 10.01 } }, [['/guardrails', 'range']]],
@@ -235,6 +244,27 @@ t.test('a filter of a column that is gone does not keep other settings', async (
   ])
   const { body } = await patch({ product_filters: { about: ['y'], description: null } })
   t.strictSame(body.product_filters, { about: ['y'] })
+})
+
+t.test('decimals only grow, and nothing of a patch that lowers them is written', async (t) => {
+  const { patch, read } = await aSetList(t)
+  const before = await read()
+  for (const decimals of [1, 0]) {
+    const answer = await patch({ decimals, currency: 'EUR' })
+    expectProblem(t, answer, { status: 409, type: 'decimals-in-use' })
+    t.match(answer.body.detail, /may have 2 decimals/)
+  }
+  t.strictSame((await read()).body, before.body)
+  const outdated = await patch({ decimals: 1 }, { 'if-match': '"0"' })
+  expectProblem(t, outdated, { status: 412, type: 'precondition-failed' })
+  t.equal((await patch({ decimals: 4 })).body.decimals, 4)
+  expectProblem(t, await patch({ decimals: 2 }), { status: 409, type: 'decimals-in-use' })
+})
+
+t.test('a list without decimals has 6, which cannot become fewer', async (t) => {
+  const { patch, read } = await aSetList(t, {})
+  t.equal((await read()).body.decimals, 6)
+  expectProblem(t, await patch({ decimals: 5 }), { status: 409, type: 'decimals-in-use' })
 })
 
 t.test('a list that was made elsewhere is 409', async (t) => {

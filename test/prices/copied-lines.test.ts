@@ -18,7 +18,7 @@ async function partsOf(promoted: number): Promise<{ code: string }[][]> {
     product_filters: null,
     price_dimensions: null,
   }))
-  const promotions = await compilePromotions(given as never, columns)
+  const promotions = await compilePromotions(given as never, columns, 6)
   const priceOf = promotedPrices(promotions)
   const write = priceRowWriter({ list: list as never, columns, include: new Set(), priceOf })
   const pricing = { promotions, columns, list }

@@ -194,7 +194,7 @@ async function pricing({ promotions = 1, codes = 0, listCodes = 0 }): Promise<Pr
   const list = { product_filters: { code: codesOf(listCodes) } }
   return {
     columns,
-    promotions: await compilePromotions(rules, columns),
+    promotions: await compilePromotions(rules, columns, 6),
     list,
   } as unknown as Pricing
 }

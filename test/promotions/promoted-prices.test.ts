@@ -82,7 +82,7 @@ t.test(
   async () => {
     await fc.assert(
       fc.asyncProperty(promotions, rows, fc.option(fc.constant('P10')), async (all, read, only) => {
-        const priceOf = promotedPrices(await compilePromotions(all, columns))
+        const priceOf = promotedPrices(await compilePromotions(all, columns, 6))
         for (const row of [...read, ...read]) {
           const expected = all
             .filter(
@@ -90,7 +90,7 @@ t.test(
             )
             .map((promotion) => ({
               name: promotion.name,
-              value: compileReprice(promotion)(row.price),
+              value: compileReprice(promotion, 6)(row.price),
             }))
           const active_price = Math.min(row.price, ...expected.map(({ value }) => value))
           const found = priceOf(row, only ?? undefined)
@@ -107,7 +107,7 @@ t.test(
 t.test('attributes are read only where a promotion filters by one', async (t) => {
   const promotion = { name: 'P', kind: 'amount', value: 1, price_dimensions: null } as const
   const uses = async (product_filters: Promotion['product_filters']) =>
-    (await compilePromotions([{ ...promotion, product_filters }], columns)).usesAttributes
+    (await compilePromotions([{ ...promotion, product_filters }], columns, 6)).usesAttributes
   t.equal(await uses(null), false)
   t.equal(await uses({ code: ['A'], country: ['UK'] }), false)
   t.equal(await uses({ code: ['A'], size: ['1'] }), true)
@@ -118,6 +118,7 @@ t.test('a million different rows are priced without keeping them all', async (t)
   const rules = await compilePromotions(
     [{ ...promotion, product_filters: { code: ['7'] } }],
     columns,
+    6,
   )
   const priceOf = promotedPrices(rules)
   const row = { extensions: ['UK', 'x'], dimension: 'retail', price: 10 }

@@ -34,9 +34,30 @@ t.test(
   'the price with a promotion is exact, never below 0, and rounds half up to 6 decimals',
   async (t) => {
     for (const [kind, value, price, expected] of cases)
-      t.equal(compileReprice({ kind, value })(price), expected, `${price} with ${kind} ${value}`)
+      t.equal(compileReprice({ kind, value }, 6)(price), expected, `${price} with ${kind} ${value}`)
   },
 )
+
+t.test('it rounds once, half up, to the decimals of its list', async (t) => {
+  const rounded: [Kind, value: number, price: number, decimals: number, expected: number][] = [
+    ['percentage', 25, 19.99, 2, 14.99],
+    ['percentage', 50, 0.01, 2, 0.01],
+    ['percentage', 50.000001, 0.01, 2, 0],
+    ['percentage', 33.333333, 100, 0, 67],
+    ['percentage', 33.333333, 999999999999999, 0, 666666669999999],
+    ['amount', 0.005, 1, 2, 1],
+    ['amount', 0.005001, 1, 2, 0.99],
+    ['amount', 0.5, 100000000000, 0, 100000000000],
+    ['amount', 5, 1, 2, 0],
+    ['fixed_price', 1.994999, 3, 2, 1.99],
+    ['fixed_price', 1.995, 3, 2, 2],
+    ['fixed_price', 0.5, 3, 0, 1],
+  ]
+  for (const [kind, value, price, decimals, expected] of rounded) {
+    const found = compileReprice({ kind, value }, decimals)(price)
+    t.equal(found, expected, `${price} with ${kind} ${value} in ${decimals} decimals`)
+  }
+})
 
 /** Millionths, computed with big integers from the digits as they are written. */
 function millionths(value: number): bigint {
@@ -44,13 +65,18 @@ function millionths(value: number): bigint {
   return BigInt(whole + decimals)
 }
 
-function reference(kind: Kind, value: number, price: number): number {
+function reference(kind: Kind, value: number, price: number, decimals: number): number {
   const [p, v] = [millionths(price), millionths(value)]
-  if (kind === 'fixed_price') return value
-  const scaled =
-    kind === 'amount' ? p - v : (p * (100_000_000n - v) * 2n + 100_000_000n) / 200_000_000n
-  const result = (scaled > 0n ? scaled : 0n).toString().padStart(7, '0')
-  return Number(`${result.slice(0, -6)}.${result.slice(-6)}`)
+  const whole = 100_000_000n
+  // In parts of a hundred millionth of a millionth.
+  const exact = { fixed_price: v * whole, amount: (p - v) * whole, percentage: p * (whole - v) }[
+    kind
+  ]
+  const unit = whole * 10n ** BigInt(6 - decimals)
+  const rounded = exact > 0n ? (exact * 2n + unit) / (unit * 2n) : 0n
+  const digits = rounded.toString().padStart(decimals + 1, '0')
+  const point = digits.length - decimals
+  return Number(`${digits.slice(0, point)}.${digits.slice(point)}`)
 }
 
 /** Any amount of money up to `max`, most of them with all their digits. */
@@ -70,6 +96,7 @@ const prices = fc.oneof(
   money(999_999_999),
   fc.integer({ min: 0, max: 999_999_999_999_999 }),
 )
+const scales = fc.integer({ min: 0, max: 6 })
 const kinds = fc.constantFrom<Kind>('amount', 'percentage', 'fixed_price')
 
 t.test('the price with a promotion is that of big integers, for any price and value', async () => {
@@ -78,18 +105,22 @@ t.test('the price with a promotion is that of big integers, for any price and va
     fc.property(
       prices,
       percentages,
-      (price, value) =>
-        compileReprice({ kind: 'percentage', value })(price) ===
-        reference('percentage', value, price),
+      scales,
+      (price, value, decimals) =>
+        compileReprice({ kind: 'percentage', value }, decimals)(price) ===
+        reference('percentage', value, price, decimals),
     ),
     { numRuns: 5000 },
   )
   fc.assert(
     fc.property(
+      fc.constantFrom<Kind>('amount', 'fixed_price'),
       prices,
       prices,
-      (price, value) =>
-        compileReprice({ kind: 'amount', value })(price) === reference('amount', value, price),
+      scales,
+      (kind, price, value, decimals) =>
+        compileReprice({ kind, value }, decimals)(price) ===
+        reference(kind, value, price, decimals),
     ),
     { numRuns: 5000 },
   )
@@ -102,8 +133,9 @@ t.test('a dearer product is never cheaper under the same promotion', async () =>
       money(100).filter((value) => value <= 100),
       prices,
       prices,
-      (kind, value, a, b) => {
-        const reprice = compileReprice({ kind, value })
+      scales,
+      (kind, value, a, b, decimals) => {
+        const reprice = compileReprice({ kind, value }, decimals)
         return reprice(Math.min(a, b)) <= reprice(Math.max(a, b)) && reprice(a) >= 0
       },
     ),

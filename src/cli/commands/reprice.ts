@@ -23,7 +23,11 @@ export function addReprice(program: Program): void {
     .option('--from <day>', 'the first day, in a calendar list')
     .option('--to <day>', 'the last day')
     .option('--days <names>', 'only these days of the week, as in sat,sun')
-    .option('--decimals <number>', 'the decimals that prices round to; 2 when left out', digits)
+    .option(
+      '--decimals <number>',
+      'the decimals that prices round to; those of the list when left out, 2 if it has 6',
+      digits,
+    )
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',

@@ -8,10 +8,9 @@ import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
 import { positionColumns } from '../../price-lists/position-fields.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { rejectFaultyAddress } from '../payload.ts'
 import { planPrices } from '../plans/plan-prices.ts'
 import { fixedKeys } from '../update-prices.ts'
-import { cellColumns } from '../write/cells.ts'
+import { cellColumns, rejectFaultyCell } from '../write/cells.ts'
 import {
   type FindPlaces,
   rejectViolations,
@@ -49,7 +48,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
     isSkipped: isUnpriced,
     read: async (rows: readonly Schemas['UpdatePricesRow'][], errors) => {
       for (const { row, position } of errors.sound(rows)) {
-        rejectFaultyAddress(list, row, position, errors)
+        rejectFaultyCell(list, row, position, errors)
         rejectFaultyPriced(row, position, errors)
       }
       const keyed = await readRowKeys(rows, extensions, keysOfFiles, errors)

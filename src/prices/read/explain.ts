@@ -113,7 +113,7 @@ async function findPromotions(trx: Trx, pricing: Pricing): Promise<Judged[]> {
   rejectManyPromotions(rows.length)
   return rows.map((promotion) => {
     const covers = coversOf(promotion, columns)
-    return { ...promotion, reprice: compileReprice(promotion), covers }
+    return { ...promotion, reprice: compileReprice(promotion, list.decimals), covers }
   })
 }
 

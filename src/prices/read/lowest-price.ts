@@ -217,7 +217,7 @@ async function findPromotions(
       (price_dimensions?.includes(list.price_dimensions[dimension - 1] ?? '') ?? true)
     const moments = { from: Number(from), until: Number(until) }
     const valid = { validFrom: dayNumber(valid_from), validTo: dayNumber(valid_to) }
-    return { ...valid, ...moments, reprice: compileReprice(promotion), covers }
+    return { ...valid, ...moments, reprice: compileReprice(promotion, list.decimals), covers }
   })
 }
 

@@ -4,6 +4,7 @@ import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
 import { chooseWalk, pastRows, type Walk } from '../../price-lists/history/past-rows.ts'
+import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { type ListRows, publishedRows } from '../../price-lists/list-rows.ts'
 import {
   findPriceList,
@@ -11,6 +12,7 @@ import {
   type PriceList,
   rejectUnpublished,
 } from '../../price-lists/queries.ts'
+import { stateOf } from '../../price-lists/validity.ts'
 import { compilePromotions, type PromotionRules } from '../../promotions/promoted-prices.ts'
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
@@ -54,7 +56,7 @@ export async function loadPricing(trx: Trx, account: number, body: DatedInput): 
     date: body.promotion_date,
     rows: publishedRows(list),
     columns,
-    promotions: await compilePromotions(promotions, columns),
+    promotions: await compilePromotions(promotions, columns, list.decimals),
   }
 }
 
@@ -86,7 +88,7 @@ export async function loadPastPricing(
     moment: { ...moment, walk },
     rows: pastRows(list, moment.revision, walk),
     columns,
-    promotions: await compilePromotions(promotions, columns),
+    promotions: await compilePromotions(promotions, columns, list.decimals),
   }
 }
 
@@ -123,6 +125,12 @@ export function shownRevision({
 }): number {
   return pricing.moment?.revision ?? listVersion ?? 0
 }
+
+/** The headers of a read: the revision that it shows, and whether the list is valid today. */
+export const shownHeaders = ({ list }: Pricing, revision: number) => ({
+  ...revisionHeader(revision),
+  'price-list-state': stateOf(list),
+})
 
 /** The memory for the pricings of a process, roughly. */
 const bytesMax = 100 * 1024 * 1024

@@ -5,7 +5,6 @@ import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import { isWalkedAtOnce } from '../../price-lists/history/past-prices.ts'
-import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { findClientPrices } from './client-prices.ts'
 import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
@@ -23,7 +22,7 @@ import {
   type WrittenRows,
 } from './price-rows.ts'
 import type { RowPricing } from './priced-row.ts'
-import { lookForChanges, type Pricing, shownRevision } from './pricing.ts'
+import { lookForChanges, type Pricing, shownHeaders, shownRevision } from './pricing.ts'
 import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
@@ -116,7 +115,7 @@ async function readExact(
   const written = await readExactRows(run, pricing, errors.sound(body.payload), { errors, held })
   if (!written) return undefined
   rejectTooLarge(written.rows, rowsMax)
-  return inPieces(written)
+  return inPieces(pricing, written)
 }
 
 async function readMatchingRows(
@@ -171,7 +170,7 @@ async function readHeldRows(
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
   if (!written.areTooLong)
-    return inPieces({ texts, rows: found.length, revision: shownRevision(read) })
+    return inPieces(pricing, { texts, rows: found.length, revision: shownRevision(read) })
   return lookedUp.length > 0 ? rejectLongLookUp(lookedUp) : undefined
 }
 
@@ -183,8 +182,8 @@ function rejectLongLookUp(lookedUp: LookedUp[]): never {
 }
 
 /** More than four pieces are sent one by one, without joining them to one large text first. */
-function inPieces({ texts, rows, revision }: WrittenRows): PricesRead {
-  return new Answer(asText(texts, rows), revisionHeader(revision))
+function inPieces(pricing: Pricing, { texts, rows, revision }: WrittenRows): PricesRead {
+  return new Answer(asText(texts, rows), shownHeaders(pricing, revision))
 }
 
 function asText(texts: string[], rows: number): JsonText | Stream {

@@ -7,12 +7,11 @@ import { sendPieces } from '../../contract/send-pieces.ts'
 import { CopyTarget } from '../../database/copy.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
-import { revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { type CopiedRead, copiedFields, linesWriter } from './copied-lines.ts'
 import { countMatchingRows, fewerRows } from './count-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import { type PricesRead, rejectTooLarge } from './price-rows.ts'
-import { lookForChanges, PricingChanged, shownRevision } from './pricing.ts'
+import { lookForChanges, PricingChanged, shownHeaders, shownRevision } from './pricing.ts'
 import { orderBy } from './wildcards.ts'
 
 /** A read with so many rows that they are sent while they are read: by one statement, in constant memory. */
@@ -45,8 +44,8 @@ export function sendRows(
     inAccountSending(async (trx) => {
       const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
       if (!('wanted' in read)) return resolve(read)
-      const revision = revisionHeader(shownRevision(read))
-      const answer = (stream: Stream) => resolve(new Answer(stream, revision))
+      const headers = shownHeaders(read.pricing, shownRevision(read))
+      const answer = (stream: Stream) => resolve(new Answer(stream, headers))
       await copyRows(trx, read, answer).catch((error) => {
         // Before the rollback: it fails too if rows are unread, and would hide this error.
         reject(error)

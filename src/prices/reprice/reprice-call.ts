@@ -28,15 +28,13 @@ export interface RepriceCall extends FigureOptions {
   days: (string | null)[]
 }
 
-const decimalsDefault = 2
-
 /** Checks a call against its list and the account's columns. Throws `invalid-request` with all faults. */
 export async function readCall(trx: Trx, list: PriceList, body: Input): Promise<RepriceCall> {
   const columns = await findColumns(trx, list.account_id)
   const errors = new RowErrors('')
   const filters = (body.product_filters ?? {}) as ProductFilters
   rejectFaultyFilters(filters, columns, 0, errors)
-  const formula = readFormula(body, columns, errors)
+  const formula = readFormula(body, readDecimals(list, body, errors), columns, errors)
   const dimensions = readDimensions(list, body.price_dimensions, errors)
   rejectFaultyDates(list, body.dates, errors)
   errors.rejectBody()
@@ -51,8 +49,17 @@ export async function readCall(trx: Trx, list: PriceList, body: Input): Promise<
   }
 }
 
+/** The decimals that new prices round to: by default those of the list, and 2 if it allows all. */
+function readDecimals(list: PriceList, { decimals }: Input, errors: RowErrors): number {
+  if (decimals === undefined) return list.decimals < 6 ? list.decimals : 2
+  if (decimals > list.decimals)
+    errors.add(0, 'decimals', 'range', `must be at most ${list.decimals}, the decimals of the list`)
+  return decimals
+}
+
 function readFormula(
-  { formula, decimals = decimalsDefault }: Input,
+  { formula }: Input,
+  decimals: number,
   { costs }: Columns,
   errors: RowErrors,
 ): CompiledFormula | undefined {

@@ -3,11 +3,26 @@ import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { InputColumn } from '../../database/input-rows.ts'
 import { mapCooperatively, sortCooperatively } from '../../lib/cooperative.ts'
+import { hasDecimals } from '../../lib/decimal.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { dimensionIndex, keyColumns } from '../payload.ts'
+import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
 
 /** A price of a payload: of a row, a dimension and, in a calendar list, a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
+
+/** Reports what of a cell does not fit the list: its address, or a price with more decimals than the list has. */
+export function rejectFaultyCell(
+  list: PriceList,
+  row: Schemas['UpdatePricesRow'],
+  position: number,
+  errors: RowErrors,
+): void {
+  rejectFaultyAddress(list, row, position, errors)
+  const { decimals } = list
+  // Money has no more than 6.
+  if (decimals === 6 || hasDecimals(row.price, decimals)) return
+  errors.add(position, 'price', 'too_many_decimals', `must have at most ${decimals} decimals`)
+}
 
 /** The place of a cell in its payload. */
 export const positionColumn: InputColumn<Cell> = {

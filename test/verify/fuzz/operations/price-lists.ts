@@ -87,9 +87,11 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     price_dimensions: ['price'],
     product_filters: {},
     is_calendar: false,
+    decimals: 6,
     hide_unpriced: false,
     guardrails: {},
     origin: 'api',
+    ...(isCalendar && { last_date: dayAfter(valid_from, 364) }),
     ...row,
     margin_formula: formula.shown,
   }
@@ -171,7 +173,11 @@ function faultyLists(world: World): Plan {
 
 /** A list as it is read, without the time of its publication. */
 function shown({ id, settings, isPublished }: PriceList): unknown {
-  return { ...settings, id, is_published: isPublished }
+  const { valid_from, valid_to } = settings as Record<string, string>
+  const today = new Date().toISOString().slice(0, 10)
+  const state =
+    today < (valid_from ?? '') ? 'future' : today > (valid_to ?? '') ? 'expired' : 'current'
+  return { ...settings, id, state, is_published: isPublished }
 }
 
 function withoutTime({ published_at: _, revision: __, ...list }: Record<string, unknown>): unknown {
