@@ -3642,6 +3642,11 @@ export interface components {
         /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
         Limit: number;
         /**
+         * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+         *     For any other answer it is 400.
+         */
+        ByteOrderMark: "true" | "false";
+        /**
          * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
          *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
          */
@@ -4024,6 +4029,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only this product code. */
                 code?: components["schemas"]["Text"];
                 /** @description Only product codes that begin with this text, compared code point by code point. */
@@ -4491,6 +4501,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only revisions from this moment on. */
                 from?: string;
                 /** @description Only revisions before this moment. */
@@ -4642,6 +4657,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description The version of the list. */
                 version?: "published" | "draft";
                 /** @description The day to read in a calendar list, `yyyy-mm-dd`; the list's `valid_from` by default. Refused for other lists. */
@@ -4759,6 +4779,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /**
                  * @description The first moment. `0` is before the first publication; every row is `added` then.
                  * @example 1
@@ -5855,6 +5880,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only the promotion of this name. */
                 name?: components["schemas"]["Text"];
                 /** @description Only promotions that are valid on this day. */
@@ -6079,6 +6109,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only sales of this product code. */
                 code?: components["schemas"]["Text"];
                 /** @description Only the sale with this id. */
@@ -6380,6 +6415,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
                 /** @description Only prices of this product code; none where `code` is not in the schema. */
@@ -6553,6 +6593,11 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
+                 *     For any other answer it is 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only agreements of this client. */
                 client_code?: components["schemas"]["Text"];
                 /** @description Only agreements on this price list. */

@@ -1,6 +1,6 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler } from '../contract/operation.ts'
-import { type PageQuery, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
+import { filtersOf, type PageQuery, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
@@ -27,7 +27,7 @@ interface Filters extends PageQuery {
   name?: string
 }
 
-function filtered(trx: Trx, account: number, { offset: _, limit: __, ...filters }: Filters) {
-  const given = { account_id: account, ...filters }
+function filtered(trx: Trx, account: number, query: Filters) {
+  const given = { account_id: account, ...filtersOf(query) }
   return trx.selectFrom('agreements').where((agreement) => agreement.and(given))
 }

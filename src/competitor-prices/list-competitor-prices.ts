@@ -4,6 +4,7 @@ import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import {
   anyOf,
+  filtersOf,
   type PageQuery,
   pageOf,
   readPageOfLargeRows,
@@ -70,8 +71,8 @@ interface Filters extends PageQuery {
   competitor_name?: string
 }
 
-function filtered(trx: Trx, account: number, { offset: _, limit: __, ...filters }: Filters) {
-  const given = { account_id: account, ...filters }
+function filtered(trx: Trx, account: number, query: Filters) {
+  const given = { account_id: account, ...filtersOf(query) }
   return trx.selectFrom('competitor_prices').where((entry) => entry.and(given))
 }
 

@@ -82,15 +82,22 @@ function rejectTooLarge(size: number, bytes: number): never {
   )
 }
 
-/** Query parameters of every list operation. */
+/** Query parameters of list operations. */
 export interface PageQuery {
   offset?: number
   limit?: number
+  bom?: string
 }
 
 /** Offset and limit with the contract's defaults. */
-export function pageOf({ offset = 0, limit = 25 }: PageQuery): Required<PageQuery> {
+export function pageOf({ offset = 0, limit = 25 }: PageQuery): { offset: number; limit: number } {
   return { offset, limit }
+}
+
+/** A query without what chooses no rows. */
+export function filtersOf<Query extends PageQuery>(query: Query): Omit<Query, keyof PageQuery> {
+  const { offset: _, limit: __, bom: ___, ...filters } = query
+  return filters
 }
 
 /** The object without keys whose value is absent. */

@@ -13,6 +13,8 @@ const rowsAtOnce = 2000
 /** The longest pause of a client: as long as its transaction may be idle. */
 const stalledMs = 120_000
 
+const byteOrderMark = '\ufeff'
+
 /** A read that is answered as a file. */
 export interface ExportCall {
   db: Database
@@ -43,23 +45,30 @@ function sendRows(
 ): Promise<void> {
   return readInAccount(db, call.account, async (trx) => {
     const opened = await call.export(trx, call)
+    const form = { mediaType, mark: call.query.bom === 'true' ? byteOrderMark : '' }
     await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
     await sendPieces({
       contentType: `${mediaType}; charset=utf-8`,
       stalledMs,
       answer,
-      write: (sent) => textOf(trx, opened, mediaType, sent),
+      write: (sent) => textOf(trx, opened, form, sent),
     })
   })
+}
+
+interface FileForm {
+  mediaType: string
+  /** What a CSV file begins with. */
+  mark: string
 }
 
 async function* textOf(
   trx: Trx,
   { columns, valueColumn, complete, rowsOf }: OpenExport,
-  mediaType: string,
+  form: FileForm,
   sent: (rows: number) => void,
 ): AsyncGenerator<string> {
-  const { header, line } = rowWriter(mediaType, columns, valueColumn)
+  const { header, line } = rowWriter(form, columns, valueColumn)
   yield header
   for (;;) {
     const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
@@ -84,12 +93,16 @@ interface RowWriter {
 }
 
 /** A writer of CSV with these columns, of which `valueColumn` holds any JSON value, or of NDJSON. */
-function rowWriter(mediaType: string, columns: readonly string[], valueColumn?: string): RowWriter {
+function rowWriter(
+  { mediaType, mark }: FileForm,
+  columns: readonly string[],
+  valueColumn?: string,
+): RowWriter {
   if (mediaType !== 'text/csv') return { header: '', line: (row) => `${JSON.stringify(row)}\n` }
   const cell = (row: object, name: string) =>
     (name === valueColumn ? valueCellOf : cellOf)(ownValue(row, name))
   return {
-    header: csvLine(columns.map(escapeFormula)),
+    header: mark + csvLine(columns.map(escapeFormula)),
     line: (row) => csvLine(columns.map((name) => cell(row, name))),
   }
 }

@@ -130,6 +130,13 @@ export function rejectOtherList({ query, body }: FastifyRequest): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
+/** Refuses a byte order mark where the answer is no CSV. */
+export function rejectByteOrderMark({ query }: FastifyRequest, mediaType: string): void {
+  if ((query as { bom?: string }).bom !== 'true' || mediaType === 'text/csv') return
+  const message = 'is for CSV (`Accept: text/csv`)'
+  throw invalidRequest([{ pointer: '/query/bom', code: 'not_allowed', message }])
+}
+
 function isReadable(parameter: string): boolean {
   try {
     return !decodeURIComponent(parameter).includes('\0')

@@ -12,7 +12,12 @@ import { giveFile, takeFile } from './file-routes.ts'
 import { handlers, type Implementation, type OperationServices } from './handlers.ts'
 import type { ServiceOperation } from './health.ts'
 import { rejectUndeclaredMethods } from './method-not-allowed.ts'
-import { chooseMediaType, noSuchPath, rejectOtherList } from './preconditions.ts'
+import {
+  chooseMediaType,
+  noSuchPath,
+  rejectByteOrderMark,
+  rejectOtherList,
+} from './preconditions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -109,6 +114,7 @@ function answer(
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
   const mediaType = (answers && chooseMediaType(request, answers)) ?? ''
+  rejectByteOrderMark(request, mediaType)
   return fileAnswers.includes(mediaType)
     ? giveFile(mediaType, implementation, services, request, reply)
     : runOperation(implementation, services, request, reply)

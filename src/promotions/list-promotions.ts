@@ -1,6 +1,7 @@
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import {
+  filtersOf,
   type PageQuery,
   pageOf,
   readPageOfLargeRows,
@@ -46,7 +47,7 @@ interface Filters extends PageQuery {
 }
 
 function filtered(trx: Trx, account: number, query: Filters) {
-  const { offset: _, limit: __, valid_on, as_of, ...filters } = query
+  const { valid_on, as_of, ...filters } = filtersOf(query)
   const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
   return trx
     .selectFrom(promotionsAsOf(account, moment))

@@ -1,7 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { anyOf, type PageQuery, pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
+import {
+  anyOf,
+  filtersOf,
+  type PageQuery,
+  pageOf,
+  readPage,
+  withoutAbsent,
+} from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
@@ -80,7 +87,7 @@ interface Filters extends PageQuery {
 
 /** Casts to timestamptz: under row-level security no index serves a comparison of a timestamp with a date. */
 function filtered(trx: Trx, account: number, query: Filters) {
-  const { offset: _, limit: __, from, to, ...filters } = query
+  const { from, to, ...filters } = filtersOf(query)
   const day = (text = '') => sql<Date>`${text}::date::timestamptz`
   const dayAfter = (text = '') => sql<Date>`(${text}::date + 1)::timestamptz`
   return trx
