@@ -18,12 +18,13 @@ export interface paths {
          * @description Answers a token that is valid for 24 hours. Send it as `Authorization: jwt <token>`; `jwt` may be in any case,
          *     `Bearer` is refused. An unknown e-mail and a wrong password answer alike.
          *
-         *     After 10 failed logins for one e-mail within a minute: 429, counted by each process. A process checks two logins
+         *     After 10 failed logins for one e-mail, in any case, within a minute: 429, counted by each process. A process checks two logins
          *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
          *     (413).
          *
-         *     The token has all scopes. If the operator names an identity provider (`JWT_JWKS_URL`), only its tokens and API keys
-         *     are accepted.
+         *     The token has the scopes of the user. It ends earlier, within 10 seconds, when the user is deleted or gets another
+         *     password; a scope that is taken away ends as soon, one that is given counts from the next login. If the operator names
+         *     an identity provider (`JWT_JWKS_URL`), only its tokens and API keys are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -1161,6 +1162,109 @@ export interface paths {
         get: operations["readJobEvents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List users
+         * @description The users of this account by id.
+         */
+        get: operations["listUsers"];
+        put?: never;
+        /**
+         * Add a user
+         * @description Adds a user of this account and answers a password, once: only its hash is kept. An answer that is kept for an
+         *     `Idempotency-Key` is kept without the `password`; if only the answer was lost, reset it.
+         *
+         *     The token may give the scopes that it has itself (else 403). An e-mail that a user has, of whatever account, is 409
+         *     `email-taken`.
+         */
+        post: operations["createUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/change_password/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change one's own password
+         * @description For the user of the token, whatever its scopes. Every token of the old password ends within 10 seconds, that of this
+         *     request, too: log in again.
+         *
+         *     Another current password is 403 `wrong-password`; after 10 of them within a minute: 429, as for logins. API keys and
+         *     users of an identity provider have no password here: 403 `forbidden`.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a user
+         * @description The user logs in no more, and the user's tokens end within 10 seconds, in every process. API keys that the user has made
+         *     live on: look at them, too. The e-mail is free again. The last user with `admin` cannot be deleted (409 `last-admin`).
+         */
+        delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the scopes of a user
+         * @description The scopes replace those of the user. A scope that is taken away ends within 10 seconds, also for those who are logged
+         *     in; one that is given counts from their next login. API keys that the user has made stay as they are.
+         *
+         *     The token may give the scopes that it has itself (else 403). The last user with `admin` keeps it (409 `last-admin`).
+         */
+        patch: operations["updateUser"];
+        trace?: never;
+    };
+    "/api/v1/users/{id}/reset_password/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset the password of a user
+         * @description Gives the user another password and answers it, once, as when a user is added. The user's tokens end within 10 seconds,
+         *     in every process.
+         *
+         *     The token must have the scopes of the user (else 403), as the password would give them.
+         */
+        post: operations["resetPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2999,6 +3103,49 @@ export interface components {
          * @enum {string}
          */
         Scope: "read" | "plan" | "write" | "override" | "admin";
+        /** @description An e-mail address, at most 255 characters, kept in lower case. */
+        Email: string;
+        /** @description What the user may do, all of it allowed by the token that gives it; not `override` alone. */
+        UserScopes: components["schemas"]["Scope"][];
+        UserInput: {
+            email: components["schemas"]["Email"];
+            scopes: components["schemas"]["UserScopes"];
+        };
+        UserPatch: {
+            scopes: components["schemas"]["UserScopes"];
+        };
+        UserWithPassword: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            email: components["schemas"]["Email"];
+            /** @description What the user may do. */
+            scopes: components["schemas"]["Scope"][];
+            /** @description What the user logs in with. Missing when the answer is a replayed one. */
+            password?: string;
+        };
+        User: {
+            /** @description Its id. */
+            id: components["schemas"]["Id"];
+            email: components["schemas"]["Email"];
+            /** @description What the user may do. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date-time
+             * @description When it was added.
+             */
+            created_at: string;
+        };
+        UserPage: {
+            count: components["schemas"]["Count"];
+            /** @description The users of this page. */
+            results: components["schemas"]["User"][];
+        };
+        PasswordChange: {
+            /** @description The password until now. */
+            current_password: string;
+            /** @description The password from now on, at least 12 characters. */
+            new_password: string;
+        };
         ApiKeyInput: {
             /** @description What the key is for; the actor of what it changes. */
             name: components["schemas"]["Text"];
@@ -3108,7 +3255,8 @@ export interface components {
          *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
-         *     - `not-found` 404: no such path, agreement, promotion, job, API key or competitor schema
+         *     - `wrong-password` 403: the current password is another one
+         *     - `not-found` 404: no such path, agreement, promotion, job, API key, user or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
          *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
@@ -3127,6 +3275,8 @@ export interface components {
          *     - `agreement-exists` 409: another agreement has this key
          *     - `api-key-name-taken` 409: a live API key has this name
          *     - `too-many-api-keys` 409: 100 API keys are live
+         *     - `email-taken` 409: a user, of any account, has this e-mail
+         *     - `last-admin` 409: no other user has the scope `admin`
          *     - `job-ended` 409: the job can no longer be cancelled
          *     - `idempotency-key-in-use` 409: the first request with the key is running
          *     - `precondition-failed` 412: `If-Match` names another state
@@ -3135,7 +3285,7 @@ export interface components {
          *     - `unsupported-media-type` 415: the operation does not take this media type
          *     - `guardrail-violated` 422: a guardrail of the list forbids the change
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
-         *     - `too-many-requests` 429: too many failed logins or waiting requests of this account
+         *     - `too-many-requests` 429: too many wrong passwords or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
          *     - `outcome-unknown` 503: written or not; repeat it only where that does nothing twice, as with the same
@@ -3144,7 +3294,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-valid" | "decimals-in-use" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "wrong-password" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-valid" | "decimals-in-use" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "email-taken" | "last-admin" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -3345,21 +3495,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope for this operation, or for what it would give an API key. */
+        /**
+         * @description The token lacks the scope for this operation, or for what it would give an API key or a user; or the current password is
+         *     wrong.
+         */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "type": "forbidden",
-                 *       "title": "The token does not allow this",
-                 *       "status": 403,
-                 *       "detail": "The token lacks the scope \"write\".",
-                 *       "instance": "req-1"
-                 *     }
-                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -3546,7 +3690,7 @@ export interface components {
                  *       "type": "too-many-requests",
                  *       "title": "Too many requests",
                  *       "status": 429,
-                 *       "detail": "Too many failed logins for this e-mail; try again in 42 s.",
+                 *       "detail": "Too many wrong passwords; try again in 42 s.",
                  *       "instance": "req-1"
                  *     }
                  */
@@ -3586,6 +3730,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description Id of the user.
+         * @example 2
+         */
+        UserId: components["schemas"]["Id"];
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
          *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
@@ -7351,6 +7500,330 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 *     text/csv`) is of one moment.
+                 */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of users. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 2,
+                     *       "results": [
+                     *         {
+                     *           "id": 1,
+                     *           "email": "ana@acme.example",
+                     *           "scopes": [
+                     *             "read",
+                     *             "plan",
+                     *             "write",
+                     *             "override",
+                     *             "admin"
+                     *           ],
+                     *           "created_at": "2026-11-27T08:26:00.000Z"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "email": "ben@acme.example",
+                     *           "scopes": [
+                     *             "read"
+                     *           ],
+                     *           "created_at": "2026-11-27T09:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ben@acme.example",
+                 *       "scopes": [
+                 *         "read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserInput"];
+            };
+        };
+        responses: {
+            /** @description The user, with the password. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "email": "ben@acme.example",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "password": "mB3tJ5xkq0VdY7sWq2Lr"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserWithPassword"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "mB3tJ5xkq0VdY7sWq2Lr",
+                 *       "new_password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description The password is changed. */
+            204: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user.
+                 * @example 2
+                 */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user.
+                 * @example 2
+                 */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scopes": [
+                 *         "plan"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        responses: {
+            /** @description The user as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "email": "ben@acme.example",
+                     *       "scopes": [
+                     *         "plan"
+                     *       ],
+                     *       "created_at": "2026-11-27T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of the user.
+                 * @example 2
+                 */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user, with the new password. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "email": "ben@acme.example",
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "password": "Zr0vKq8sQm1xT4uWn9Ha"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserWithPassword"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -30,6 +30,9 @@ export const count = (value) => whole.format(value)
 /** A price or cost, with its decimals. @param {number | null | undefined} value */
 export const price = (value) => (value === null || value === undefined ? none : money.format(value))
 
+/** The price of a cell that was never set reads as 0. */
+export const unset = 'no price'
+
 /** A margin: it is stored in percent. @param {number | null | undefined} value */
 export const margin = (value) =>
   value === null || value === undefined ? none : share.format(value / 100)

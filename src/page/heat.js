@@ -2,25 +2,25 @@
 export const steps = 7
 
 /**
- * The step of each price, from 1 (lowest) to `steps` (highest); 0 without a price. Equal prices get the middle step.
+ * The step of each price, from 1 (lowest) to `steps` (highest); 0 where it is 0 or null. Equal prices get the middle step.
  *
- * @param {number[]} prices
+ * @param {(number | null)[]} prices
  */
 export function heatOf(prices) {
   const { low, high } = rangeOf(prices)
-  if (low === high) return prices.map((price) => (price > 0 ? Math.ceil(steps / 2) : 0))
+  if (low === high) return prices.map((price) => (price ? Math.ceil(steps / 2) : 0))
   return prices.map((price) =>
-    price > 0 ? Math.min(steps, 1 + Math.floor((steps * (price - low)) / (high - low))) : 0,
+    price ? Math.min(steps, 1 + Math.floor((steps * (price - low)) / (high - low))) : 0,
   )
 }
 
 /**
- * The lowest and the highest price with the position of their first days. A price of 0 counts as not set.
+ * The lowest and the highest price with the position of their first days. Null and 0 count as not set.
  *
- * @param {number[]} prices
+ * @param {(number | null)[]} prices
  */
 export function rangeOf(prices) {
-  const set = prices.filter((price) => price > 0)
+  const set = prices.flatMap((price) => price || [])
   const low = set.reduce((least, price) => Math.min(least, price), Number.POSITIVE_INFINITY)
   const high = set.reduce((most, price) => Math.max(most, price), Number.NEGATIVE_INFINITY)
   return set.length === 0

@@ -108,3 +108,35 @@ t.test('an unpublished list says how it is published', async (t) => {
   await page.getByRole('link', { name: 'Winter' }).click()
   await page.getByRole('main').getByText('Adding products to it publishes it.').waitFor()
 })
+
+t.test('lists that are not valid today carry a badge, also at their head', async (t) => {
+  await aList(shop, { name: 'Gone', valid_from: '2020-01-01', valid_to: '2020-12-31' })
+  const coming = { name: 'Coming', valid_from: '9000-01-01', valid_to: '9000-12-31' }
+  const { id } = await aList(shop, coming)
+  const page = await open(t, '/#/lists')
+  const badges = (name: string) =>
+    page.getByRole('row', { name }).locator('td:first-child .badge').allInnerTexts()
+  await page.getByRole('link', { name: 'Gone' }).waitFor()
+  t.strictSame(await badges('Gone'), ['expired'])
+  t.strictSame(await badges('Coming'), ['future'])
+  t.strictSame(await badges('Retail'), [])
+  await page.goto(`${url}/#/lists/${id}`)
+  await page.getByRole('heading', { name: 'Coming future' }).waitFor()
+})
+
+for (const settings of [{}, { hide_unpriced: true }, { is_calendar: true }])
+  t.test(`cells that were never set are told from 0: ${JSON.stringify(settings)}`, async (t) => {
+    const name = `Told ${Object.keys(settings)}`
+    const { id } = await aList(shop, { name, price_dimensions: ['x', 'y'], ...settings })
+    const day = 'is_calendar' in settings ? { date: '2026-01-01' } : {}
+    await addProducts(shop, name, [{ code: 'P001', country: 'UK' }])
+    const zero = { code: 'P001', country: 'UK', price_dimension: 'x', price: 0, ...day }
+    await setPrices(shop, name, [zero])
+    const page = await open(t, `/#/lists/${id}`)
+    const cells = page.getByRole('row', { name: /P001/ }).getByRole('cell')
+    await cells.first().waitFor()
+    const shown = await cells.allInnerTexts()
+    t.ok(shown.includes('0.00'), 'the price of 0')
+    t.equal(shown.filter((text) => text === 'no price').length, 1)
+    t.equal(await page.getByText('no price').count(), 1)
+  })

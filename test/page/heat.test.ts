@@ -6,6 +6,7 @@ t.test('prices go from the first step to the last; what is not set has none', as
   t.strictSame(heatOf([0, 10, 20, 30]), [0, 1, 4, 7])
   t.strictSame(heatOf([5, 5, 0]), [4, 4, 0], 'prices that are all the same are in the middle')
   t.strictSame(heatOf([0, 0]), [0, 0])
+  t.strictSame(heatOf([null, 10, 0, 30]), [0, 1, 0, 7])
   t.strictSame(heatOf([]), [])
 })
 
@@ -23,5 +24,6 @@ t.test('a higher price is never on a lower step', async (t) => {
 
 t.test('the range names the first day of the lowest and the highest price', async (t) => {
   t.strictSame(rangeOf([0, 3, 1, 3, 1]), { low: 1, high: 3, lowAt: 2, highAt: 1 })
+  t.strictSame(rangeOf([null, 3, null]), { low: 3, high: 3, lowAt: 1, highAt: 1 })
   t.strictSame(rangeOf([0]), { low: 0, high: 0, lowAt: -1, highAt: -1 })
 })

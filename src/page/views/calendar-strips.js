@@ -71,14 +71,14 @@ function showInParts(section, count, signal, read, from = 0) {
 }
 
 /**
- * The price in force of each day by row key. A row that has left the list has none.
+ * The price in force of each day by row key; null where none was set. A row that has left the list has none.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
  * @param {{ name: string }[]} extensions
  * @param {string[]} days
  * @param {AbortSignal} signal
- * @returns {Promise<Map<string, number[]>>}
+ * @returns {Promise<Map<string, (number | null)[]>>}
  */
 async function readYears({ code, list, on }, rows, extensions, days, signal) {
   const payload = rows.flatMap((row) => {
@@ -90,11 +90,15 @@ async function readYears({ code, list, on }, rows, extensions, days, signal) {
       date,
     }))
   })
-  const body = { price_list_id: list.id, promotion_date: on, payload }
+  const body = { price_list_id: list.id, promotion_date: on, include: ['priced'], payload }
   /** @type {PriceRow[]} */
   const prices = await post('/api/v1/prices/get_prices/', body, signal)
-  const years = [...Map.groupBy(prices, keyOf)]
-  return new Map(years.map(([key, year]) => [key, year.map((row) => row.active_price)]))
+  const yearOf = (/** @type {PriceRow[]} */ rows) => {
+    const priced = rows.filter((row) => row.priced)
+    const byDay = new Map(priced.map((row) => [row.date, row.active_price]))
+    return days.map((day) => byDay.get(day) ?? null)
+  }
+  return new Map([...Map.groupBy(prices, keyOf)].map(([key, rows]) => [key, yearOf(rows)]))
 }
 
 /** @param {PriceRow} row */

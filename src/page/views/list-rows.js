@@ -4,12 +4,14 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
 import { table } from '../table.js'
+import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 /** @typedef {import('../api.js').Schemas['PriceListRow']} PriceListRow */
 
 const rowsAtOnce = 50
 
+/** @typedef {Awaited<ReturnType<typeof unpricedOf>>} IsUnpriced */
 /** @typedef {{ page: number, date: string | undefined, asOf: string | undefined }} Place */
 
 /**
@@ -37,6 +39,11 @@ export async function rowsOf(list, place, signal) {
   if (count === 0) return emptyRows(list)
   const pages = Math.ceil(count / rowsAtOnce)
   if (page > pages) return rowsOf(list, { ...place, page: pages }, signal)
+  const moment = {
+    as_of: query.as_of,
+    date: list.is_calendar ? (date ?? list.valid_from) : undefined,
+  }
+  const isUnpriced = await unpricedOf(list, results, extensions, moment, signal)
   return [
     el(
       'div',
@@ -54,7 +61,7 @@ export async function rowsOf(list, place, signal) {
         list.is_published && asOfField(asOf, (day) => open(list, { ...place, asOf: day })),
       ),
     ),
-    rowTable(list, results, extensions, place),
+    rowTable(list, results, { extensions, isUnpriced }, place),
     pager(list, place, pages),
   ].filter((node) => node instanceof Node)
 }
@@ -69,10 +76,10 @@ function emptyRows(list) {
 /**
  * @param {PriceList} list
  * @param {PriceListRow[]} rows
- * @param {{ name: string }[]} extensions
+ * @param {{ extensions: { name: string }[], isUnpriced: IsUnpriced }} about
  * @param {Place} place
  */
-function rowTable(list, rows, extensions, { date, asOf }) {
+function rowTable(list, rows, { extensions, isUnpriced }, { date, asOf }) {
   const of = (/** @type {PriceListRow} */ row) =>
     href('prices', { code: row.code, list: list.id, date, as_of: asOf })
   return table({
@@ -98,7 +105,7 @@ function rowTable(list, rows, extensions, { date, asOf }) {
         cell: (/** @type {PriceListRow} */ row) => name(row[column.name]),
       })),
       ...list.price_dimensions.flatMap((dimension) => {
-        const [price, margin] = priceColumns(list, dimension)
+        const [price, margin] = priceColumns(list, dimension, isUnpriced)
         // Costs have no history.
         return asOf === undefined ? [price, margin] : [price]
       }),
@@ -109,9 +116,10 @@ function rowTable(list, rows, extensions, { date, asOf }) {
 /**
  * @param {PriceList} list
  * @param {string} dimension
+ * @param {IsUnpriced} isUnpriced
  * @returns {[import('../table.js').Column<PriceListRow>, import('../table.js').Column<PriceListRow>]}
  */
-function priceColumns({ price_dimensions }, dimension) {
+function priceColumns({ price_dimensions }, dimension, isUnpriced) {
   const isFirst = price_dimensions[0] === dimension
   return [
     {
@@ -119,7 +127,10 @@ function priceColumns({ price_dimensions }, dimension) {
       isNumber: true,
       isWide: !isFirst,
       sort: ({ prices }) => prices?.[dimension] ?? 0,
-      cell: ({ prices }) => format.price(prices?.[dimension]),
+      cell: (row) =>
+        isUnpriced(row, dimension)
+          ? el('span', { class: 'hint' }, format.unset)
+          : format.price(row.prices?.[dimension]),
     },
     {
       label: price_dimensions.length > 1 ? `${dimension} margin` : 'margin',

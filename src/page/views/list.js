@@ -4,7 +4,7 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill } from '../states.js'
 import { rowsOf } from './list-rows.js'
-import { kindOf, publication, validity } from './lists.js'
+import { kindOf, publication, stateBadge, validity } from './lists.js'
 import { revisionsOf } from './revisions.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -34,7 +34,7 @@ export function showList(main, { id, ...place }, signal) {
       get(`/api/v1/price_list/${id}`, {}, signal),
       get('/api/v1/plans/', { price_list_id: id, status: 'open', limit: 1 }, signal),
     ])
-    heading.replaceChildren(name(list.name))
+    heading.replaceChildren(name(list.name), ' ', stateBadge(list))
     document.title = `${list.name} · Pricewell`
     void fill(rows, signal, () => rowsOf(list, place, signal))
     void fill(changes, signal, () => revisionsOf(list, signal))
@@ -62,6 +62,7 @@ function factsOf(list, openPlans) {
         el('a', { href: href('plans', { list: list.id }) }, `${format.count(openPlans)} open`),
       ),
       list.currency !== undefined && fact('Currency', list.currency),
+      list.decimals < 6 && fact('Decimals', list.decimals),
       list.origin !== 'api' && fact('Made by', name(list.origin)),
     ),
   ].filter((node) => node instanceof Node)

@@ -126,6 +126,8 @@ async function listTable(lists, counting) {
 function nameOf(list) {
   return [
     el('a', { class: 'strong', href: href(`lists/${list.id}`) }, name(list.name)),
+    ' ',
+    stateBadge(list),
     list.description && el('span', { class: 'sub' }, name(list.description)),
     el('span', { class: 'sub narrow' }, validity(list)),
   ]
@@ -141,6 +143,13 @@ export function kindOf({ is_calendar, price_dimensions }) {
 /** @param {PriceList} list */
 export function validity({ valid_from, valid_to }) {
   return `${format.day(valid_from)} – ${format.day(valid_to)}`
+}
+
+/** Marks a list whose prices are not those of today. @param {PriceList} list */
+export function stateBadge({ state }) {
+  if (state === 'current') return ''
+  const look = state === 'expired' ? 'failed' : 'progress'
+  return el('span', { class: `badge ${look}` }, state)
 }
 
 /** @param {PriceList} list */

@@ -70,11 +70,11 @@ function titleOf({ price_dimensions }, key, extensions) {
  */
 function chart(list, title, history, reductions = { promotions: [], lowest: null }) {
   const last = history.at(-1)
-  if (!last) return el('p', { class: 'hint' }, name(title), ': no prices')
+  if (!last || history.every(isUnset)) return el('p', { class: 'hint' }, name(title), ': no prices')
   return el(
     'figure',
     { class: 'steps' },
-    el('figcaption', {}, el('strong', {}, name(title)), el('output', {}, format.price(last.price))),
+    el('figcaption', {}, el('strong', {}, name(title)), el('output', {}, priceOf(last))),
     steps(title, pricedOf(history), reductions),
     el(
       'details',
@@ -94,12 +94,13 @@ function chart(list, title, history, reductions = { promotions: [], lowest: null
 }
 
 /** @param {Schemas['PriceList']} list @param {Entry} entry */
-function entryOf(list, { from, price, revision, kind, actor, note }) {
+function entryOf(list, entry) {
+  const { from, revision, kind, actor, note } = entry
   const link = { href: href(`lists/${list.id}/revisions/${revision}`) }
   return el(
     'li',
     {},
-    el('span', { class: 'value' }, format.price(price)),
+    el('span', { class: 'value' }, priceOf(entry)),
     ' since ',
     kind === undefined ? format.moment(from) : el('a', link, format.moment(from)),
     actor && [' by ', name(actor.name)],
@@ -107,9 +108,15 @@ function entryOf(list, { from, price, revision, kind, actor, note }) {
   )
 }
 
+/** What adds a row sets no price. @param {Entry} entry */
+const isUnset = ({ kind }) => kind === 'add_products' || kind === 'sync'
+
+/** @param {Entry} entry */
+const priceOf = (entry) => (isUnset(entry) ? format.unset : format.price(entry.price))
+
 /** Without the time before the first price, which would flatten the rest. @param {Entry[]} history */
 const pricedOf = (history) =>
-  history.length > 1 && history[0]?.kind === 'add_products' ? history.slice(1) : history
+  history.length > 1 && history.slice(0, 1).some(isUnset) ? history.slice(1) : history
 
 const [width, height] = [600, 60]
 

@@ -35,7 +35,7 @@ export function priceTable({ code, list }, rows, { extensions }, competitors) {
         label: 'Published',
         isNumber: true,
         sort: (row) => row.base_price ?? 0,
-        cell: (row) => format.price(row.base_price),
+        cell: publishedPrice,
       },
       { label: 'In force', isNumber: true, sort: (row) => row.active_price, cell: priceInForce },
       {
@@ -66,7 +66,14 @@ function byRow(rows, extensions) {
 }
 
 /** @param {PriceRow} row */
-function priceInForce({ active_price, base_price = 0 }) {
+function publishedPrice({ base_price, priced }) {
+  return priced ? format.price(base_price) : el('span', { class: 'hint' }, format.unset)
+}
+
+/** @param {PriceRow} row */
+function priceInForce(row) {
+  const { active_price, base_price = 0, priced } = row
+  if (!priced) return publishedPrice(row)
   return el(
     'strong',
     { class: active_price < base_price ? 'lowered' : '' },
@@ -75,8 +82,8 @@ function priceInForce({ active_price, base_price = 0 }) {
 }
 
 /** @param {PriceRow} row */
-function promotionsOf({ promotions }) {
-  if (promotions.length === 0) return '–'
+function promotionsOf({ promotions, priced }) {
+  if (promotions.length === 0 || !priced) return '–'
   return el(
     'ul',
     { class: 'plain' },

@@ -6,6 +6,7 @@ import { empty, fill } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
 import { competitorHint, competitorLegend, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
+import { stateBadge } from './lists.js'
 import { historyOf } from './price-history.js'
 import { priceTable } from './price-table.js'
 
@@ -84,7 +85,7 @@ function readPrices({ code, list, on, date, asOf }, signal) {
     price_list_id: list.id,
     promotion_date: on,
     // Costs have no history.
-    include: as_of ? ['base_price'] : ['base_price', 'margin', 'active_margin'],
+    include: ['base_price', 'priced', ...(as_of ? [] : ['margin', 'active_margin'])],
     ...(as_of && { as_of }),
     payload: list.price_dimensions.map((price_dimension) => ({
       code,
@@ -127,7 +128,14 @@ function priceHeading({ list, on, asOf }) {
   return el(
     'div',
     { class: 'heading rule' },
-    el('h3', {}, 'In ', el('a', { href: href(`lists/${list.id}`) }, name(list.name))),
+    el(
+      'h3',
+      {},
+      'In ',
+      el('a', { href: href(`lists/${list.id}`) }, name(list.name)),
+      ' ',
+      stateBadge(list),
+    ),
     el(
       'span',
       { class: 'hint' },

@@ -9,7 +9,7 @@ import { heatOf, rangeOf, steps } from '../heat.js'
  *
  * @param {string} title
  * @param {string[]} days
- * @param {number[]} prices
+ * @param {(number | null)[]} prices
  * @param {(day: string) => void} onDay
  * @returns {Strip}
  */
@@ -22,7 +22,7 @@ export function strip(title, days, prices, onDay) {
   const line = svg('line', { y1: 0, y2: 10, class: 'mark' })
   const setDay = (/** @type {string} */ day) => {
     const at = Math.max(0, days.indexOf(day))
-    const text = `${format.day(day)}: ${format.price(prices[at])}`
+    const text = `${format.day(day)}: ${priceOf(prices[at])}`
     cursor.value = String(at)
     cursor.setAttribute('aria-valuetext', text)
     output.textContent = text
@@ -43,7 +43,7 @@ export function strip(title, days, prices, onDay) {
 
 /**
  * @param {string[]} days
- * @param {number[]} prices
+ * @param {(number | null)[]} prices
  */
 function rangeWords(days, prices) {
   const { low, high, lowAt, highAt } = rangeOf(prices)
@@ -53,7 +53,7 @@ function rangeWords(days, prices) {
   return `${at(low, lowAt)} to ${at(high, highAt)}`
 }
 
-/** The colours from the lowest price to the highest. @param {number[]} prices */
+/** The colours from the lowest price to the highest. @param {(number | null)[]} prices */
 function scale(prices) {
   const { low, high } = rangeOf(prices)
   if (low === high) return null
@@ -71,7 +71,7 @@ function scale(prices) {
 
 /**
  * @param {string[]} days
- * @param {number[]} prices
+ * @param {(number | null)[]} prices
  * @param {Element} line
  * @param {string} label
  */
@@ -85,12 +85,15 @@ function bars(days, prices, line, label) {
       svg(
         'rect',
         { x: index, width: 1.05, height: 10, class: `heat-${heat[index] ?? 0}` },
-        svg('title', {}, `${format.day(day)}: ${format.price(prices[index])}`),
+        svg('title', {}, `${format.day(day)}: ${priceOf(prices[index])}`),
       ),
     ),
     line,
   )
 }
+
+/** @param {number | null | undefined} price */
+const priceOf = (price) => (price === null ? format.unset : format.price(price))
 
 /** A tick and a name for each month. @param {string[]} days */
 function months(days) {
