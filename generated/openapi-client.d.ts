@@ -52,8 +52,14 @@ export interface paths {
          *
          *     Send the schema again to append columns; they get the next letters. Once products exist, a new extension, and a
          *     changed or missing column, is 409 `schema-in-use`; attributes and costs may still be appended and are absent until
-         *     loaded. Once price lists exist, a changed or missing column is 409, too. Without products and lists the schema is
-         *     replaced.
+         *     loaded.
+         *
+         *     Without products, also when all were deleted, the schema is replaced. A column goes if the new schema has none of its
+         *     name and type. While the filters or the margin formula of a price list, the filters of a promotion or the competitor
+         *     schema name a column that goes, the answer is 409 `schema-in-use`, and `errors` says what names it. A margin formula
+         *     that names a cost by its letter holds it back, too, if the letter would mean another column; a list without a formula
+         *     of its own gets the new default. If the extensions change, the kept history of the price lists begins anew
+         *     (`history-not-kept`), and the rows of plans are gone: they were known by the former extensions.
          *
          *     A column cannot be named like a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`, ...);
          *     `description` is free.
@@ -105,6 +111,39 @@ export interface paths {
          *     Code and extensions (as a JSON array of texts) have at most 2,600 bytes of UTF-8 together (`length`).
          */
         post: operations["upsertProducts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/product_catalog/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete products
+         * @description Deletes rows of the catalog by their `extended_catalog_id`. The attributes of a code go with its last row.
+         *
+         *     If a price list holds a product, in its draft or in its published version, the answer is 409 `product-in-use`: `errors` names
+         *     the rows of the body, and nothing is deleted. Remove such products from their lists first
+         *     (`POST /api/v1/prices/bulk_remove_products/`). The history of lists keeps its rows, but a revert does not bring back a row
+         *     whose product is gone. Sales, competitor prices and agreements may go on naming it.
+         *
+         *     The call waits for other calls that write to price lists, and is 503 if they take longer than 3 seconds; 400 `too-costly` if it
+         *     takes over 5 seconds to look the products up in all lists.
+         *
+         *     With no products left, the columns can be replaced: `POST /api/v1/product_catalog/schema/create_schema/`.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deleteProducts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -423,6 +462,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/prices/bulk_remove_products/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove products from a price list
+         * @description Takes the products out of the draft and publishes the list. The answer is the ids of the rows that left, in payload
+         *     order. A product that is not in the list is no error: the call can be repeated. A list that is not published is 409
+         *     `price-list-not-published`.
+         *
+         *     Up to 100 distinct products (counting those that are not in the list) are removed at once. Above 100 a background
+         *     job removes them; its `result` is the same ids, and all rows leave at one moment. A file above 100 products is
+         *     answered with the job, too.
+         *
+         *     The rows stay in the history: `as_of` shows them, and a revert brings them back with their prices. A product that is
+         *     added again starts anew. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a failed job.
+         *     A later sync adds the products again if the catalog and `product_filters` allow them.
+         *
+         *     Prices in exported rows are skipped, so an export can say what leaves.
+         */
+        post: operations["removeProducts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/prices/bulk_update_prices/": {
         parameters: {
             query?: never;
@@ -695,6 +766,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/promotions/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete promotions
+         * @description Deletes promotions by name. From then on, prices are read without them; `as_of` shows them as they were.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deletePromotions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/promotions/": {
         parameters: {
             query?: never;
@@ -754,6 +848,29 @@ export interface paths {
          *     `transaction_date` is read in UTC to the microsecond.
          */
         post: operations["upsertSales"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sales_history/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete sales
+         * @description Deletes sales by `transaction_id`. Figures that are computed from sales no longer count them.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deleteSales"];
         delete?: never;
         options?: never;
         head?: never;
@@ -861,6 +978,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/competitor_prices/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete competitor prices
+         * @description Deletes competitor prices by `hash`. The schema stays; with no prices left it can be replaced.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deleteCompetitorPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/competitor_prices/": {
         parameters: {
             query?: never;
@@ -903,6 +1043,29 @@ export interface paths {
          *     day, needs a column `price_line` or `prices` with JSON.
          */
         post: operations["upsertAgreements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agreement/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete agreements
+         * @description Deletes agreements by `id`. From then on, prices of the client are read without them.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deleteAgreements"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1589,6 +1752,12 @@ export interface components {
          *     ]
          */
         RowIds: components["schemas"]["Id"][];
+        Deleted: {
+            /** @description How many were deleted. */
+            deleted: number;
+            /** @description How many keys there were not. */
+            absent: number;
+        };
         /** @description CSV; the first line names the columns. */
         CsvFeed: string;
         /** @description NDJSON, one JSON object per line. */
@@ -1609,6 +1778,8 @@ export interface components {
             created: number;
             /** @description How many existed, changed or not. */
             updated: number;
+            /** @description How many rows left the list; only where products are removed. */
+            removed?: number;
             /** @description Stale rows left out; only with `on_stale=skip`. */
             skipped?: number;
         };
@@ -1732,7 +1903,7 @@ export interface components {
                 max_changed_percent?: number | null;
                 /**
                  * Format: money
-                 * @description How many rows a sync may remove.
+                 * @description How many rows a sync or a removal may take out.
                  */
                 max_removed_percent?: number | null;
             } | null;
@@ -1773,7 +1944,7 @@ export interface components {
             max_changed_percent?: number;
             /**
              * Format: money
-             * @description How many of the published rows a sync may remove.
+             * @description How many of the published rows a sync or a removal of products may take out.
              */
             max_removed_percent?: number;
         };
@@ -2261,6 +2432,15 @@ export interface components {
             /** @description Another key for `price_list_name`. */
             name?: components["schemas"]["Text"];
             /** @description The products to add. */
+            payload: components["schemas"]["AddProductsRow"][];
+        };
+        /** @description Needs `price_list_name` or `name`; both must say the same. */
+        RemoveProductsInput: {
+            /** @description Name of the price list. */
+            price_list_name?: components["schemas"]["Text"];
+            /** @description Another key for `price_list_name`. */
+            name?: components["schemas"]["Text"];
+            /** @description The products to remove. */
             payload: components["schemas"]["AddProductsRow"][];
         };
         SyncInput: {
@@ -2992,11 +3172,11 @@ export interface components {
          */
         JobStatus: "progress" | "done" | "failed" | "cancelled";
         /**
-         * @description The call that started the job: `bulk_add_products`, `sync_with_catalog`, `revert`, any call that took a file
-         *     (`load-file`), or made or applied a plan.
+         * @description The call that started the job: `bulk_add_products`, `bulk_remove_products`, `sync_with_catalog`, `revert`, any call
+         *     that took a file (`load-file`), or made or applied a plan.
          * @enum {string}
          */
-        JobKind: "add-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
+        JobKind: "add-products" | "remove-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
         Progress: {
             /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a reprice its cells. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
@@ -3269,7 +3449,8 @@ export interface components {
          *     - `plan-not-open` 409: the plan was applied, discarded or scheduled, or has expired
          *     - `history-not-kept` 409: the history begins later, at `oldest`
          *     - `price-list-not-managed` 409: the list was not made through this interface
-         *     - `schema-in-use` 409: the schema has data and cannot change that way
+         *     - `schema-in-use` 409: the schema has data and cannot change that way, or something names a column that goes
+         *     - `product-in-use` 409: a price list holds the product
          *     - `no-competitor-schema` 409: make a competitor schema first
          *     - `stale-rows` 409: rows are older than what is stored, or expect another price; see `on_stale`
          *     - `agreement-exists` 409: another agreement has this key
@@ -3294,7 +3475,7 @@ export interface components {
          *     - `unavailable` 503: try again shortly
          * @enum {string}
          */
-        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "wrong-password" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-valid" | "decimals-in-use" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "email-taken" | "last-admin" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
+        ProblemType: "malformed-body" | "malformed-file" | "invalid-request" | "result-too-large" | "too-costly" | "unauthorized" | "forbidden" | "wrong-password" | "not-found" | "price-list-not-found" | "method-not-allowed" | "not-acceptable" | "name-taken" | "price-list-not-published" | "price-list-not-valid" | "decimals-in-use" | "revert-conflict" | "plan-stale" | "plan-not-open" | "history-not-kept" | "price-list-not-managed" | "schema-in-use" | "product-in-use" | "no-competitor-schema" | "stale-rows" | "agreement-exists" | "api-key-name-taken" | "too-many-api-keys" | "email-taken" | "last-admin" | "precondition-failed" | "job-ended" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "idempotency-key-in-use" | "guardrail-violated" | "idempotency-key-reused" | "too-many-requests" | "headers-too-large" | "internal-error" | "outcome-unknown" | "overloaded" | "unavailable";
         RequestError: {
             /** @description JSON Pointer into the body, or into a file's rows; `/query/<name>`, `/path/<name>` or `/header/<name>` for a parameter; `#/columns/<name>` for a CSV column. */
             pointer: string;
@@ -3322,7 +3503,7 @@ export interface components {
          *     - `range`: too small or too large
          *     - `length`: a text, array or object is too short or too long
          *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
-         *     - `duplicate_row`: two rows with one key differ
+         *     - `duplicate_row`: two rows with one key differ; two keys to delete are the same
          *     - `malformed_row`: a line is no JSON, or has a value in a column without a heading
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
@@ -3350,9 +3531,10 @@ export interface components {
          *     - `stale`: older than what is stored, or another price is there than expected
          *     - `too_far_ahead`: a time too far in the future
          *     - `too_many_decimals`: a price with more decimals than its list
+         *     - `in_use`: a price list holds the product; something names the column that goes
          * @enum {string}
          */
-        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead" | "too_many_decimals";
+        ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead" | "too_many_decimals" | "in_use";
     };
     responses: {
         /**
@@ -3361,7 +3543,7 @@ export interface components {
          *     acceptance.
          *
          *     The job takes all rows or none. Its `result` is what the call would have answered, its `errors` are those of a
-         *     refused file. Products for a list are loaded by this same job, also above 100. Nothing of the file is kept when
+         *     refused file. Products are added to a list, or removed, by this same job, also above 100. Nothing of the file is kept when
          *     the job has ended.
          */
         FileAccepted: {
@@ -4155,6 +4337,63 @@ export interface operations {
             };
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteProducts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       4,
+                 *       5
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Id"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5281,6 +5520,120 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    removeProducts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+                /**
+                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
+                 * @example Retail 2026
+                 */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description The id of the price list of a file, instead of or beside its name. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026",
+                 *       "payload": [
+                 *         {
+                 *           "code": "85123A",
+                 *           "country": "United Kingdom"
+                 *         },
+                 *         {
+                 *           "code": "85123A",
+                 *           "extensions": {
+                 *             "country": "France"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveProductsInput"];
+                /**
+                 * @example code,country
+                 *     85123A,United Kingdom
+                 *     85123A,France
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"United Kingdom"} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
+            };
+        };
+        responses: {
+            /** @description The ids of the rows that left, or the job above 100 products. */
+            201: {
+                headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
+                    /**
+                     * @example {
+                     *       "rows": 2,
+                     *       "created": 0,
+                     *       "updated": 0,
+                     *       "removed": 2
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
+                };
+            };
+            202: components["responses"]["FileAccepted"];
+            400: components["responses"]["BadFeed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     updatePrices: {
         parameters: {
             query?: {
@@ -6019,6 +6372,63 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deletePromotions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "Black Friday",
+                 *       "One pound off"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Text"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listPromotions: {
         parameters: {
             query?: {
@@ -6235,6 +6645,63 @@ export interface operations {
             };
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSales: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "536365-1",
+                 *       "536365-2"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Text"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 1,
+                     *       "absent": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6554,6 +7021,62 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deleteCompetitorPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["CompetitorHash"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 0,
+                     *       "absent": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listCompetitorPrices: {
         parameters: {
             query?: {
@@ -6719,6 +7242,63 @@ export interface operations {
             };
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteAgreements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       1,
+                 *       2
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Id"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 1,
+                     *       "absent": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];

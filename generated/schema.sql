@@ -431,7 +431,7 @@ CREATE TABLE jobs (
   revision integer,
   CONSTRAINT jobs_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT jobs_file_key UNIQUE (account_id, file_id),
-  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'sync-with-catalog'::text, 'load-file'::text, 'revert'::text, 'make-plan'::text, 'apply-plan'::text]))),
+  CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['add-products'::text, 'remove-products'::text, 'sync-with-catalog'::text, 'load-file'::text, 'revert'::text, 'make-plan'::text, 'apply-plan'::text]))),
   CONSTRAINT jobs_price_list_check CHECK (((price_list_id IS NOT NULL) OR (kind = ANY (ARRAY['load-file'::text, 'apply-plan'::text])))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['progress'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=50);

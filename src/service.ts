@@ -23,6 +23,7 @@ import { startSchedule } from './plans/schedule.ts'
 import { openPools, type Pools } from './pools.ts'
 import { runAddProducts } from './price-lists/add-job.ts'
 import { tidyList, undoDraft } from './price-lists/publication.ts'
+import { runRemoveProducts } from './price-lists/remove-job.ts'
 import { runSync } from './price-lists/sync-job.ts'
 import { runApplyPlan } from './prices/plans/apply-job.ts'
 import { runMakePlan } from './prices/plans/make-plan-job.ts'
@@ -174,6 +175,7 @@ async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {
     tidy: tidyList,
     runners: {
       'add-products': runAddProducts,
+      'remove-products': runRemoveProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
       'make-plan': runMakePlan,

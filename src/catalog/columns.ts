@@ -93,6 +93,12 @@ export function columnLetter(position: number): string {
   return position < 26 ? last : columnLetter(Math.floor(position / 26) - 1) + last
 }
 
+/** The formula of a list that gives none: price minus costs, in percent of the price. */
+export function defaultMarginFormula(costs: readonly Column[]): string {
+  const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
+  return `= (Price - ${sum}) / Price * 100`
+}
+
 /** SQL of the order by code and extensions: numbers by value, all else as text by code point. */
 export function keyOrder(columns: Columns): RawBuilder<unknown> {
   const keys = columns.extensions.map(({ type, ordinal }) =>

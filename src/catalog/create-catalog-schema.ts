@@ -16,8 +16,14 @@ import {
   readAllowedValues,
 } from './columns.ts'
 import { schemaOf } from './read-catalog-schema.ts'
+import {
+  forgetFormerKeys,
+  hasOtherKeys,
+  rejectNamedColumns,
+  renewDefaultFormulas,
+} from './replaced-columns.ts'
 
-/** Declares the account's columns: appends to them, or replaces them while no product and no price list uses them. */
+/** Declares the account's columns: appends to them, or replaces them while there are no products and nothing names those that go. */
 export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
   account,
   body,
@@ -28,20 +34,17 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     await lockCatalog(trx, account)
     const present = await findColumns(trx, account)
     const appended = appendColumns(present, declared)
-    const extensionsAppended =
-      declared.filter(({ kind }) => kind === 'extension').length > present.extensions.length
-    if (
-      (!appended || extensionsAppended) &&
-      (await hasRows(trx, 'products', { account_id: account }))
-    ) {
-      throw schemaInUse('There are products: only attributes and costs can be appended')
+    const next = groupColumns(appended ?? newColumns(declared))
+    const replacement = { account, present, next }
+    const isOtherKey = hasOtherKeys(replacement)
+    if (!appended || isOtherKey) await rejectProducts(trx, account)
+    if (!appended) {
+      await rejectNamedColumns(trx, replacement)
+      await renewDefaultFormulas(trx, replacement)
     }
-    if (!appended && (await hasRows(trx, 'price_lists', { account_id: account }))) {
-      throw schemaInUse('There are price lists: columns can only be appended')
-    }
-    const columns = appended ?? newColumns(declared)
-    await replaceColumns(trx, account, columns)
-    return schemaOf(groupColumns(columns))
+    if (isOtherKey) await forgetFormerKeys(trx, account)
+    await replaceColumns(trx, account, next.all)
+    return schemaOf(next)
   })
 }
 
@@ -50,8 +53,11 @@ async function lockCatalog(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forUpdate().execute()
 }
 
-function schemaInUse(reason: string): Problem {
-  return new Problem('schema-in-use', `${reason}. Nothing was written.`)
+async function rejectProducts(trx: Trx, account: number): Promise<void> {
+  if (!(await hasRows(trx, 'products', { account_id: account }))) return
+  const detail =
+    'There are products: only attributes and costs can be appended. Nothing was written.'
+  throw new Problem('schema-in-use', detail)
 }
 
 async function replaceColumns(trx: Trx, account: number, columns: Column[]): Promise<void> {

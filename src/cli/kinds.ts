@@ -27,3 +27,21 @@ export const collections = {
 } as const
 
 export type CollectionKind = keyof typeof collections
+
+/** Where rows are removed from a price list. */
+export const removal = { path: '/api/v1/prices/bulk_remove_products/' } as const
+
+/** What can be deleted: where, and by which key. */
+export const deletions = {
+  products: {
+    path: '/api/v1/product_catalog/bulk_delete/',
+    key: 'extended_catalog_id',
+    isId: true,
+  },
+  sales: { path: '/api/v1/sales_history/bulk_delete/', key: 'transaction_id', isId: false },
+  'competitor-prices': { path: '/api/v1/competitor_prices/bulk_delete/', key: 'hash', isId: false },
+  agreements: { path: '/api/v1/agreement/bulk_delete/', key: 'id', isId: true },
+  promotions: { path: '/api/v1/promotions/bulk_delete/', key: 'name', isId: false },
+} as const
+
+export type DeletionKind = keyof typeof deletions

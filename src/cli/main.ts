@@ -1,6 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
 import { addCluster } from './commands/cluster.ts'
+import { addDelete } from './commands/delete.ts'
 import { addExport } from './commands/export.ts'
 import { addJobs, addWait } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
@@ -10,6 +11,7 @@ import { addPassword } from './commands/password.ts'
 import { addApply, addPlan, addPlans } from './commands/plans.ts'
 import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
+import { addRemove } from './commands/remove.ts'
 import { addReprice } from './commands/reprice.ts'
 import { addDiff, addLog, addRevert } from './commands/revisions.ts'
 import { addUsers } from './commands/users.ts'
@@ -25,7 +27,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 
 const program = createProgram()
 const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
-const commands = [addLogin, addLogout, addLoad, addExport, ...lists]
+const commands = [addLogin, addLogout, addLoad, addExport, addDelete, ...lists, addRemove]
 const plans = [addReprice, addPlans, addPlan, addApply]
 const people = [addKeys, addUsers, addPassword, addAccount]
 const others = [addJobs, addWait, ...people, addCluster, addServe]

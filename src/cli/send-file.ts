@@ -12,7 +12,7 @@ import {
 } from '../client/index.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
-import { type FeedKind, feeds } from './kinds.ts'
+import type { feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
 import { endingWith, printable } from './terminal.ts'
@@ -20,13 +20,16 @@ import { writeTo } from './write-to.ts'
 
 /** A file to load. */
 export interface Load extends Shared {
-  kind: FeedKind
+  /** Where it goes. */
+  path: string
   list: string | undefined
   file: FeedFile
   /** Whether a job shall load it. */
   job?: true | undefined
   /** Whether a plan shall be made in place of loading it. */
   plan?: true | undefined
+  /** Headers of the call. */
+  headers?: Record<string, string>
   onBytes: (bytes: number) => void
 }
 
@@ -68,10 +71,10 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
  * Sends a file. Retries share an Idempotency-Key. Loading the file once more takes a new key: otherwise rows that were
  * loaded in between would stay.
  */
-function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
+function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // All feeds have the same types.
-  const path = feeds[kind].path as typeof feeds.prices.path
-  return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(path, {
+  const feed = path as typeof feeds.prices.path
+  return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(feed, {
     params: {
       query: {
         ...(list !== undefined && { price_list_name: list }),
@@ -80,6 +83,7 @@ function post({ kind, list, file, ...load }: Load, accept: string, parseAs?: 'st
       header: { 'Idempotency-Key': randomUUID(), ...(load.job && { Prefer: 'respond-async' }) },
     },
     headers: {
+      ...load.headers,
       accept: `${accept}, application/problem+json;q=0.5`,
       'content-type': file.mediaType,
       ...(file.isGzip && { 'content-encoding': 'gzip' }),

@@ -68,6 +68,27 @@ export async function uniqueRows<T>(
   return byKey.sorted()
 }
 
+/** The keys of a body that deletes. One that stands twice is an error of its row. Throws `invalid-request`. */
+export async function distinctKeys<Key extends string | number>(
+  keys: readonly Key[],
+  errors: RowErrors,
+): Promise<Key[]> {
+  const first = new Map<Key, number>()
+  await mapCooperatively(errors.sound(keys), ({ row: key, position }) => {
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, position)
+    else
+      errors.add(
+        position,
+        undefined,
+        'duplicate_row',
+        `rows ${earlier} and ${position} are the same key`,
+      )
+  })
+  errors.reject()
+  return [...first.keys()]
+}
+
 /** The ids of rows by the position of their keys in the payload. */
 export async function idsInPayloadOrder(
   parts: readonly { keys: readonly string[]; ids: readonly number[] }[],

@@ -32,7 +32,7 @@ async function findInRows(
   take: TakeFaults,
 ): Promise<void> {
   const isRows = Array.isArray(body)
-  take(isRows ? find([]) : findAround(find, body as { payload: unknown[] }))
+  take(isRows ? findAroundRows(find) : findAround(find, body as { payload: unknown[] }))
   const starts = Array.from(
     { length: Math.ceil(rows.length / sliceRows) },
     (_, at) => at * sliceRows,
@@ -75,6 +75,11 @@ function countValues(value: unknown): number {
   if (Array.isArray(value)) value.forEach(add)
   else for (const key in value as object) add((value as Record<string, unknown>)[key])
   return count
+}
+
+/** The faults of rows as a body, however many they are. */
+function findAroundRows(find: Find): ErrorObject[] {
+  return find([]).filter(({ keyword }) => keyword !== 'minItems')
 }
 
 /** The faults outside the rows. */

@@ -30,6 +30,7 @@ export const problemTypes = {
   'plan-not-open': { status: 409, title: 'The plan is not open' },
   'history-not-kept': { status: 409, title: 'The history does not go back so far' },
   'schema-in-use': { status: 409, title: 'The schema is in use' },
+  'product-in-use': { status: 409, title: 'A price list holds the product' },
   'no-competitor-schema': { status: 409, title: 'There is no competitor schema yet' },
   'stale-rows': { status: 409, title: 'Rows are older than what is stored' },
   'agreement-exists': { status: 409, title: 'Another agreement has this key' },

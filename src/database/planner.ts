@@ -7,7 +7,7 @@ import type { Trx } from './pool.ts'
  */
 export async function hasRows(
   trx: Trx,
-  table: 'products' | 'price_lists' | 'competitor_prices',
+  table: 'products' | 'competitor_prices',
   { account_id }: { account_id: number },
 ): Promise<boolean> {
   const { rows } = await sql`

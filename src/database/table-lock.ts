@@ -20,6 +20,14 @@ export async function shareTable(trx: Trx, table: string, account: number): Prom
   if (rows.length === 0) throw new AccountMissing()
 }
 
+/** Takes the account's rows of the table until the transaction ends. Waits for others that write to them. */
+export async function takeTable(trx: Trx, table: string, account: number): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock(${lockOf(table, account)}) from accounts where id = ${account}`.execute(
+    trx,
+  )
+}
+
 /** Takes the account's rows of the table until the transaction ends. Returns false if others write to them. */
 export async function tryTakeTable(trx: Trx, table: string, account: number): Promise<boolean> {
   const { rows } = await sql<{ taken: boolean }>`

@@ -12,6 +12,7 @@ import { exportPriceListRows } from '../price-lists/export-price-list-rows.ts'
 import { exportDiff } from '../price-lists/history/diff-price-list.ts'
 import { exportRevisions } from '../price-lists/history/list-revisions.ts'
 import { feedAddedProducts } from '../prices/feeds/add-products.ts'
+import { feedRemovedProducts } from '../prices/feeds/remove-products.ts'
 import { feedDynamicAttributes } from '../prices/feeds/update-dynamic-attributes.ts'
 import { feedPrices } from '../prices/feeds/update-prices.ts'
 import { exportPromotions } from '../promotions/list-promotions.ts'
@@ -23,6 +24,7 @@ import type { FeedRun } from './run-feed.ts'
 /** Operations whose rows belong to the price list that the query names. */
 export const feedsOfLists: readonly OperationId[] = [
   'addProducts',
+  'removeProducts',
   'updatePrices',
   'updateDynamicAttributes',
 ]
@@ -36,6 +38,7 @@ type Feeds = { [Id in FeedOperation]: Feed<Id> }
 const feeds = {
   ...upserts,
   addProducts: feedAddedProducts,
+  removeProducts: feedRemovedProducts,
   updatePrices: feedPrices,
   updateDynamicAttributes: feedDynamicAttributes,
   upsertPromotions: feedPromotions,

@@ -8,15 +8,18 @@ import { deleteUser } from '../accounts/users/delete-user.ts'
 import { listUsers } from '../accounts/users/list-users.ts'
 import { resetPassword } from '../accounts/users/reset-password.ts'
 import { updateUser } from '../accounts/users/update-user.ts'
+import { deleteAgreements } from '../agreements/delete-agreements.ts'
 import { listAgreements } from '../agreements/list-agreements.ts'
 import { readAgreement } from '../agreements/read-agreement.ts'
 import { updateAgreement } from '../agreements/update-agreement.ts'
 import { upsertAgreements } from '../agreements/upsert-agreements.ts'
 import { createCatalogSchema } from '../catalog/create-catalog-schema.ts'
+import { deleteProducts } from '../catalog/delete-products.ts'
 import { listProducts } from '../catalog/list-products.ts'
 import { readCatalogSchema } from '../catalog/read-catalog-schema.ts'
 import { upsertProducts } from '../catalog/upsert-products.ts'
 import { createCompetitorSchema } from '../competitor-prices/create-competitor-schema.ts'
+import { deleteCompetitorPrices } from '../competitor-prices/delete-competitor-prices.ts'
 import { listCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
 import { readCompetitorSchema } from '../competitor-prices/read-competitor-schema.ts'
 import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
@@ -48,14 +51,17 @@ import { addProducts } from '../prices/add-products.ts'
 import { getPriceHistory } from '../prices/get-price-history.ts'
 import { getPrices } from '../prices/get-prices.ts'
 import { applyPlan } from '../prices/plans/apply-plan.ts'
+import { removeProducts } from '../prices/remove-products.ts'
 import { reprice } from '../prices/reprice/reprice.ts'
 import { revertPriceList } from '../prices/revert/revert-price-list.ts'
 import { syncWithCatalog } from '../prices/sync-with-catalog.ts'
 import { updateDynamicAttributes } from '../prices/update-dynamic-attributes.ts'
 import { updatePrices } from '../prices/update-prices.ts'
 import { deletePromotion } from '../promotions/delete-promotion.ts'
+import { deletePromotions } from '../promotions/delete-promotions.ts'
 import { listPromotions } from '../promotions/list-promotions.ts'
 import { upsertPromotions } from '../promotions/upsert-promotions.ts'
+import { deleteSales } from '../sales-history/delete-sales.ts'
 import { listSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
 import type { ServiceHandlers, ServiceOperation } from './health.ts'
@@ -90,6 +96,7 @@ export const handlers = {
   readCatalogSchema,
   upsertProducts: upsertRows(upsertProducts),
   listProducts,
+  deleteProducts,
   createPriceLists,
   listPriceLists,
   readPriceList,
@@ -102,6 +109,7 @@ export const handlers = {
   listChanges,
   revertPriceList,
   addProducts,
+  removeProducts,
   updatePrices,
   syncWithCatalog,
   reprice,
@@ -111,16 +119,20 @@ export const handlers = {
   upsertPromotions,
   listPromotions,
   deletePromotion,
+  deletePromotions,
   upsertSales: upsertRows(upsertSales),
   listSales,
+  deleteSales,
   createCompetitorSchema,
   readCompetitorSchema,
   upsertCompetitorPrices: upsertRows(upsertCompetitorPrices),
   listCompetitorPrices,
+  deleteCompetitorPrices,
   upsertAgreements: upsertRows(upsertAgreements),
   listAgreements,
   readAgreement,
   updateAgreement,
+  deleteAgreements,
   listPlans,
   readPlan,
   discardPlan,

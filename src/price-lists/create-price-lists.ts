@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { changeSettingsVersion } from '../accounts/queries.ts'
-import { keepColumns } from '../catalog/columns.ts'
+import { defaultMarginFormula, keepColumns } from '../catalog/columns.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { rejectFaultySettings } from './list-settings.ts'
-import { defaultMarginFormula } from './margin-formula.ts'
 
 type Input = Schemas['PriceListInput']
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
-import { archiveRowsOf, type IdsText } from './publication.ts'
+import { archiveRowsOf, type IdsText, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /**
@@ -54,6 +54,24 @@ export function insertNew({ account_id, id, version, price_dimensions }: PriceLi
 /** SQL of the prices of a new row: none, which reads as 0, in every dimension. */
 function noPrices(dimensions: string[]): RawBuilder<number[]> {
   return sql`array_fill(null::numeric, array[${dimensions.length}::integer])`
+}
+
+/** Removes products from the draft of a locked list. Returns the ids of their rows in the order of the products. */
+export async function removeProductsFromDraft(
+  trx: Trx,
+  list: PriceList,
+  productIds: IdsText,
+): Promise<IdsText> {
+  const { rows } = await sql<{ ids: IdsText }>`
+    select coalesce(array_agg(r.id order by input.position), '{}')::text as ids
+    from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
+    join products p on p.account_id = ${list.account_id} and p.id = input.product_id
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.code = p.code and r.extension_key = p.extension_key
+    where r.removed_version is null`.execute(trx)
+  const { ids = '{}' } = rows[0] ?? {}
+  if (ids !== '{}') await removeDraftRows(trx, list, ids)
+  return ids
 }
 
 /** Takes rows back that the draft has removed. */

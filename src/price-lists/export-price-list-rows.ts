@@ -121,7 +121,7 @@ function membersOf(
 ): RawBuilder<unknown> {
   return sql`
     from ${rows.from}
-    join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
     ${position ? attributesOfRow(list).join : sql``} ${joined}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}`
 }

@@ -160,7 +160,7 @@ function findPage(
       ${version === 'past' ? sql`null` : sql`r.dynamic_attributes`} as dynamic_attributes, p.costs
       ${position ? attributesOfRow(list).field : sql``}
     from ${rows.from}
-    join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
     ${position ? attributesOfRow(list).join : sql``}
     where ${ofList} and ${rows.isMember} and r.id = ${anyOf(ids)}`
   return readPageOfLargeRows(trx, { all: sql`select ${members}`, page })

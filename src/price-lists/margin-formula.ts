@@ -48,12 +48,6 @@ export function parseMarginFormula(formula: string, costs: readonly Column[]): M
   }
 }
 
-/** The formula of a list that gives none: price minus costs, in percent of the price. */
-export function defaultMarginFormula(costs: readonly Column[]): string {
-  const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
-  return `= (Price - ${sum}) / Price * 100`
-}
-
 const operators = new Set(arithmeticTokens)
 
 function marginGrammar(costs: readonly Column[]): Grammar<never> {

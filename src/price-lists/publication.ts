@@ -55,13 +55,16 @@ async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<voi
     select count(*) from kept`.execute(trx)
 }
 
-/** As `archiveRemovedRows`, for the rows of these products: they come back as new rows. */
+/**
+ * As `archiveRemovedRows`, for the rows with the keys of these products: they come back as new rows. A row may be that of a
+ * product of the same key that was deleted.
+ */
 export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
   const { rows } = await sql<{ ids: IdsText | null }>`
-    select array_agg(id)::text as ids from price_list_rows
-    where ${ofList(list)} and removed_version <= ${list.version} and product_id = any(${productIds}::bigint[])`.execute(
-    trx,
-  )
+    select array_agg(r.id)::text as ids from price_list_rows r
+    join products p on p.account_id = ${list.account_id} and p.code = r.code and p.extension_key = r.extension_key
+    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.removed_version <= ${list.version}
+      and p.id = any(${productIds}::bigint[])`.execute(trx)
   if (rows[0]?.ids) await archiveRows(trx, list, rows[0].ids)
 }
 

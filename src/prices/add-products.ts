@@ -3,7 +3,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
 import { Answer, backgroundThreshold, type Handler } from '../contract/operation.ts'
-import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
+import type { RowErrors } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -12,13 +12,8 @@ import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { addDraftRows } from '../price-lists/draft-rows.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { publish } from '../price-lists/publish.ts'
-import {
-  type ListName,
-  lockPriceList,
-  type PriceList,
-  rejectUnmanaged,
-} from '../price-lists/queries.ts'
-import { positionedKeyColumns } from './payload.ts'
+import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
+import { positionedKeyColumns, readListName } from './payload.ts'
 import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
@@ -52,25 +47,6 @@ export const addProducts: Handler<'addProducts'> = (
       return new Answer(readNumbers(rowIds), revisionHeader(revision))
     }),
   )
-
-/**
- * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
- * differ.
- */
-function readListName(body: { price_list_name?: string; name?: string }): ListName {
-  const { price_list_name = body.name, name = price_list_name } = body
-  if (price_list_name === undefined) {
-    const field = 'price_list_name'
-    throw invalidRequest([
-      { pointer: `/${field}`, field, code: 'required', message: 'is required' },
-    ])
-  }
-  if (price_list_name !== name) {
-    const message = 'price_list_name and name must say the same'
-    throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
-  }
-  return { name: price_list_name }
-}
 
 /** Why a product cannot be added. */
 export type ProductFault = 'unknown_product' | 'inactive_product' | 'filtered_out'

@@ -36,6 +36,25 @@ export async function findNamedList(
   return list
 }
 
+/**
+ * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
+ * differ.
+ */
+export function readListName(body: { price_list_name?: string; name?: string }): ListName {
+  const { price_list_name = body.name, name = price_list_name } = body
+  if (price_list_name === undefined) {
+    const field = 'price_list_name'
+    throw invalidRequest([
+      { pointer: `/${field}`, field, code: 'required', message: 'is required' },
+    ])
+  }
+  if (price_list_name !== name) {
+    const message = 'price_list_name and name must say the same'
+    throw invalidRequest([{ pointer: '/name', field: 'name', code: 'conflicting_keys', message }])
+  }
+  return { name: price_list_name }
+}
+
 /** A cell or row of a list, as it is stored. */
 export interface StoredCell {
   code: string

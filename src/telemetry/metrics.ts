@@ -9,6 +9,7 @@ const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
 
 const kinds: components['schemas']['JobKind'][] = [
   'add-products',
+  'remove-products',
   'sync-with-catalog',
   'load-file',
   'revert',

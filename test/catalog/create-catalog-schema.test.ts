@@ -173,7 +173,10 @@ t.test('a declaration waits for a load that relies on the columns', async (t) =>
 
 t.test('price lists hold the letters and columns that they name; appending goes on', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
-  await aList(account, { margin_formula: '= Price - D', product_filters: { color: ['red'] } })
+  await aList(account, {
+    margin_formula: '= Price - D',
+    product_filters: { color: ['red'], country: ['UK'] },
+  })
   for (const [rule, schema] of changes) {
     const { status, body } = await account.post(schemaPath, schema)
     t.strictSame([status, body.type], [409, 'schema-in-use'], rule)

@@ -36,6 +36,9 @@ interface Things {
   key: number
   user: number
   plan: number
+  product: number
+  /** The hash of a competitor price. */
+  entry: string
 }
 
 interface Request {
@@ -72,7 +75,7 @@ async function populated(account: TestAccount, tag: string): Promise<Things> {
     [`color ${tag}`]: 'red',
   }))
   await ok(post('product_catalog/schema/create_schema/', { attributes, extensions }))
-  await ok(post('product_catalog/bulk_create_or_update/', products))
+  const { created: ids } = await ok(post('product_catalog/bulk_create_or_update/', products))
   const [{ id: list }] = await ok(
     post('price_list/bulk_create/', [{ name: `list ${tag}`, ...year }]),
   )
@@ -90,7 +93,7 @@ async function populated(account: TestAccount, tag: string): Promise<Things> {
   await ok(post('sales_history/bulk_create_or_update', [sale]))
   await ok(post('competitor_prices/schema/create_schema/', { attributes_config: ['code'] }))
   const entry = { code: `code ${tag}`, competitor_name: `rival ${tag}`, competitor_price: 1 }
-  await ok(post('competitor_prices/bulk_create_or_update/', [entry]))
+  const hashes = await ok(post('competitor_prices/bulk_create_or_update/', [entry]))
   const agreement = {
     name: `agreement ${tag}`,
     client_code: `client ${tag}`,
@@ -109,16 +112,8 @@ async function populated(account: TestAccount, tag: string): Promise<Things> {
   const planned = { code: `code ${tag}`, [`size ${tag}`]: 'S', price: 1 }
   const update = { price_list_name: `list ${tag}`, payload: [planned] }
   const { id: plan } = await ok(post('prices/bulk_update_prices/?plan=true', update))
-  return {
-    tag,
-    list,
-    agreement: results[0].id,
-    promotion: created[0],
-    job: job.id,
-    key,
-    user,
-    plan,
-  }
+  const found = { agreement: results[0].id, product: ids[0], entry: hashes.created[0] }
+  return { tag, list, ...found, promotion: created[0], job: job.id, key, user, plan }
 }
 
 const row = (code: string) => ({ code, 'size own': 'S' })
@@ -135,6 +130,7 @@ const filesOfLists = Object.entries({
     'prices/bulk_update_dynamic_attributes/',
     'code,size own,dynamic_attribute_name,dynamic_attribute_value\nP000,S,a,1\n',
   ],
+  removeProducts: ['prices/bulk_remove_products/', 'code,size own\nP000,S\n'],
 }).flatMap(([operation, [path, file]]): Case[] =>
   [{}, { prefer: 'respond-async' }].flatMap((prefer): Case[] => {
     const headers = { 'content-type': 'text/csv', ...prefer }
@@ -386,10 +382,43 @@ const cases: Case[] = [
     }),
   ],
   [
+    'removeProducts',
+    'price_list_name',
+    ({ tag }) =>
+      post('prices/bulk_remove_products/', {
+        price_list_name: `list ${tag}`,
+        payload: [row('P001')],
+      }),
+  ],
+  [
+    'removeProducts',
+    'name',
+    ({ tag }) =>
+      post('prices/bulk_remove_products/', { name: `list ${tag}`, payload: [row('P002')] }),
+  ],
+  [
+    'removeProducts',
+    'a product',
+    (things) => post('prices/bulk_remove_products/', inOwn([rowOf(things)])),
+  ],
+  [
     'deletePriceList',
     'path',
     ({ list }) => ({ method: 'DELETE', path: `/api/v1/price_list/${list}` }),
   ],
+  ['deleteProducts', 'a key', ({ product }) => post('product_catalog/bulk_delete/', [product])],
+  [
+    'deletePromotions',
+    'a key',
+    ({ tag }) => post('promotions/bulk_delete/', [`promotion ${tag}`, `new ${tag}`]),
+  ],
+  ['deleteSales', 'a key', ({ tag }) => post('sales_history/bulk_delete/', [`sale ${tag}`])],
+  [
+    'deleteCompetitorPrices',
+    'a key',
+    ({ entry }) => post('competitor_prices/bulk_delete/', [entry]),
+  ],
+  ['deleteAgreements', 'a key', ({ agreement }) => post('agreement/bulk_delete/', [agreement])],
 ]
 
 /** Names that are the caller's to choose: what another account has by that name is not in the way and not met. */
@@ -513,6 +542,8 @@ for (const [walls, service] of Object.entries(services)) {
       key: 99_999,
       user: 99_999,
       plan: 99_999,
+      product: 99_999,
+      entry: '0'.repeat(64),
     }
     const send = ({ method, path, body, headers }: Request) => own.send(method, path, body, headers)
     /** Of a file that is answered. */
@@ -561,7 +592,7 @@ for (const [walls, service] of Object.entries(services)) {
         const isFound = status < 300 || ['job-ended', 'plan-not-open'].includes(body.type)
         if (place === 'a file') t.ok(rowsIn(body) > 0, `${operation}, ${place}`)
         t.ok(
-          isFound && body.count !== 0,
+          isFound && body.count !== 0 && body.deleted !== 0,
           `${operation}, ${place}: ${status} ${JSON.stringify(body).slice(0, 200)}`,
         )
       }

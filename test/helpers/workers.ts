@@ -10,6 +10,7 @@ import type { RunJob } from '../../src/jobs/run-job.ts'
 import { startWorkers, type WorkOptions } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
+import { runRemoveProducts } from '../../src/price-lists/remove-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
 import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
@@ -55,6 +56,7 @@ export async function startTestWorkers(
     log: () => undefined,
     runners: {
       'add-products': runAddProducts,
+      'remove-products': runRemoveProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
       'make-plan': runMakePlan,

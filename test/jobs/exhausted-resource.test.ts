@@ -58,6 +58,7 @@ t.test('what the database may never have for a job ends it at the tenth try', as
     const runners = {
       'load-file': fail,
       'add-products': fail,
+      'remove-products': fail,
       'sync-with-catalog': fail,
       revert: fail,
       'make-plan': fail,
@@ -138,6 +139,7 @@ t.test('a job whose fault cannot be counted is handed out again', async (t) => {
   const options: RunOptions = {
     runners: {
       'add-products': fails,
+      'remove-products': fails,
       'sync-with-catalog': fails,
       'load-file': fails,
       revert: fails,

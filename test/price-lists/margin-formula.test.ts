@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Column } from '../../src/catalog/columns.ts'
-import { defaultMarginFormula, parseMarginFormula } from '../../src/price-lists/margin-formula.ts'
+import { defaultMarginFormula } from '../../src/catalog/columns.ts'
+import { parseMarginFormula } from '../../src/price-lists/margin-formula.ts'
 import { formulas, rounded } from '../helpers/formula.ts'
 
 const cost = (letter: string, name: string, ordinal: number): Column => ({

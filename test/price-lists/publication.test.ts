@@ -3,6 +3,7 @@ import { createBoss, listQueue } from '../../src/jobs/queue.ts'
 import { startWorkers, stopWorkers } from '../../src/jobs/work.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { tidyList, undoDraft } from '../../src/price-lists/publication.ts'
+import { runRemoveProducts } from '../../src/price-lists/remove-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
 import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
@@ -60,6 +61,7 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
     tidy: async () => stopping.abort(),
     runners: {
       'add-products': runAddProducts,
+      'remove-products': runRemoveProducts,
       'sync-with-catalog': runSync,
       revert: runRevert,
       'make-plan': runMakePlan,

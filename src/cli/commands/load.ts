@@ -80,7 +80,8 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   const startedAt = Date.now()
   const bar = startBar(file.name, options)
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
-  const load: Load = { ...options, kind, list, file, onBytes }
+  const { path } = feeds[kind]
+  const load: Load = { ...options, path, list, file, onBytes }
   try {
     tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
     return true

@@ -141,7 +141,8 @@ function columns(row: PriceRow): TableRow {
   return { ...asked, base_price, active_price, active_margin, promotions: names }
 }
 
-function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+/** Reads an option like country=France. */
+export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('It is a name and a value, like country=France.')

@@ -7,6 +7,7 @@ import { table } from '../table.js'
 
 const kinds = {
   'add-products': 'Add products to',
+  'remove-products': 'Remove products from',
   'sync-with-catalog': 'Sync with the catalog:',
   revert: 'Undo changes of',
   'make-plan': 'Plan a change of',
@@ -16,6 +17,7 @@ const kinds = {
 const files = {
   upsertProducts: 'Load products',
   addProducts: 'Load products to add to',
+  removeProducts: 'Load products to remove from',
   updatePrices: 'Load prices of',
   updateDynamicAttributes: 'Load attributes of',
   upsertPromotions: 'Load promotions',

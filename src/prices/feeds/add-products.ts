@@ -23,7 +23,7 @@ import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** Columns of exports that a feed skips: a file of prices names products too. */
-const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
+export const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
 
 /**
  * Products from a file, for the list in the query. Above 100 a background job adds them, unless a job loads the file.
@@ -54,8 +54,8 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   }
 }
 
-/** Whether the staged products are few enough to be added without a job. */
-async function isAtOnce(trx: Trx, once: RawBuilder<unknown>): Promise<boolean> {
+/** Whether the staged products are few enough to be moved without a job. */
+export async function isAtOnce(trx: Trx, once: RawBuilder<unknown>): Promise<boolean> {
   const { rows } = await sql`select from ${once} f offset ${backgroundThreshold} limit 1`.execute(
     trx,
   )

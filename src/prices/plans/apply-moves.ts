@@ -31,6 +31,20 @@ export async function applyAddedProducts(application: Application): Promise<Appl
   return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
 }
 
+/** Removes the rows of a plan. Answers their ids in the order of the planned call. */
+export async function applyRemovedProducts(application: Application): Promise<Applied> {
+  const { trx, list } = application
+  const skipped =
+    (await leaveStaleOut(application, await staleMoves(application))) +
+    (await leaveViolatingOut(application))
+  const ids = await findIds(application, 'row_id', sql`plan.action = 'remove'`)
+  await removeDraftRows(trx, list, ids)
+  const moved = await logMoves(trx, list, '{}')
+  const result = readNumbers(ids)
+  const counts = { created: 0, updated: 0, removed: moved.removed, skipped }
+  return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
+}
+
 /** Adds and removes the rows of a plan, as a sync does. */
 export async function applySync(application: Application): Promise<Applied> {
   const { trx, list } = application
@@ -73,6 +87,8 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
   const isChangedMonth = list.is_calendar
     ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${base})`
     : sql``
+  // Who removes products by name does not ask the catalog.
+  const isWanted = plan.operation === 'sync' ? sql`or p.id is not null and p.fault is null` : sql``
   const hasLeft = sql`exists (
     select from removed_rows gone where gone.account_id = ${list.account_id} and gone.price_list_id = ${list.id}
       and gone.code = plan.code and gone.extension_key = plan.extension_key and gone.removed_version > ${base}
@@ -84,8 +100,7 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
     left join ${productFaults(list, columns)} on p.id = plan.product_id
     where ${ofPlan(plan)} and case plan.action
       when 'add' then r.id is not null or p.id is null or p.fault is not null or ${hasLeft}
-      when 'remove' then r.id is distinct from plan.row_id or r.since > ${base} ${isChangedMonth}
-        or p.id is not null and p.fault is null
+      when 'remove' then r.id is distinct from plan.row_id or r.since > ${base} ${isChangedMonth} ${isWanted}
       else r.id is distinct from plan.row_id end`
 }
 

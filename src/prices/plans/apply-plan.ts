@@ -16,7 +16,7 @@ import { recordRevision, revisionHeader } from '../../price-lists/history/record
 import { lockPriceList } from '../../price-lists/queries.ts'
 import { applyPromotions } from '../../promotions/apply-promotions.ts'
 import type { Application } from './application.ts'
-import { applyAddedProducts, applyRevert, applySync } from './apply-moves.ts'
+import { applyAddedProducts, applyRemovedProducts, applyRevert, applySync } from './apply-moves.ts'
 import { applyPrices } from './apply-prices.ts'
 
 /** Who applies a plan, and what to leave out of it. */
@@ -80,6 +80,7 @@ const kinds = {
   update_prices: { apply: applyPrices, kind: 'update_prices' },
   reprice: { apply: applyPrices, kind: 'reprice' },
   add_products: { apply: applyAddedProducts, kind: 'add_products' },
+  remove_products: { apply: applyRemovedProducts, kind: 'remove_products' },
   sync: { apply: applySync, kind: 'sync' },
   revert: { apply: applyRevert, kind: 'revert' },
 } as const

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -29,6 +29,30 @@ export async function planAddedProducts(
       join products p on p.account_id = ${account} and p.id = input.id
       left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.code = p.code
         and r.extension_key = p.extension_key and r.removed_version is null`,
+  )
+}
+
+/** Makes a plan that removes products. `input` is a FROM item `input`: position, code, extension_key. */
+export async function planRemovedProducts(
+  trx: Trx,
+  list: PriceList,
+  input: RawBuilder<unknown>,
+  origin: Origin,
+): Promise<Answer<Schemas['Plan']>> {
+  return makePlan(
+    trx,
+    { operation: 'remove_products', list, origin },
+    sql`
+      select named.position, r.id as row_id, r.product_id, code, array(
+          select json_array_elements_text(extension_key::json)
+        ) as extensions, extension_key, ${noPrices},
+        case when r.id is null then 'none' else 'remove' end as action, ${noChange}
+      from (
+        select code, extension_key, min(position) as position from ${input} group by code, extension_key
+      ) as named
+      left join (
+        select id, product_id, code, extension_key from price_list_rows where ${ofList(list)} and removed_version is null
+      ) as r using (code, extension_key)`,
   )
 }
 

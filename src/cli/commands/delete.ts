@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { Argument } from '@commander-js/extra-typings'
+import type { PricewellClient } from '../../client/index.ts'
+import { UsageFault } from '../faults.ts'
+import { type DeletionKind, deletions } from '../kinds.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { openPrompt } from '../prompt.ts'
+import { openClient, serviceUrl } from '../session.ts'
+import { number } from '../terminal.ts'
+
+interface DeleteOptions extends Shared {
+  file?: string | undefined
+  yes?: true | undefined
+}
+
+/** `pricewell delete`. */
+export function addDelete(program: Program): void {
+  program
+    .command('delete')
+    .description('Deletes what was loaded, by its keys. It asks before.')
+    .addArgument(
+      new Argument('<kind>', 'what the keys are of').choices(
+        Object.keys(deletions) as DeletionKind[],
+      ),
+    )
+    .argument('[key...]', 'the keys')
+    .option('--file <file>', 'a file with a key on each line, or a JSON array of keys (.json)')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+The keys are what an export shows: ${keysOfKinds}.
+A key that is not there is no error. Products that a price list holds are refused: \`remove\` them first.
+
+Examples:
+  pricewell delete promotions 'Black Friday'
+  pricewell delete sales --file wrong-transactions.txt --yes`,
+    )
+    .action(async (kind, given, _options, command) => {
+      const options = command.optsWithGlobals()
+      const keys = readKeys(kind, given, options)
+      await confirm(kind, keys.length, options)
+      const counts = await deleteAll(openClient(options), kind, keys)
+      answer(options, counts, told(kind, counts))
+    })
+}
+
+const keysOfKinds = Object.entries(deletions)
+  .map(([kind, { key }]) => `${key} of ${kind}`)
+  .join(', ')
+
+type Key = string | number
+
+/** The keys of the command line or of the file. Throws UsageFault. */
+function readKeys(kind: DeletionKind, given: string[], { file }: DeleteOptions): Key[] {
+  if (given.length > 0 === (file !== undefined)) throw new UsageFault('Say keys, or --file.')
+  const texts = file === undefined ? given : readLines(file)
+  if (texts.length === 0) throw new UsageFault(`${file} has no keys.`)
+  if (!deletions[kind].isId) return texts.map(String)
+  return texts.map((text) => {
+    if (!/^\d+$/.test(String(text))) throw new UsageFault(`"${text}" is no id of ${kind}.`)
+    return Number(text)
+  })
+}
+
+function readLines(file: string): Key[] {
+  const text = readText(file)
+  if (!file.toLowerCase().endsWith('.json'))
+    return text.split(/\r?\n/).filter((line) => line !== '')
+  const keys = parse(file, text)
+  if (Array.isArray(keys)) return keys
+  throw new UsageFault(`${file} is no JSON array of keys.`)
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageFault(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageFault(`${file} is no JSON: ${(error as Error).message}`)
+  }
+}
+
+/** Asks on a terminal, or reads a line of standard input. Throws UsageFault unless the answer is yes. */
+async function confirm(
+  kind: DeletionKind,
+  count: number,
+  { yes, url }: DeleteOptions,
+): Promise<void> {
+  if (yes) return
+  const prompt = openPrompt()
+  const question = `Delete ${countOf(kind, count)} at ${serviceUrl(url)}? (yes/no) `
+  const said = await prompt.ask(question).finally(prompt.close)
+  if (!/^y(es)?$/i.test(said.trim()))
+    throw new UsageFault('Nothing was deleted. Answer yes, or say --yes.')
+}
+
+interface Counts {
+  deleted: number
+  absent: number
+}
+
+/** Keys of one call. */
+const keysMax = 100_000
+
+/** Deletes in calls of 100,000 keys, each of them whole or not at all. */
+async function deleteAll(
+  { POST }: PricewellClient,
+  kind: DeletionKind,
+  keys: Key[],
+): Promise<Counts> {
+  // All deletions have the same answer.
+  const path = deletions[kind].path as typeof deletions.sales.path
+  const total = { deleted: 0, absent: 0 }
+  for (let from = 0; from < keys.length; from += keysMax) {
+    const body = keys.slice(from, from + keysMax) as string[]
+    const { data } = await POST(path, { body })
+    total.deleted += data.deleted
+    total.absent += data.absent
+  }
+  return total
+}
+
+function told(kind: DeletionKind, { deleted, absent }: Counts): string {
+  const missing = absent > 0 ? ` ${number(absent)} not there.` : ''
+  return `${countOf(kind, deleted)} deleted.${missing}`
+}
+
+/** `1 sale`, `2,000 sales`. */
+function countOf(kind: DeletionKind, count: number): string {
+  const names = kind.replace('-', ' ')
+  return `${number(count)} ${count === 1 ? names.slice(0, -1) : names}`
+}

@@ -1,0 +1,146 @@
+import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import { Failed, UsageFault } from '../faults.ts'
+import { openFeedFile } from '../feed-file.ts'
+import { removal } from '../kinds.ts'
+import { planText } from '../plan-text.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { sendFile } from '../send-file.ts'
+import { openClient } from '../session.ts'
+import { rowCount, startBar } from '../terminal.ts'
+import { followJob } from './jobs.ts'
+import { pair } from './prices.ts'
+
+interface RemoveOptions extends Shared {
+  file?: string | undefined
+  where?: Record<string, string> | undefined
+  plan?: true | undefined
+  note?: string | undefined
+  override?: string | undefined
+}
+
+/** `pricewell remove`. */
+export function addRemove(program: Program): void {
+  program
+    .command('remove')
+    .description('Removes products from a price list: all rows of these codes, or those of a file.')
+    .argument('<list>', 'the name of the price list')
+    .argument('[code...]', 'product codes')
+    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option('--file <file>', 'code and extensions: CSV, NDJSON or JSON, such as an export')
+    .option('--plan', 'remove nothing but make a plan, which `apply` applies')
+    .option('--note <text>', 'why, for the log')
+    .option('--override <reason>', 'lets it pass the guardrails; needs the scope override')
+    .addHelpText(
+      'after',
+      `
+\`log\` shows the revision, and \`revert\` brings the rows back with their prices.
+
+Examples:
+  pricewell remove 'Retail 2026' 85123A 85123B --where country=France
+  pricewell remove 'Retail 2026' --file delisted.csv --plan`,
+    )
+    .action(async (list, codes, _options, command) => {
+      const options = command.optsWithGlobals()
+      rejectMisuse(codes, options)
+      const { file } = options
+      const removed = await (file === undefined
+        ? removeCodes(list, codes, options)
+        : removeFile(list, file, options))
+      if (typeof removed === 'object') answer(options, removed, planText(removed))
+      else answer(options, { removed }, `${rowCount(removed)} removed from ${list}.`)
+    })
+}
+
+function rejectMisuse(codes: string[], { file, where }: RemoveOptions): void {
+  if (codes.length === 0 && file === undefined)
+    throw new UsageFault('Say which products: codes, or --file.')
+  if (codes.length > 0 && file !== undefined) throw new UsageFault('Say either codes or --file.')
+  if (file !== undefined && where) throw new UsageFault('--where has no meaning for a file.')
+}
+
+/** A header is Latin-1; the service reads it as UTF-8. */
+const latin1 = (text: string) => Buffer.from(text).toString('latin1')
+
+const headersOf = ({ note, override }: RemoveOptions) => ({
+  ...(note && { 'Change-Note': latin1(note) }),
+  ...(override && { 'Override-Guardrails': latin1(override) }),
+})
+
+/** How many rows left, or the plan. */
+type Removed = number | Schemas['Plan']
+
+async function removeCodes(
+  list: string,
+  codes: string[],
+  options: RemoveOptions,
+): Promise<Removed> {
+  const client = openClient(options)
+  const { data } = await client.POST(removal.path, {
+    params: { query: options.plan ? { plan: 'true' } : {}, header: headersOf(options) },
+    body: { price_list_name: list, payload: await findProducts(client, codes, options.where) },
+  })
+  if (Array.isArray(data)) return data.length
+  if (!isJob(data)) return data as Schemas['Plan']
+  const { result } = await followJob(client, data.id, options)
+  return (result as number[]).length
+}
+
+type Product = Schemas['AddProductsRow']
+
+/** The rows of the codes in the catalog. Throws Failed for a code that has none. */
+async function findProducts(
+  client: PricewellClient,
+  codes: string[],
+  where: Record<string, string> = {},
+): Promise<Product[]> {
+  const { extensions } = (await client.GET('/api/v1/product_catalog/schema/')).data
+  const names = extensions.map(({ name }) => name)
+  const unknown = Object.keys(where).find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new UsageFault(`There is no extension "${unknown}"; there are: ${names.join(', ')}.`)
+  const found: Product[] = []
+  for (const code of codes) {
+    const rows = await rowsOfCode(client, code)
+    const wanted = rows.filter((row) =>
+      Object.entries(where).every(([name, text]) => String(row[name]) === text),
+    )
+    if (wanted.length === 0) throw new Failed(`The catalog has no such product: "${code}".`)
+    for (const row of wanted)
+      found.push({ code, ...Object.fromEntries(names.map((name) => [name, row[name]])) })
+  }
+  return found
+}
+
+const pageRows = 1000
+
+async function rowsOfCode(
+  { GET }: PricewellClient,
+  code: string,
+): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = []
+  for (;;) {
+    const query = { code, offset: rows.length, limit: pageRows }
+    const { count, results } = (await GET('/api/v1/product_catalog/', { params: { query } })).data
+    rows.push(...results)
+    if (rows.length >= count || results.length === 0) return rows
+  }
+}
+
+/** A job loads the file: its result tells how many rows left. */
+async function removeFile(list: string, name: string, options: RemoveOptions): Promise<Removed> {
+  const file = openFeedFile(name)
+  const bar = startBar(file.name, options)
+  const onBytes = (bytes: number) => bar.show(bytes, file.bytes)
+  const { path } = removal
+  const load = {
+    ...options,
+    path,
+    list,
+    file,
+    job: true,
+    headers: headersOf(options),
+    onBytes,
+  } as const
+  const loaded = await sendFile(load).finally(bar.stop)
+  return 'summary' in loaded ? loaded : (loaded.removed ?? 0)
+}

@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import { distinctKeys } from '../contract/duplicates.ts'
+import type { Handler } from '../contract/operation.ts'
+import { arrayLiteral } from '../database/array-literal.ts'
+import { keepPromotions } from './queries.ts'
+
+/** Deletes promotions by their names. */
+export const deletePromotions: Handler<'deletePromotions'> = ({
+  account,
+  body,
+  errors,
+  inAccount,
+}) =>
+  inAccount(async (trx) => {
+    const names = await distinctKeys(body, errors)
+    const which = sql<boolean>`name = any(${arrayLiteral(names)}::text[])`
+    await keepPromotions(trx, account, which)
+    const { numDeletedRows } = await trx
+      .deleteFrom('promotions')
+      .where('account_id', '=', account)
+      .where(which)
+      .executeTakeFirst()
+    const deleted = Number(numDeletedRows)
+    return { deleted, absent: names.length - deleted }
+  })

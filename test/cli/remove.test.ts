@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { someCodes } from '../helpers/jobs.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
+
+/** A list "L" of codes in two countries. */
+async function aFilledList(t: Test, codes = ['A', 'B'], settings: object = {}) {
+  const countries = ['FR', 'UK']
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, { name: 'L', ...settings })
+  const rows = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+  await addProducts(shop, 'L', rows)
+  const left = async () =>
+    (await rowsOf(shop, list)).map(({ code, country }) => `${code} ${country}`).sort()
+  return { left, shop, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
+}
+
+t.test('removes all rows of the codes, or those of an extension', async (t) => {
+  const { run, left } = await aFilledList(t)
+  const first = await run('remove', 'L', 'A', '--where', 'country=UK', '--note', 'délisté')
+  t.match(first, { code: 0, stdout: '1 row removed from L.\n' })
+  t.strictSame(await left(), ['A FR', 'B FR', 'B UK'])
+  t.match((await run('log', 'L')).stdout, /remove_products .* délisté\n$/)
+  const second = await run('remove', 'L', 'A', 'B', '--json')
+  t.strictSame(JSON.parse(second.stdout), { removed: 3 })
+  t.strictSame(await left(), [])
+})
+
+t.test(
+  'a code, extension or list that there is not is named, and nothing is removed',
+  async (t) => {
+    const { run, left } = await aFilledList(t)
+    t.match(await run('remove', 'L', 'A', 'X'), { code: 1, stderr: /no such product: "X"/ })
+    t.match(await run('remove', 'L', 'A', '--where', 'size=1'), { code: 2, stderr: /country/ })
+    t.match(await run('remove', 'M', 'A'), { code: 1, stderr: /no such price list/ })
+    t.equal((await left()).length, 4)
+  },
+)
+
+t.test('removes the products of a file', async (t) => {
+  const { run, left, home } = await aFilledList(t)
+  writeFileSync(join(home, 'gone.csv'), 'code,country\nA,UK\nB,FR\nnone,FR\n')
+  const { stdout } = await run('remove', 'L', '--file', 'gone.csv')
+  t.match(stdout, /^2 rows removed from L\.\n$/)
+  t.strictSame(await left(), ['A FR', 'B UK'])
+  writeFileSync(join(home, 'bad.csv'), 'code,country\nA,\n')
+  t.match(await run('remove', 'L', '--file', 'bad.csv'), { code: 1, stderr: /country/ })
+})
+
+t.test('--plan shows what would leave, and apply removes it', async (t) => {
+  const { run, left, home } = await aFilledList(t)
+  const { stdout } = await run('remove', 'L', 'A', '--plan')
+  const [, id = ''] =
+    /^Plan (\d+): remove_products, L, open\n {2}rows +2\n {2}removed +2/.exec(stdout) ?? []
+  t.not(id, '', stdout)
+  t.equal((await left()).length, 4)
+  t.match((await run('plan', id)).stdout, /A +FR +remove/)
+  t.match(await run('apply', id), { code: 0, stdout: /is applied: revision 2/ })
+  t.strictSame(await left(), ['B FR', 'B UK'])
+  writeFileSync(join(home, 'gone.csv'), 'code,country\nB,UK\n')
+  const file = await run('remove', 'L', '--file', 'gone.csv', '--plan')
+  t.match(file.stdout, /^Plan \d+: remove_products, L, open\n/)
+  t.equal((await left()).length, 2)
+})
+
+t.test('a guardrail refuses it, and --override lets it pass', async (t) => {
+  const { run, left } = await aFilledList(t, ['A', 'B'], {
+    guardrails: { max_removed_percent: 10 },
+  })
+  t.match(await run('remove', 'L', 'A'), { code: 1, stderr: /removes more than 10 percent/ })
+  t.match(await run('remove', 'L', 'A', '--override', 'agreed'), { code: 0 })
+  t.equal((await left()).length, 2)
+})
+
+t.test('the job that removes many rows is followed', async (t) => {
+  const codes = someCodes(60)
+  const { run, left } = await aFilledList(t, codes)
+  t.equal((await run('remove', 'L', ...codes)).stdout, '120 rows removed from L.\n')
+  t.strictSame(await left(), [])
+})
+
+t.test('wrong usage is told', async (t) => {
+  const { run } = await aFilledList(t)
+  t.match(await run('remove', 'L'), { code: 2, stderr: /codes, or --file/ })
+  t.match(await run('remove', 'L', 'A', '--file', 'x.csv'), { code: 2, stderr: /either/ })
+  t.match(await run('remove', 'L', '--file', 'x.csv'), { code: 2, stderr: /x\.csv/ })
+  t.match(await run('remove'), { code: 2 })
+})
