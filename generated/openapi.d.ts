@@ -117,6 +117,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/product_catalog/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List products
+         * @description Products by id, narrowed by any of the filters.
+         */
+        get: operations["listProducts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/product_catalog/bulk_delete/": {
         parameters: {
             query?: never;
@@ -144,26 +164,6 @@ export interface paths {
          *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
          */
         post: operations["deleteProducts"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/product_catalog/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List products
-         * @description Products by id, narrowed by any of the filters.
-         */
-        get: operations["listProducts"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -462,38 +462,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/prices/bulk_remove_products/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Remove products from a price list
-         * @description Takes the products out of the draft and publishes the list. The answer is the ids of the rows that left, in payload
-         *     order. A product that is not in the list is no error: the call can be repeated. A list that is not published is 409
-         *     `price-list-not-published`.
-         *
-         *     Up to 100 distinct products (counting those that are not in the list) are removed at once. Above 100 a background
-         *     job removes them; its `result` is the same ids, and all rows leave at one moment. A file above 100 products is
-         *     answered with the job, too.
-         *
-         *     The rows stay in the history: `as_of` shows them, and a revert brings them back with their prices. A product that is
-         *     added again starts anew. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a failed job.
-         *     A later sync adds the products again if the catalog and `product_filters` allow them.
-         *
-         *     Prices in exported rows are skipped, so an export can say what leaves.
-         */
-        post: operations["removeProducts"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/prices/bulk_update_prices/": {
         parameters: {
             query?: never;
@@ -738,6 +706,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/prices/bulk_remove_products/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove products from a price list
+         * @description Takes the products out of the draft and publishes the list. The answer is the ids of the rows that left, in payload
+         *     order. A product that is not in the list is no error: the call can be repeated. A list that is not published is 409
+         *     `price-list-not-published`.
+         *
+         *     Up to 100 distinct products (counting those that are not in the list) are removed at once. Above 100 a background
+         *     job removes them; its `result` is the same ids, and all rows leave at one moment. A file above 100 products is
+         *     answered with the job, too.
+         *
+         *     The rows stay in the history: `as_of` shows them, and a revert brings them back with their prices. A product that is
+         *     added again starts anew. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a failed job.
+         *     A later sync adds the products again if the catalog and `product_filters` allow them.
+         *
+         *     Prices in exported rows are skipped, so an export can say what leaves.
+         */
+        post: operations["removeProducts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/promotions/bulk_create_or_update/": {
         parameters: {
             query?: never;
@@ -760,29 +760,6 @@ export interface paths {
          *     new list of the same name.
          */
         post: operations["upsertPromotions"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/promotions/bulk_delete/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Delete promotions
-         * @description Deletes promotions by name. From then on, prices are read without them; `as_of` shows them as they were.
-         *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
-         */
-        post: operations["deletePromotions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -829,6 +806,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/promotions/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete promotions
+         * @description Deletes promotions by name. From then on, prices are read without them; `as_of` shows them as they were.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deletePromotions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sales_history/bulk_create_or_update": {
         parameters: {
             query?: never;
@@ -854,6 +854,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sales_history/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sales
+         * @description Sales by id, narrowed by any of the filters.
+         */
+        get: operations["listSales"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sales_history/bulk_delete/": {
         parameters: {
             query?: never;
@@ -871,26 +891,6 @@ export interface paths {
          *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
          */
         post: operations["deleteSales"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sales_history/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List sales
-         * @description Sales by id, narrowed by any of the filters.
-         */
-        get: operations["listSales"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -978,6 +978,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/competitor_prices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List competitor prices
+         * @description Competitor prices by id, narrowed by any of the filters.
+         */
+        get: operations["listCompetitorPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/competitor_prices/bulk_delete/": {
         parameters: {
             query?: never;
@@ -995,26 +1015,6 @@ export interface paths {
          *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
          */
         post: operations["deleteCompetitorPrices"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/competitor_prices/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List competitor prices
-         * @description Competitor prices by id, narrowed by any of the filters.
-         */
-        get: operations["listCompetitorPrices"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1043,29 +1043,6 @@ export interface paths {
          *     day, needs a column `price_line` or `prices` with JSON.
          */
         post: operations["upsertAgreements"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/agreement/bulk_delete/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Delete agreements
-         * @description Deletes agreements by `id`. From then on, prices of the client are read without them.
-         *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
-         */
-        post: operations["deleteAgreements"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1128,6 +1105,29 @@ export interface paths {
          *     `application/json` or `application/merge-patch+json`.
          */
         patch: operations["updateAgreement"];
+        trace?: never;
+    };
+    "/api/v1/agreement/bulk_delete/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete agreements
+         * @description Deletes agreements by `id`. From then on, prices of the client are read without them.
+         *
+         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
+         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         */
+        post: operations["deleteAgreements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/plans/": {
@@ -4350,63 +4350,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    deleteProducts: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example [
-                 *       4,
-                 *       5
-                 *     ]
-                 */
-                "application/json": components["schemas"]["Id"][];
-            };
-        };
-        responses: {
-            /** @description How many are gone, and how many keys there were not. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deleted": 2,
-                     *       "absent": 0
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     listProducts: {
         parameters: {
             query?: {
@@ -4486,6 +4429,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteProducts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       900001,
+                 *       900002
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Id"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5520,120 +5520,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    removeProducts: {
-        parameters: {
-            query?: {
-                /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
-                 */
-                plan?: components["parameters"]["PlanOnly"];
-                /**
-                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
-                 * @example Retail 2026
-                 */
-                price_list_name?: components["parameters"]["FeedListName"];
-                /** @description The id of the price list of a file, instead of or beside its name. */
-                price_list_id?: components["parameters"]["FeedListId"];
-            };
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-                 *     the scope `override`.
-                 * @example Agreed with the head of pricing
-                 */
-                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
-                /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
-                 * @example Spring prices, agreed with purchasing
-                 */
-                "Change-Note"?: components["parameters"]["ChangeNote"];
-                /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
-                 * @example respond-async
-                 */
-                Prefer?: components["parameters"]["Prefer"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "price_list_name": "Retail 2026",
-                 *       "payload": [
-                 *         {
-                 *           "code": "85123A",
-                 *           "country": "United Kingdom"
-                 *         },
-                 *         {
-                 *           "code": "85123A",
-                 *           "extensions": {
-                 *             "country": "France"
-                 *           }
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["RemoveProductsInput"];
-                /**
-                 * @example code,country
-                 *     85123A,United Kingdom
-                 *     85123A,France
-                 */
-                "text/csv": components["schemas"]["CsvFeed"];
-                /** @example {"code":"85123A","country":"United Kingdom"} */
-                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
-            };
-        };
-        responses: {
-            /** @description The ids of the rows that left, or the job above 100 products. */
-            201: {
-                headers: {
-                    "Price-List-Revision": components["headers"]["PriceListRevision"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    Location: components["headers"]["WorkLocation"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
-                    /**
-                     * @example {
-                     *       "rows": 2,
-                     *       "created": 0,
-                     *       "updated": 0,
-                     *       "removed": 2
-                     *     }
-                     */
-                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
-                };
-            };
-            202: components["responses"]["FileAccepted"];
-            400: components["responses"]["BadFeed"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     updatePrices: {
         parameters: {
             query?: {
@@ -6258,6 +6144,113 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    removeProducts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
+                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 */
+                plan?: components["parameters"]["PlanOnly"];
+                /**
+                 * @description The price list of a file. A JSON body names its list itself; this must not name another.
+                 * @example Retail 2026
+                 */
+                price_list_name?: components["parameters"]["FeedListName"];
+                /** @description The id of the price list of a file, instead of or beside its name. */
+                price_list_id?: components["parameters"]["FeedListId"];
+            };
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
+                 *     the scope `override`.
+                 * @example Agreed with the head of pricing
+                 */
+                "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
+                /**
+                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
+                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
+                 *     preferences (`wait=10`).
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "price_list_name": "Retail 2026",
+                 *       "payload": [
+                 *         {
+                 *           "code": "85123A",
+                 *           "country": "France"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveProductsInput"];
+                /**
+                 * @example code,country
+                 *     85123A,France
+                 */
+                "text/csv": components["schemas"]["CsvFeed"];
+                /** @example {"code":"85123A","country":"France"} */
+                "application/x-ndjson": components["schemas"]["NdjsonFeed"];
+            };
+        };
+        responses: {
+            /** @description The ids of the rows that left, or the job above 100 products. */
+            201: {
+                headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WorkLocation"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowIds"] | components["schemas"]["JobInfo"] | components["schemas"]["Plan"];
+                    /**
+                     * @example {
+                     *       "rows": 1,
+                     *       "created": 0,
+                     *       "updated": 0,
+                     *       "removed": 1
+                     *     }
+                     */
+                    "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
+                };
+            };
+            202: components["responses"]["FileAccepted"];
+            400: components["responses"]["BadFeed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     upsertPromotions: {
         parameters: {
             query?: {
@@ -6359,63 +6352,6 @@ export interface operations {
             201: components["responses"]["PlanMade"];
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    deletePromotions: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example [
-                 *       "Black Friday",
-                 *       "One pound off"
-                 *     ]
-                 */
-                "application/json": components["schemas"]["Text"][];
-            };
-        };
-        responses: {
-            /** @description How many are gone, and how many keys there were not. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deleted": 2,
-                     *       "absent": 0
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6550,6 +6486,63 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deletePromotions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "Black Friday",
+                 *       "One pound off"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Text"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     upsertSales: {
         parameters: {
             query?: never;
@@ -6658,63 +6651,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    deleteSales: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example [
-                 *       "536365-1",
-                 *       "536365-2"
-                 *     ]
-                 */
-                "application/json": components["schemas"]["Text"][];
-            };
-        };
-        responses: {
-            /** @description How many are gone, and how many keys there were not. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deleted": 1,
-                     *       "absent": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     listSales: {
         parameters: {
             query?: {
@@ -6801,6 +6737,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSales: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "536365-1",
+                 *       "C536379-1"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Text"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -7021,62 +7014,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    deleteCompetitorPrices: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example [
-                 *       "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
-                 *     ]
-                 */
-                "application/json": components["schemas"]["CompetitorHash"][];
-            };
-        };
-        responses: {
-            /** @description How many are gone, and how many keys there were not. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deleted": 0,
-                     *       "absent": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     listCompetitorPrices: {
         parameters: {
             query?: {
@@ -7149,6 +7086,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCompetitorPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "179c79bc83613b1c36d2762331d508dfdd53a485b49c6cf40948cc3885af5c40",
+                 *       "325d0e69e7192e99acb71ac87c127d9412382d996bb3409e28de5661e4fd79c5"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["CompetitorHash"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 2,
+                     *       "absent": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -7242,63 +7236,6 @@ export interface operations {
             };
             202: components["responses"]["FileAccepted"];
             400: components["responses"]["BadFeed"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    deleteAgreements: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example [
-                 *       1,
-                 *       2
-                 *     ]
-                 */
-                "application/json": components["schemas"]["Id"][];
-            };
-        };
-        responses: {
-            /** @description How many are gone, and how many keys there were not. */
-            200: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deleted": 1,
-                     *       "absent": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -7530,6 +7467,63 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteAgreements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
+                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
+                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       1,
+                 *       2
+                 *     ]
+                 */
+                "application/json": components["schemas"]["Id"][];
+            };
+        };
+        responses: {
+            /** @description How many are gone, and how many keys there were not. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 1,
+                     *       "absent": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

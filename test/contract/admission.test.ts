@@ -310,7 +310,7 @@ t.test(
 
 t.test('the query of a JSON body names no other list', async (t) => {
   const ofLists = bodyOperations.filter(({ queryNames }) => queryNames?.includes('price_list_id'))
-  t.equal(ofLists.length, 3)
+  t.equal(ofLists.length, 4)
   for (const operation of ofLists) {
     const { method, path, id } = operation
     const payload = exampleBody(operation)

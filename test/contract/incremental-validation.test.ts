@@ -33,6 +33,8 @@ t.test('a list is refused where a body is an object, however long it is', async 
   const account = await service.newAccount(t)
   const lists = new Set(['upsertProducts', 'createPriceLists', 'upsertPromotions', 'upsertSales'])
   lists.add('upsertCompetitorPrices').add('upsertAgreements')
+  for (const kind of ['Products', 'Sales', 'CompetitorPrices', 'Agreements', 'Promotions'])
+    lists.add(`delete${kind}`)
   for (const { id, method, path } of bodyOperations.filter(({ id }) => !lists.has(id))) {
     const answer = await account.send(method, concretePath(path), Array(1001).fill({ code: 'A' }))
     t.equal(answer.status, 400, id)
