@@ -8108,7 +8108,7 @@ export interface operations {
                      *       "results": [
                      *         {
                      *           "id": 1,
-                     *           "email": "ana@acme.example",
+                     *           "email": "admin@example.com",
                      *           "scopes": [
                      *             "read",
                      *             "plan",
@@ -8122,7 +8122,7 @@ export interface operations {
                      *           "id": 2,
                      *           "email": "ben@acme.example",
                      *           "scopes": [
-                     *             "read"
+                     *             "plan"
                      *           ],
                      *           "created_at": "2026-11-27T09:00:00.000Z"
                      *         }
@@ -8224,8 +8224,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "current_password": "mB3tJ5xkq0VdY7sWq2Lr",
-                 *       "new_password": "correct horse battery staple"
+                 *       "current_password": "correct horse battery staple",
+                 *       "new_password": "seven grey whales sing"
                  *     }
                  */
                 "application/json": components["schemas"]["PasswordChange"];
