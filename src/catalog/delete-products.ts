@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { distinctKeys } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { withinReadTime } from '../contract/read-cost.ts'
+import { readStatementMs, withinReadTime } from '../contract/read-cost.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
@@ -36,20 +36,29 @@ interface Held {
   total: number
 }
 
-/** Throws `product-in-use` with the rows of the body that a draft or a published version has. */
+/** Throws `product-in-use` with the rows of the body that a draft or a published version has, or `too-costly`. */
 async function rejectHeld(trx: Trx, account: number, ids: string): Promise<void> {
-  const statement = sql<Held>`
+  await sql`set local statement_timeout = ${sql.lit(readStatementMs)}`.execute(trx)
+  const rows = await withinReadTime('Delete fewer products at a time.', () =>
+    findHeld(trx, account, ids),
+  )
+  await sql`set local statement_timeout to default`.execute(trx)
+  if (rows.length > 0) throw productInUse(rows)
+}
+
+async function findHeld(trx: Trx, account: number, ids: string): Promise<Held[]> {
+  const { rows } = await sql<Held>`
     select input.position - 1 as position, min(l.name) as list, count(*) as lists, count(*) over () as total
     from unnest(${ids}::bigint[]) with ordinality as input (id, position)
     join products p on p.account_id = ${account} and p.id = input.id
     join price_lists l on l.account_id = ${account}
     join price_list_rows r on r.account_id = ${account} and r.price_list_id = l.id and r.code = p.code
       and r.extension_key = p.extension_key and (r.removed_version is null or r.removed_version > l.version)
-    group by input.position order by input.position limit ${listedMax}`
-  const { rows } = await withinReadTime('Delete fewer products at a time.', () =>
-    statement.execute(trx),
-  )
-  if (rows.length === 0) return
+    group by input.position order by input.position limit ${listedMax}`.execute(trx)
+  return rows
+}
+
+function productInUse(rows: Held[]): Problem {
   const errors = rows.map((held) => {
     const row = Number(held.position)
     return { pointer: `/${row}`, row, code: 'in_use' as const, message: messageOf(held) }
@@ -57,7 +66,7 @@ async function rejectHeld(trx: Trx, account: number, ids: string): Promise<void>
   const errorCount = Number(rows[0]?.total)
   const what = errorCount === 1 ? '1 product is' : `${errorCount} products are`
   const detail = `${what} in a price list. Nothing was deleted; remove them from their lists first.`
-  throw new Problem('product-in-use', detail, { errors, errorCount })
+  return new Problem('product-in-use', detail, { errors, errorCount })
 }
 
 function messageOf({ list, lists }: Held): string {
