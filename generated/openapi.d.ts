@@ -126,7 +126,7 @@ export interface paths {
         };
         /**
          * List products
-         * @description Products by id, narrowed by any of the filters.
+         * @description Products by id or in an order, narrowed by any of the filters.
          */
         get: operations["listProducts"];
         put?: never;
@@ -775,7 +775,7 @@ export interface paths {
         };
         /**
          * List promotions
-         * @description Promotions by id, narrowed by any of the filters.
+         * @description Promotions by id or in an order, narrowed by any of the filters.
          */
         get: operations["listPromotions"];
         put?: never;
@@ -863,7 +863,7 @@ export interface paths {
         };
         /**
          * List sales
-         * @description Sales by id, narrowed by any of the filters.
+         * @description Sales by id or in an order, narrowed by any of the filters.
          */
         get: operations["listSales"];
         put?: never;
@@ -987,7 +987,7 @@ export interface paths {
         };
         /**
          * List competitor prices
-         * @description Competitor prices by id, narrowed by any of the filters.
+         * @description Competitor prices by id or in an order, narrowed by any of the filters.
          */
         get: operations["listCompetitorPrices"];
         put?: never;
@@ -1058,7 +1058,7 @@ export interface paths {
         };
         /**
          * List agreements
-         * @description Agreements by id, narrowed by any of the filters.
+         * @description Agreements by id or in an order, narrowed by any of the filters.
          */
         get: operations["listAgreements"];
         put?: never;
@@ -3966,7 +3966,7 @@ export interface components {
         /** @description The id of the price list of a file, instead of or beside its name. */
         FeedListId: number;
         /**
-         * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+         * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
          *     text/csv`) is of one moment.
          */
         Offset: number;
@@ -3977,6 +3977,18 @@ export interface components {
          *     For any other answer it is 400.
          */
         ByteOrderMark: "true" | "false";
+        /**
+         * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+         *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+         *     An id that is not there any more is 400.
+         */
+        After: components["schemas"]["Id"];
+        /**
+         * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
+         *     any value of a key will do.
+         * @example {"country": ["United Kingdom"]}
+         */
+        Filters: string;
         /**
          * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
          *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
@@ -4354,7 +4366,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -4365,6 +4377,28 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By code and extensions, `-code` with the codes descending; by id without it.
+                 * @example code
+                 */
+                order?: "code" | "-code";
+                /**
+                 * @description Only products with this text in the code, in an extension or in a text attribute. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
+                /**
+                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
+                 *     any value of a key will do.
+                 * @example {"country": ["United Kingdom"]}
+                 */
+                filters?: components["parameters"]["Filters"];
                 /** @description Only this product code. */
                 code?: components["schemas"]["Text"];
                 /** @description Only product codes that begin with this text, compared code point by code point. */
@@ -4540,16 +4574,27 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
                 /** @description Only the list of this name. */
                 name?: components["schemas"]["Text"];
                 /** @description Only lists whose name contains this text, in any case. */
                 search?: components["schemas"]["Text"];
+                /**
+                 * @description The same as `search`; with both, both hold.
+                 * @example retail
+                 */
+                name_contains?: components["schemas"]["Text"];
                 /**
                  * @description `row_count` adds the number of published rows of each list. Counting takes about a tenth of a second per
                  *     million rows.
@@ -4883,7 +4928,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -5039,7 +5084,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -5050,6 +5095,36 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By `code`, by published `price` or by `margin`, `-` before it for descending; by id without it. Prices that were
+                 *     never set and margins that are `null` come last either way, equal rows by code and extensions. The draft has
+                 *     `code` only, and rows of the past (`as_of`) no `margin`. A margin, a price of a day and a price of the past are
+                 *     looked up for each row: over 100,000 rows, as the other parameters leave them, are 400 `too-costly`.
+                 * @example -margin
+                 */
+                order?: "code" | "-code" | "price" | "-price" | "margin" | "-margin";
+                /**
+                 * @description Whose price or margin orders the rows, the first of the list by default. Only with `order`.
+                 * @example retail
+                 */
+                price_dimension?: components["schemas"]["Text"];
+                /**
+                 * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
+                /**
+                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
+                 *     any value of a key will do.
+                 * @example {"country": ["United Kingdom"]}
+                 */
+                filters?: components["parameters"]["Filters"];
                 /** @description The version of the list. */
                 version?: "published" | "draft";
                 /** @description The day to read in a calendar list, `yyyy-mm-dd`; the list's `valid_from` by default. Refused for other lists. */
@@ -5161,7 +5236,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -6369,7 +6444,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -6380,6 +6455,24 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By this field, `-` before it for descending, equal ones by id; by id without it.
+                 * @example -valid_from
+                 */
+                order?: "name" | "-name" | "value" | "-value" | "valid_from" | "-valid_from" | "valid_to" | "-valid_to";
+                /**
+                 * @description Only promotions with this text in their name. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
+                /** @description Only promotions of this kind. */
+                kind?: components["schemas"]["PromotionKind"];
                 /** @description Only the promotion of this name. */
                 name?: components["schemas"]["Text"];
                 /** @description Only promotions that are valid on this day. */
@@ -6655,7 +6748,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -6666,6 +6759,27 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. Sales without the field come
+                 *     last either way.
+                 * @example -revenue
+                 */
+                order?: "transaction_date" | "-transaction_date" | "code" | "-code" | "quantity" | "-quantity" | "revenue" | "-revenue" | "active_price" | "-active_price";
+                /**
+                 * @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
+                /** @description Only sales to this client. */
+                client_code?: components["schemas"]["Text"];
+                /** @description Only sales from this price list. */
+                price_list_name?: components["schemas"]["Text"];
                 /** @description Only sales of this product code. */
                 code?: components["schemas"]["Text"];
                 /** @description Only the sale with this id. */
@@ -7018,7 +7132,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -7029,6 +7143,23 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. Entries without the field come
+                 *     last either way.
+                 * @example -latest_update
+                 */
+                order?: "code" | "-code" | "competitor_name" | "-competitor_name" | "competitor_price" | "-competitor_price" | "departure_date" | "-departure_date" | "latest_update" | "-latest_update";
+                /**
+                 * @description Only entries with this text in the competitor's name or in a column of the schema. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
                 /** @description Only prices of this product code; none where `code` is not in the schema. */
@@ -7253,7 +7384,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -7264,6 +7395,25 @@ export interface operations {
                  *     For any other answer it is 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /**
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
+                 *     An id that is not there any more is 400.
+                 */
+                after?: components["parameters"]["After"];
+                /**
+                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. `code` is the product of the
+                 *     price line, empty where it names none.
+                 * @example client_code
+                 */
+                order?: "name" | "-name" | "client_code" | "-client_code" | "price_list_code" | "-price_list_code" | "code" | "-code";
+                /**
+                 * @description Only agreements with this text in `name`, `client_code`, `price_list_code` or the product code of the price line. Upper and lower case are the same; accents count.
+                 * @example heart
+                 */
+                contains?: components["schemas"]["Text"];
+                /** @description Only agreements whose price line names this product, as `code` or `product_code`. */
+                code?: components["schemas"]["Text"];
                 /** @description Only agreements of this client. */
                 client_code?: components["schemas"]["Text"];
                 /** @description Only agreements on this price list. */
@@ -7533,7 +7683,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -7714,7 +7864,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -7859,7 +8009,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -8083,7 +8233,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];
@@ -8407,7 +8557,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip. One page is of one moment; rows may come and go between pages. A file (`Accept:
+                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
                  *     text/csv`) is of one moment.
                  */
                 offset?: components["parameters"]["Offset"];

@@ -1,23 +1,34 @@
+import { sql } from 'kysely'
+import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
+import { chooseIds, columnKeys, orderBy, orderKeys, rowsOfTable } from '../contract/list-order.ts'
 import type { Handler } from '../contract/operation.ts'
-import { filtersOf, type PageQuery, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
+import { filtersOf, onPage, type PageQuery, readPageOfLargeRows } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
-/** One page of agreements in the order of their ids. */
+/** One page of agreements, by id or in the order that is asked for. */
 export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
-    const agreements = filtered(trx, account, query)
-    const page = agreements.select(agreementColumns).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPageOfLargeRows(trx, { all: agreements, page })
-    return { count, results: rows.map(agreementOf) }
+    const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
+    const keys = orderKeys(query.order, orders)
+    const chosen = await chooseIds(trx, rowsOfTable('agreements', account, { rows, keys }), query)
+    const page = trx
+      .selectFrom('agreements')
+      .where('account_id', '=', account)
+      .where('id', '=', onPage)
+      .select(agreementColumns)
+    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    return { count, results: found.map(agreementOf) }
   })
 
-/** All agreements that the filters leave, in the order of their ids. */
+/** All agreements that the filters leave, in the order of the list. */
 export const exportAgreements: Export<'listAgreements'> = async (trx, { account, query }) => ({
   columns: ['id', 'name', 'client_code', 'price_list_code', 'price_line', 'prices'],
-  query: filtered(trx, account, query).select(agreementColumns).orderBy('id'),
+  query: trx
+    .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
+    .select(agreementColumns)
+    .orderBy(orderBy(orderKeys(query.order, orders))),
   rowsOf: (agreement: StoredAgreement) => [agreementOf(agreement)],
 })
 
@@ -25,9 +36,25 @@ interface Filters extends PageQuery {
   client_code?: string
   price_list_code?: string
   name?: string
+  code?: string
+  contains?: string
 }
 
+/** The id and what orders name. */
+const keyColumns = ['id', 'name', 'client_code', 'price_list_code', 'line_code'] as const
+
+const orders = {
+  ...columnKeys(['name', 'client_code', 'price_list_code']),
+  code: { value: sql.ref('listed.line_code') },
+}
+
+const texts = ['name', 'client_code', 'price_list_code', 'line_code'].map((name) => sql.ref(name))
+
 function filtered(trx: Trx, account: number, query: Filters) {
-  const given = { account_id: account, ...filtersOf(query) }
-  return trx.selectFrom('agreements').where((agreement) => agreement.and(given))
+  const { code, contains, ...filters } = filtersOf(query)
+  return trx
+    .selectFrom('agreements')
+    .where((agreement) => agreement.and({ account_id: account, ...filters }))
+    .$if(code !== undefined, (all) => all.where('line_code', '=', code ?? ''))
+    .$if(contains !== undefined, (all) => all.where(containsText(texts, contains ?? '')))
 }

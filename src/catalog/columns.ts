@@ -99,12 +99,17 @@ export function defaultMarginFormula(costs: readonly Column[]): string {
   return `= (Price - ${sum}) / Price * 100`
 }
 
-/** SQL of the order by code and extensions: numbers by value, all else as text by code point. */
-export function keyOrder(columns: Columns): RawBuilder<unknown> {
-  const keys = columns.extensions.map(({ type, ordinal }) =>
+/** SQL of what rows are ordered by: numbers by value, all else as text by code point. */
+export function keyValues({ extensions }: Columns): RawBuilder<unknown>[] {
+  const values = extensions.map(({ type, ordinal }) =>
     type === 'integer' || type === 'number'
       ? sql`(extensions[${ordinal}::integer])::numeric`
       : sql`extensions[${ordinal}::integer]`,
   )
-  return sql.join([sql`code`, ...keys])
+  return [sql`code`, ...values]
+}
+
+/** SQL of the order by code and extensions. */
+export function keyOrder(columns: Columns): RawBuilder<unknown> {
+  return sql.join(keyValues(columns))
 }

@@ -1,62 +1,79 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
+import {
+  chooseIds,
+  type OrderedRows,
+  type OrderKey,
+  orderBy,
+  orderKeys,
+  rowsOfTable,
+} from '../contract/list-order.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { anyOf, pageOf, readPageOfLargeRows } from '../contract/read-page.ts'
+import { onPage, readPageOfLargeRows } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
-import { type Columns, findColumns } from './columns.ts'
+import { type Columns, findColumns, keyValues } from './columns.ts'
+import { findProducts, type ProductSearch } from './product-search.ts'
 
-/** One page of products in the order of their ids. */
+/** One page of products, by id or in the order that is asked for. */
 export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
-    const wanted = wantedProducts(account, query)
     const columns = await findColumns(trx, account)
-    const ids = sql`select id from products where ${wanted} order by id offset ${offset} limit ${limit}`
+    const chosen = await chooseIds(trx, orderedProducts(account, query, columns), query)
     const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
-      from (select * from products where account_id = ${account} and id = ${anyOf(ids)}) as page
+      from (select * from products where account_id = ${account} and id = ${onPage}) as page
       left join product_attributes using (account_id, code)`
-    const all = sql`select from products where ${wanted}`
-    const { count, rows } = await readPageOfLargeRows(trx, { all, page })
+    const { count, rows } = await readPageOfLargeRows(trx, { ...chosen, page })
     return { count, results: rows.map((row) => productOf(row, columns)) }
   })
 
-interface Filters {
+interface Filters extends ProductSearch {
   code?: string
   code_prefix?: string
+  order?: string
 }
 
 /** A suffix greater than any that a code can have. */
 const last = '\u{10ffff}'.repeat(255)
 
 /**
- * Only the filters that are given become conditions. A condition like `$1 is null or code = $1` would be planned for
- * all products, and read the whole catalog for one code.
+ * SQL of FROM and WHERE. Only the filters that are given become conditions. A condition like `$1 is null or code = $1`
+ * would be planned for all products, and read the whole catalog for one code.
  */
-function wantedProducts(account: number, filters: Filters): RawBuilder<boolean> {
-  const { code, code_prefix: prefix } = filters
+function wantedProducts(account: number, query: Filters, columns: Columns): RawBuilder<unknown> {
+  const { code, code_prefix: prefix } = query
+  const { join, condition } = findProducts(query, account, columns, sql`p`)
   const conditions = [
-    sql`account_id = ${account}`,
-    ...(code === undefined ? [] : [sql`code = ${code}`]),
+    sql`p.account_id = ${account}`,
+    ...(code === undefined ? [] : [sql`p.code = ${code}`]),
     ...(prefix === undefined
       ? []
-      : [sql`code ^@ ${prefix} and code between ${prefix} and ${prefix + last}`]),
+      : [sql`p.code ^@ ${prefix} and p.code between ${prefix} and ${prefix + last}`]),
+    condition,
   ]
-  return sql.join(conditions, sql` and `)
+  return sql`from products p ${join} where ${sql.join(conditions, sql` and `)}`
 }
 
-/** All products that the filters leave, in the order of their ids. */
+function orderedProducts(account: number, query: Filters, columns: Columns): OrderedRows {
+  const [code, ...extensions] = keyValues(columns).map((value) => ({ value }))
+  const keys = orderKeys(query.order, { code } as Record<string, OrderKey>, extensions)
+  const rows = sql`(select p.id, p.code, p.extensions ${wantedProducts(account, query, columns)})`
+  return rowsOfTable('products', account, { rows, keys })
+}
+
+/** All products that the filters leave, in the order of the list. */
 export const exportProducts: Export<'listProducts'> = async (trx, { account, query }) => {
   const columns = await findColumns(trx, account)
   const { extensions, attributes, costs } = columns
   const names = [...extensions, ...attributes, ...costs].map(({ name }) => name)
+  const { keys } = orderedProducts(account, query, columns)
   return {
     columns: ['extended_catalog_id', 'code', ...names, 'active'],
     query: sql<StoredProduct>`
-      select p.id, p.code, extensions, costs, coalesce(active, true) as active, attributes
-      from (select * from products where ${wantedProducts(account, query)}) as p
-      left join product_attributes a on a.account_id = ${account} and a.code = p.code
-      order by p.id`,
+      select id, code, extensions, costs, coalesce(active, true) as active, attributes
+      from (select p.* ${wantedProducts(account, query, columns)}) as listed
+      left join product_attributes using (account_id, code)
+      order by ${orderBy(keys)}`,
     rowsOf: (row: StoredProduct) => [productOf(row, columns)],
   }
 }

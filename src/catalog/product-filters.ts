@@ -64,14 +64,18 @@ function byColumn(a: FilterCondition, b: FilterCondition): number {
 }
 
 /**
- * SQL that is true for a product `p` (with its attributes `a`, left joined by code) that meets the conditions, else
- * false or null. Values are bound: the text depends only on the number and kinds of the conditions.
+ * SQL that is true for a product (with its attributes `a`, left joined by code) that meets the conditions, else false or
+ * null. Values are bound: the text depends only on the number and kinds of the conditions.
  */
-export function filterSql(conditions: FilterCondition[]): RawBuilder<boolean> {
+export function filterSql(
+  conditions: FilterCondition[],
+  product: RawBuilder<unknown> = sql`p`,
+): RawBuilder<boolean> {
   const parts = conditions.map(({ kind, ordinal, texts }) => {
-    if (kind === 'code') return sql<boolean>`p.code = any(${texts}::text[])`
+    if (kind === 'code') return sql<boolean>`${product}.code = any(${texts}::text[])`
     const place = sql`[${ordinal}::integer]`
-    if (kind === 'extension') return sql<boolean>`p.extensions${place} = any(${texts}::text[])`
+    if (kind === 'extension')
+      return sql<boolean>`${product}.extensions${place} = any(${texts}::text[])`
     return sql<boolean>`(a.code is not null and a.attributes${place} = any(${texts}::text[]))`
   })
   return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`

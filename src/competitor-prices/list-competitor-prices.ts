@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { shownText } from '../catalog/column-value.ts'
+import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
+import { chooseIds, columnKeys, orderBy, orderKeys, rowsOfTable } from '../contract/list-order.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import {
-  anyOf,
   filtersOf,
+  onPage,
   type PageQuery,
-  pageOf,
   readPageOfLargeRows,
   withoutAbsent,
 } from '../contract/read-page.ts'
@@ -14,27 +15,28 @@ import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
-/** One page of competitor prices in the order of their ids. */
+/** One page of competitor prices, by id or in the order that is asked for. */
 export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
   account,
   query,
   inAccount,
 }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
-    const entries = filtered(trx, account, query)
-    const ids = entries.select('id').orderBy('id').offset(offset).limit(limit)
+    const rows = sql`(${filtered(trx, account, query, columns).select(keyColumns)})`
+    const keys = orderKeys(query.order, orders)
+    const ordered = rowsOfTable('competitor_prices', account, { rows, keys })
+    const chosen = await chooseIds(trx, ordered, query)
     const page = trx
       .selectFrom('competitor_prices')
       .where('account_id', '=', account)
-      .where('id', '=', anyOf(ids))
+      .where('id', '=', onPage)
       .select(selected)
-    const { count, rows } = await readPageOfLargeRows(trx, { all: entries, page })
-    return { count, results: rows.map((entry) => entryOf(entry, columns)) }
+    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    return { count, results: found.map((entry) => entryOf(entry, columns)) }
   })
 
-/** All competitor prices that the filters leave, in the order of their ids. */
+/** All competitor prices that the filters leave, in the order of the list. */
 export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
   trx,
   { account, query },
@@ -50,7 +52,10 @@ export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
       'competitor_price',
       'latest_update',
     ],
-    query: filtered(trx, account, query).select(selected).orderBy('id'),
+    query: trx
+      .selectFrom(filtered(trx, account, query, columns).selectAll().as('listed'))
+      .select(selected)
+      .orderBy(orderBy(orderKeys(query.order, orders))),
     rowsOf: (entry: StoredEntry) => [entryOf(entry, columns)],
   }
 }
@@ -66,14 +71,35 @@ const selected = [
   sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
 ] as const
 
+/** The id and what orders name. */
+const keyColumns = [
+  'id',
+  'code',
+  'competitor_name',
+  'competitor_price',
+  'departure_date',
+  'latest_update',
+] as const
+
+const orders = columnKeys(
+  ['competitor_name', 'competitor_price', 'latest_update'],
+  ['code', 'departure_date'],
+)
+
 interface Filters extends PageQuery {
   code?: string
   competitor_name?: string
+  contains?: string
 }
 
-function filtered(trx: Trx, account: number, query: Filters) {
-  const given = { account_id: account, ...filtersOf(query) }
-  return trx.selectFrom('competitor_prices').where((entry) => entry.and(given))
+function filtered(trx: Trx, account: number, query: Filters, columns: SchemaColumn[]) {
+  const { contains, ...filters } = filtersOf(query)
+  const dimensions = columns.map((_, index) => sql`dimensions[${index + 1}::integer]`)
+  const texts = [sql.ref('competitor_name'), ...dimensions]
+  return trx
+    .selectFrom('competitor_prices')
+    .where((entry) => entry.and({ account_id: account, ...filters }))
+    .$if(contains !== undefined, (all) => all.where(containsText(texts, contains ?? '')))
 }
 
 interface StoredEntry {

@@ -11,13 +11,25 @@ interface Pages<Row> {
   page: Expression<Row>
 }
 
-/**
- * SQL of the ids of a page, as in `id = ${anyOf(ids)}`: otherwise Postgres computes the selected columns for each row that
- * the offset skips. An array, because `in` compared 30,000 new rows each with all, for 30 s.
- */
-export function anyOf(ids: Expression<unknown>): RawBuilder<number> {
-  return sql`any(array(${ids}))`
+/** A page of rows that are looked up by their ids. */
+interface PageOfIds<Row> {
+  /** A FROM item that is read once; `all` and `ids` call it `found`. */
+  found?: RawBuilder<unknown>
+  /** As in `Pages`. */
+  all: Expression<unknown>
+  /** How many they are, where that is known without counting them. */
+  count?: RawBuilder<number>
+  /** The ids of the page, in its order. */
+  ids: Expression<unknown>
+  /** The rows with these ids: `id = ${onPage}`. */
+  page: Expression<Row>
 }
+
+/**
+ * SQL of the ids of the page that is read, as in `id = ${onPage}`: otherwise Postgres computes the selected columns for each
+ * row that the offset skips. An array, because `in` compared 30,000 new rows each with all, for 30 s.
+ */
+export const onPage: RawBuilder<number> = sql`any((select ids from chosen)::bigint[])`
 
 const narrower =
   'Narrow it by a filter, or take all rows as a file, where there is one (`Accept: text/csv`).'
@@ -46,25 +58,31 @@ const bytesMax = 32_000_000
  */
 const storedMax = 300_000
 
-/** `readPage` for rows of megabytes each. Throws `result-too-large` if several of them are too large together. */
+/**
+ * `readPage` in the order of the ids, for rows of megabytes each. Throws `result-too-large` if several of them are too large
+ * together.
+ */
 export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
-  { all, page }: Pages<Row>,
+  { found, all, count: known, ids, page }: PageOfIds<Row>,
 ): Promise<{ count: number; rows: Omit<Row, keyof Measured>[] }> {
+  const counted = known ?? sql`(select count(*) from (${all}) as everything)`
   const statement = sql<Row & Measured>`
-    with page as materialized (${page}),
+    with ${found ? sql`found as materialized (select * from ${found} as listed),` : sql``}
+    chosen as materialized (select array(${ids}) as ids),
+    page as materialized (${page}),
     measured as (
       select (select count(*) from page) as size,
         case when (select sum(pg_column_size(page)) from page) > ${storedMax}
           then (select sum(octet_length(to_json(page)::text)) from page)::bigint else 0 end as bytes)
-    select (select count(*) from (${all}) as everything) as count, measured.*, page.*
+    select ${counted} as count, measured.*, page.*
     from measured left join page on bytes <= ${bytesMax} or size = 1
-    order by page.id`
+    order by array_position((select ids from chosen), page.id)`
   const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
   const { count = 0, size = 0, bytes = 0 } = rows[0] ?? {}
   if (bytes > bytesMax && size > 1) rejectTooLarge(size, bytes)
-  const found = rows.filter(({ id }) => id !== null)
-  return { count, rows: found.map(({ count: _, size: __, bytes: ___, ...row }) => row) }
+  const present = rows.filter(({ id }) => id !== null)
+  return { count, rows: present.map(({ count: _, size: __, bytes: ___, ...row }) => row) }
 }
 
 interface Measured {
@@ -87,6 +105,9 @@ export interface PageQuery {
   offset?: number
   limit?: number
   bom?: string
+  /** The id of the row that the page comes after. */
+  after?: number
+  order?: string
 }
 
 /** Offset and limit with the contract's defaults. */
@@ -96,7 +117,7 @@ export function pageOf({ offset = 0, limit = 25 }: PageQuery): { offset: number;
 
 /** A query without what chooses no rows. */
 export function filtersOf<Query extends PageQuery>(query: Query): Omit<Query, keyof PageQuery> {
-  const { offset: _, limit: __, bom: ___, ...filters } = query
+  const { offset: _, limit: __, bom: ___, after: ____, order: _____, ...filters } = query
   return filters
 }
 

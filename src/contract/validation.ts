@@ -51,6 +51,13 @@ export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Oper
   return inSlices(ajv.compile({ $ref: `contract#/${segments.join('/')}` }))
 }
 
+/** The check of a value by a schema of the contract, compiled when it is first asked for. */
+export function compileSchema(name: string): (value: unknown) => RequestError[] {
+  const validate = ajv.getSchema(`contract#/components/schemas/${name}`)
+  if (!validate) throw new Error(`no such schema: ${name}`)
+  return (value) => (validate(value) ? [] : (validate.errors ?? []).map(bodyError))
+}
+
 /** Converts integers among parameters, then validates them. */
 export type CheckParameters = (
   parameters: Record<string, unknown>,

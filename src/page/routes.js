@@ -2,7 +2,7 @@
  * The view that the URL fragment names.
  *
  * @typedef {{ view: 'lists', search: string }
- *   | { view: 'list', id: number, page: number, date: string | undefined, asOf: string | undefined }
+ *   | { view: 'list', id: number } & import('./views/list-place.js').Place
  *   | { view: 'revision', id: number, revision: number }
  *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined, asOf: string | undefined }
  *   | { view: 'plans', list: number | undefined, status: string }
@@ -11,6 +11,7 @@
  *   | { view: 'missing' }} Route
  */
 
+const isOrder = /^-?(code|price|margin)$/
 const isDay = /^\d{4}-\d{2}-\d{2}$/
 
 /**
@@ -41,8 +42,16 @@ export function readRoute(hash) {
   if (id === undefined || (change !== undefined && revision === undefined))
     return { view: 'missing' }
   if (revision !== undefined) return { view: 'revision', id, revision }
-  const page = readId(values.get('page')) ?? 1
-  return { view: 'list', id, page, date: dayOf('date'), asOf: dayOf('as_of') }
+  return {
+    view: 'list',
+    id,
+    page: readId(values.get('page')) ?? 1,
+    date: dayOf('date'),
+    asOf: dayOf('as_of'),
+    contains: values.get('contains') ?? '',
+    order: isOrder.test(values.get('order') ?? '') ? (values.get('order') ?? '') : '',
+    dimension: values.get('price_dimension') ?? '',
+  }
 }
 
 /**

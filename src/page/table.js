@@ -6,19 +6,30 @@ import { el } from './dom.js'
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => Child | Child[]} cell
- * @property {(row: Row) => string | number} [sort] The sort key of a row; a column without it cannot be sorted.
+ * @property {(row: Row) => string | number} [sort] The sort key of a row, where the table has all rows.
+ * @property {string} [order] What the service calls its order, where the table has a page of the rows.
  * @property {boolean} [isNumber]
  * @property {boolean} [isWide] Shown only if there is room.
  */
 
 /**
- * A table that sorts its rows by column. With `isCards`, rows become cards on a narrow screen. Pass `order` to the table
+ * The order of all rows, of which a table has a page: `-price` is `price`, descending.
+ *
+ * @typedef {{ order: string | undefined, open: (order: string) => void }} ServedOrder
+ */
+
+/**
+ * A table that sorts its rows by column, or has `served` order all rows. With `isPart` it has some of the rows, and sorts
+ * nothing. With `isCards`, rows become cards on a narrow screen. Pass `order` to the table
  * that replaces this one to keep the sorting.
  *
  * @template Row
- * @param {{ caption: string, columns: Column<Row>[], rows: Row[], isCards?: boolean, order?: Order }} options
+ * @param {{ caption: string, columns: Column<Row>[], rows: Row[], isCards?: boolean, isPart?: boolean, order?: Order,
+ *   served?: ServedOrder }} options
  */
-export function table({ caption, columns, rows, isCards = false, order = newOrder() }) {
+export function table({ caption, rows, served, isCards = false, isPart = false, ...options }) {
+  const { order = served ? servedOrder(options.columns, served) : newOrder() } = options
+  const columns = isPart ? options.columns.map(withoutSort) : options.columns
   // Laid out as cards, a table loses its semantics; the roles keep them for screen readers.
   const role = (/** @type {string} */ name) => (isCards ? { role: name } : {})
   const rowOf = (/** @type {Row} */ row) =>
@@ -35,7 +46,8 @@ export function table({ caption, columns, rows, isCards = false, order = newOrde
   const sortBy = (/** @type {number} */ index) => {
     order.isDescending = index === order.index && !order.isDescending
     order.index = index
-    show()
+    if (served) served.open(`${order.isDescending ? '-' : ''}${columns[index]?.order}`)
+    else show()
   }
   const head = columns.map((column, index) =>
     headCell(column, () => sortBy(index), role('columnheader')),
@@ -62,12 +74,32 @@ export function newOrder() {
 }
 
 /**
+ * @param {Column<any>[]} columns
+ * @param {ServedOrder} served
+ * @returns {Order}
+ */
+function servedOrder(columns, { order = '' }) {
+  const index = columns.findIndex(
+    (column) => column.order && column.order === order.replace('-', ''),
+  )
+  return { index, isDescending: order.startsWith('-') }
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @returns {Column<Row>}
+ */
+const withoutSort = ({ sort: _, ...column }) => column
+
+/**
  * @param {Column<any>} column
  * @param {() => void} onclick
  * @param {import('./dom.js').Attributes} role
  */
 function headCell(column, onclick, role) {
-  const label = column.sort ? el('button', { type: 'button', onclick }, column.label) : column.label
+  const isButton = column.sort !== undefined || column.order !== undefined
+  const label = isButton ? el('button', { type: 'button', onclick }, column.label) : column.label
   return el('th', { scope: 'col', class: classOf(column), ...role }, label)
 }
 

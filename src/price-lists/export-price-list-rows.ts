@@ -1,15 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
-import { type Columns, findColumns } from '../catalog/columns.ts'
+import type { Columns } from '../catalog/columns.ts'
 import type { Export, OpenExport } from '../contract/export.ts'
 import { isInCalendar } from './calendar.ts'
-import {
-  attributesOfRow,
-  pricesOf,
-  readDate,
-  type ShownRows,
-  shownRows,
-} from './list-price-list-rows.ts'
+import { pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import {
   type Cell,
@@ -19,9 +13,11 @@ import {
   withPositions,
 } from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
+import { type OrderedListRows, orderedRows, type SelectedRows } from './row-order.ts'
+import { attributesOfRow, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
- * The rows of a list by id: a line for each price or dynamic attribute of the published version, in the form in which
+ * The rows of a list, by id or in the order that is asked for: a line for each price or dynamic attribute of the published version, in the form in which
  * they are loaded, or for each row of the draft. A calendar list without `date` gives all days that have a price.
  */
 export const exportPriceListRows: Export<'listPriceListRows'> = async (
@@ -29,27 +25,32 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
   { account, params, query },
 ) => {
   const list = await findPriceList(trx, account, { id: params.id })
-  const day = readDate(list, query.date)
-  const columns = await findColumns(trx, account)
-  const key = keyColumns(columns)
   const shown = await shownRows(trx, list, query)
+  const { columns, position } = shown
+  const key = keyColumns(columns)
+  const ordered = await orderedRows(trx, shown, query)
   if (shown.version === 'draft') {
     const rows = selectRows(shown, sql`'{}'::numeric[]`)
-    return { columns: key, query: rows, rowsOf: (row: Row) => [keyOf(row, columns)] }
+    return {
+      columns: key,
+      query: ordered.inOrder(rows),
+      rowsOf: (row: Row) => [keyOf(row, columns)],
+    }
   }
-  if (query.lines === 'dynamic_attributes') return attributeLines(shown, columns)
+  if (query.lines === 'dynamic_attributes') return attributeLines(shown, ordered)
   const isWhole = list.is_calendar && query.date === undefined
   const date = list.is_calendar ? ['date'] : []
-  const { position } = shown
-  const cellsOf = isWhole ? daysOf(list) : dimensionsOf(day)
+  const cellsOf = isWhole ? daysOf(list) : dimensionsOf(shown.date)
   const read = position && (await positionReader(trx, list, columns, position))
-  const line = lineWriter(shown, columns)
+  const line = lineWriter(shown)
   return {
     columns: [
       ...[...key, 'price_dimension', ...date, 'price', 'priced', ...marginOf(shown)],
       ...(position ? positionColumns(position) : []),
     ],
-    query: isWhole ? selectMonths(shown) : selectRows(shown, pricesOf(list, shown.rows, day)),
+    query: isWhole
+      ? ordered.inOrder(selectMonths(shown), 'dimension', 'month')
+      : ordered.inOrder(selectRows(shown, pricesOf(list, shown.rows, shown.date))),
     ...(read && { complete: (rows: Month[]) => withPositions(rows, cellsOf, read) }),
     rowsOf: (row: Month) =>
       cellsOf(row).map((cell, place) => ({ ...line(row, cell), ...row.positions?.[place] })),
@@ -81,49 +82,60 @@ interface AttributeOfRow extends Row {
   value: unknown
 }
 
-function fieldsOf({ list, position }: ShownRows): RawBuilder<unknown> {
-  const attributes = position ? attributesOfRow(list).field : sql``
-  return sql`r.id, r.product_id, r.code, r.extensions, p.costs ${attributes}`
+/** SQL of the rows with the price of each dimension. */
+function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): SelectedRows {
+  return selected(shown, { prices })
 }
 
-function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): RawBuilder<Row> {
-  return sql`select ${fieldsOf(shown)}, ${prices} as prices ${membersOf(shown)} order by r.id`
-}
-
-function selectMonths(shown: ShownRows): RawBuilder<Month> {
+/** SQL of the months of the rows, and of the rows without one. */
+function selectMonths(shown: ShownRows): SelectedRows {
   const { list, rows } = shown
   const months = sql`
     left join ${rows.fromMonths} on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
       and m.row_id = r.id and array_remove(m.prices, null) <> '{}'`
-  return sql`
-    select ${fieldsOf(shown)}, m.prices, m.dimension, m.month ${membersOf(shown, months)}
-    order by r.id, m.dimension, m.month`
+  const fields = { prices: sql`m.prices`, dimension: sql`m.dimension`, month: sql`m.month` }
+  return selected(shown, fields, months)
 }
 
-function attributeLines(shown: ShownRows, columns: Columns): OpenExport<AttributeOfRow> {
-  const attributes = sql`cross join lateral jsonb_each(r.dynamic_attributes) a`
+function attributeLines(shown: ShownRows, { inOrder }: OrderedListRows): OpenExport {
+  const { columns } = shown
+  const attributes = sql`cross join lateral jsonb_each(r.dynamic_attributes) d`
+  const fields = { name: sql`d.key collate "C"`, value: sql`d.value` }
   return {
     columns: [...keyColumns(columns), 'dynamic_attribute_name', 'dynamic_attribute_value'],
     valueColumn: 'dynamic_attribute_value',
-    query: sql`
-      select ${fieldsOf(shown)}, a.key as name, a.value ${membersOf(shown, attributes)}
-      order by r.id, a.key collate "C"`,
-    rowsOf: ({ name, value, ...row }) => {
+    query: inOrder(selected(shown, fields, attributes), 'name'),
+    rowsOf: (row) => {
+      const { name, value, ...rest } = row as AttributeOfRow
       const attribute = { dynamic_attribute_name: name, dynamic_attribute_value: value }
-      return [{ ...keyOf(row, columns), ...attribute }]
+      return [{ ...keyOf(rest, columns), ...attribute }]
     },
   }
 }
 
-function membersOf(
+/** Each row with these fields beside those of all lines. */
+function selected(
   { list, rows, position }: ShownRows,
+  fields: Readonly<Record<string, RawBuilder<unknown>>>,
   joined: RawBuilder<unknown> = sql``,
-): RawBuilder<unknown> {
-  return sql`
-    from ${rows.from}
-    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
-    ${position ? attributesOfRow(list).join : sql``} ${joined}
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}`
+): SelectedRows {
+  const all = {
+    id: sql`r.id`,
+    product_id: sql`r.product_id`,
+    code: sql`r.code`,
+    extensions: sql`r.extensions`,
+    costs: sql`p.costs`,
+    ...(position && { attributes: sql`pa.attributes` }),
+    ...fields,
+  }
+  const written = Object.entries(all).map(([name, field]) => sql`${field} as ${sql.ref(name)}`)
+  return {
+    fields: sql.join(written),
+    names: Object.keys(all),
+    from: sql`${rows.from}
+      left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+      ${position ? attributesOfRow(list).join : sql``} ${joined}`,
+  }
 }
 
 function keyColumns({ extensions }: Columns): string[] {
@@ -154,7 +166,7 @@ function daysOf({ valid_from }: PriceList): CellsOf {
   }
 }
 
-function lineWriter({ list, version }: ShownRows, columns: Columns) {
+function lineWriter({ list, version, columns }: ShownRows) {
   const margin = parseMarginFormula(list.margin_formula, columns.costs)
   return (row: Row, { index, date, price }: Cell): object => ({
     ...keyOf(row, columns),

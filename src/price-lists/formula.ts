@@ -1,14 +1,16 @@
 import type { Column } from '../catalog/columns.ts'
 
 /** The tree of a formula; `Extra` is what its grammar has beside arithmetic over the price and the costs. */
-export type Term<Extra = never> =
+export type Term<Extra = never> = Arithmetic<Extra> | Extra
+
+/** What the grammars of all formulas have. */
+export type Arithmetic<Extra = never> =
   | { kind: 'number'; text: string }
   | { kind: 'price' }
   /** The sum of the costs with these ordinals, and what the formula calls it. */
   | { kind: 'costs'; name: string; ordinals: readonly number[] }
   | { kind: 'negation'; operand: Term<Extra> }
   | { kind: 'operation'; operator: ArithmeticOperator; left: Term<Extra>; right: Term<Extra> }
-  | Extra
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/'
 

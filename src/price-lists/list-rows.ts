@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { monthPlace } from './calendar.ts'
 import type { ListKey, PriceList } from './queries.ts'
 
 /** SQL that is true for a row `r` in the published version of its list `l`. */
@@ -48,4 +49,26 @@ export function setOnDay(
     where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
       and m.dimension = ${dimension} and m.month = ${month}
   )`
+}
+
+/** SQL of the price of a row `r` in a dimension (by its index), of a day in a calendar list; null where none was set. */
+export function priceOf(
+  rows: ListRows,
+  index: number,
+  date: string | undefined,
+): RawBuilder<number | null> {
+  const dimension = sql.lit(index + 1)
+  if (date === undefined) return sql`r.prices[${dimension}]`
+  const { month, place } = monthPlace(date)
+  const at = { dimension, month: sql`${month}::date`, place: sql`${place}::integer` }
+  return setOnDay(rows, at)
+}
+
+/** SQL of the prices of a row by dimension; in a calendar list those of one day. null where none was set. */
+export function pricesOf(
+  { price_dimensions }: PriceList,
+  rows: ListRows,
+  date: string | undefined,
+): RawBuilder<(number | null)[]> {
+  return sql`array[${sql.join(price_dimensions.map((_, index) => priceOf(rows, index, date)))}]`
 }

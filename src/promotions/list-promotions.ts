@@ -1,9 +1,11 @@
+import { sql } from 'kysely'
+import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
+import { chooseIds, columnKeys, orderBy, orderKeys } from '../contract/list-order.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import {
-  filtersOf,
+  onPage,
   type PageQuery,
-  pageOf,
   readPageOfLargeRows,
   withoutAbsent,
 } from '../contract/read-page.ts'
@@ -11,20 +13,28 @@ import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf } from './queries.ts'
 
-/** One page of promotions in the order of their ids. */
+/** One page of promotions, by id or in the order that is asked for. */
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
-    const promotions = filtered(trx, account, query)
-    const page = promotions.select(fields).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPageOfLargeRows(trx, { all: promotions, page })
+    const present = promotionsOf(trx, account, query)
+    const ordered = {
+      rows: sql`(${filtered(trx, account, query).select(keyColumns)})`,
+      rowOf: (id: number) => sql`(${present.where('id', '=', id).select(keyColumns)})`,
+      keys: orderKeys(query.order, orders),
+    }
+    const chosen = await chooseIds(trx, ordered, query)
+    const page = present.where('id', '=', onPage).select(fields)
+    const { count, rows } = await readPageOfLargeRows(trx, { ...chosen, page })
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
   })
 
-/** All promotions that the filters leave, in the order of their ids. */
+/** All promotions that the filters leave, in the order of the list. */
 export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => ({
   columns: fields,
-  query: filtered(trx, account, query).select(fields).orderBy('id'),
+  query: trx
+    .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
+    .select(fields)
+    .orderBy(orderBy(orderKeys(query.order, orders))),
   rowsOf: (promotion: object) => [withoutAbsent(promotion)],
 })
 
@@ -42,15 +52,30 @@ const fields = [
 
 interface Filters extends PageQuery {
   name?: string
+  kind?: Schemas['PromotionKind']
   valid_on?: string
   as_of?: string
+  contains?: string
 }
 
+/** The id and what orders name. */
+const keyColumns = ['id', 'name', 'value', 'valid_from', 'valid_to'] as const
+
+const orders = columnKeys(['name', 'value', 'valid_from', 'valid_to'])
+
 function filtered(trx: Trx, account: number, query: Filters) {
-  const { valid_on, as_of, ...filters } = filtersOf(query)
-  const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
-  return trx
-    .selectFrom(promotionsAsOf(account, moment))
-    .where((promotion) => promotion.and({ account_id: account, ...filters }))
+  const { name, kind, valid_on, contains } = query
+  return promotionsOf(trx, account, query)
+    .$if(name !== undefined, (all) => all.where('name', '=', name ?? ''))
+    .$if(kind !== undefined, (all) => all.where('kind', '=', kind ?? ''))
     .$if(valid_on !== undefined, (all) => all.where(isValidOn(valid_on ?? '')))
+    .$if(contains !== undefined, (all) =>
+      all.where(containsText([sql.ref('name')], contains ?? '')),
+    )
+}
+
+/** The promotions of now, or as they were. */
+function promotionsOf(trx: Trx, account: number, { as_of }: Filters) {
+  const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
+  return trx.selectFrom(promotionsAsOf(account, moment)).where('account_id', '=', account)
 }

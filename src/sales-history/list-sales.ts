@@ -1,36 +1,47 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
+import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
+import {
+  chooseIds,
+  columnKeys,
+  type OrderKey,
+  orderBy,
+  orderKeys,
+  rowsOfTable,
+} from '../contract/list-order.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import {
-  anyOf,
   filtersOf,
+  onPage,
   type PageQuery,
-  pageOf,
-  readPage,
+  readPageOfLargeRows,
   withoutAbsent,
 } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
-/** One page of sales in the order of their ids. */
+/** One page of sales, by id or in the order that is asked for. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
-    const sales = filtered(trx, account, query)
-    const ids = sales.select('id').orderBy(idOrder(query)).offset(offset).limit(limit)
+    const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
+    const ordered = rowsOfTable('sales', account, { rows, keys: saleKeys(query) })
+    const chosen = await chooseIds(trx, ordered, query)
     const page = trx
       .selectFrom('sales')
       .where('account_id', '=', account)
-      .where('id', '=', anyOf(ids))
+      .where('id', '=', onPage)
       .select(selected)
-    const { count, rows } = await readPage(trx, { all: sales, page })
-    return { count, results: rows.map(saleOf) }
+    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    return { count, results: found.map(saleOf) }
   })
 
-/** All sales that the filters leave, in the order of their ids. */
+/** All sales that the filters leave, in the order of the list. */
 export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({
   columns,
-  query: filtered(trx, account, query).select(selected).orderBy(idOrder(query)),
+  query: trx
+    .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
+    .select(selected)
+    .orderBy(orderBy(saleKeys(query))),
   rowsOf: (sale: StoredSale) => [saleOf(sale)],
 })
 
@@ -69,25 +80,44 @@ function saleOf(sale: StoredSale): Schemas['Sale'] {
   }) as Schemas['Sale']
 }
 
+/** The id and what orders name. */
+const keyColumns = [
+  'id',
+  'code',
+  'quantity',
+  'revenue',
+  'active_price',
+  'transaction_date',
+] as const
+
+const orders = columnKeys(['code', 'quantity', 'revenue'], ['active_price', 'transaction_date'])
+
 /**
  * `id + 0` uses no index of ids: a filter by days alone uses the index of days and sorts by id afterwards, because in the
  * order of ids the newest days come last.
  */
-function idOrder({ code, transaction_id, from, to }: Filters): RawBuilder<unknown> {
+function saleKeys({ order, code, transaction_id, from, to }: Filters): OrderKey[] {
   const isByDay = code === undefined && transaction_id === undefined && (from ?? to) !== undefined
-  return isByDay ? sql`id + 0` : sql`id`
+  return isByDay && order === undefined ? [{ value: sql`listed.id + 0` }] : orderKeys(order, orders)
 }
 
 interface Filters extends PageQuery {
   code?: string
   transaction_id?: string
+  client_code?: string
+  price_list_name?: string
   from?: string
   to?: string
+  contains?: string
 }
+
+const texts = ['transaction_id', 'code', 'extension', 'client_code', 'price_list_name'].map(
+  (name) => sql.ref(name),
+)
 
 /** Casts to timestamptz: under row-level security no index serves a comparison of a timestamp with a date. */
 function filtered(trx: Trx, account: number, query: Filters) {
-  const { from, to, ...filters } = filtersOf(query)
+  const { from, to, contains, ...filters } = filtersOf(query)
   const day = (text = '') => sql<Date>`${text}::date::timestamptz`
   const dayAfter = (text = '') => sql<Date>`(${text}::date + 1)::timestamptz`
   return trx
@@ -95,4 +125,5 @@ function filtered(trx: Trx, account: number, query: Filters) {
     .where((sale) => sale.and({ account_id: account, ...filters }))
     .$if(from !== undefined, (sales) => sales.where('transaction_date', '>=', day(from)))
     .$if(to !== undefined, (sales) => sales.where('transaction_date', '<', dayAfter(to)))
+    .$if(contains !== undefined, (sales) => sales.where(containsText(texts, contains ?? '')))
 }

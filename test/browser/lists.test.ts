@@ -83,6 +83,50 @@ t.test('a list shows its settings and pages through its rows', async (t) => {
   await page.getByText('Page 1 of 2').waitFor()
 })
 
+t.test(
+  'a heading orders all rows of a list, keeps the focus, and is kept in the address',
+  async (t) => {
+    const page = await open(t, `/#/lists/${list.id}?page=2`)
+    const table = page.getByRole('table', { name: /Rows of/ })
+    const header = (name: string) => table.getByRole('columnheader', { name, exact: true })
+    const first = (text: string) => table.locator('tbody tr').first().getByText(text).waitFor()
+    await header('retail').getByRole('button').click()
+    await first('1,234.50')
+    t.match(page.url(), /\?order=price&price_dimension=retail$/)
+    t.equal(await header('retail').getAttribute('aria-sort'), 'ascending')
+    t.match(await page.evaluate('document.activeElement.innerText'), /^retail/)
+    await header('Product').getByRole('button').click()
+    await header('Product').getByRole('button').click()
+    await first('P029')
+    t.match(page.url(), /\?order=-code$/)
+    t.equal(await header('Product').getAttribute('aria-sort'), 'descending')
+    t.equal(await header('retail').getAttribute('aria-sort'), null)
+    t.equal(await header('country').getByRole('button').count(), 0, 'the service has no such order')
+    await page.reload()
+    await first('P029')
+    await page.getByRole('link', { name: 'Next →' }).click()
+    await first('P004')
+    t.match(page.url(), /\?page=2&order=-code$/)
+    await page.goBack()
+    await first('P029')
+  },
+)
+
+t.test('a search finds rows on all pages, and says if there is none', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}?order=-code`)
+  await page.getByLabel('Search').fill('about p002')
+  await page.getByLabel('Search').press('Enter')
+  await page.getByRole('heading', { name: '2 rows' }).waitFor()
+  t.match(page.url(), /\?contains=about\+p002&order=-code$/)
+  t.equal(await page.evaluate('document.activeElement.type'), 'search')
+  await page.getByLabel('Search').fill('absent')
+  await page.getByLabel('Search').press('Enter')
+  await page.getByRole('main').getByText('No row contains this.').waitFor()
+  await page.getByLabel('Search').fill('')
+  await page.getByLabel('Search').press('Enter')
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+})
+
 t.test('behind the last page of a list is the last one', async (t) => {
   const page = await open(t, `/#/lists/${list.id}?page=9`)
   await page.getByText('Page 2 of 2').waitFor()

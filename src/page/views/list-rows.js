@@ -4,66 +4,98 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
 import { table } from '../table.js'
+import { dayField, open, pager, searchField } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 /** @typedef {import('../api.js').Schemas['PriceListRow']} PriceListRow */
+/** @typedef {import('./list-place.js').Place} Place */
+/** @typedef {import('./list-place.js').Shown} Shown */
 
 const rowsAtOnce = 50
 
 /** @typedef {Awaited<ReturnType<typeof unpricedOf>>} IsUnpriced */
-/** @typedef {{ page: number, date: string | undefined, asOf: string | undefined }} Place */
+
+/** An ordered list is read to here; behind it one narrows it, or turns the order round. */
+const orderedPages = 201
+/** The service looks a margin, or a price of a day or of the past, up for no more rows. */
+const lookedUpMax = 100_000
 
 /**
  * One page of the rows of a list, or the last page if there are fewer; one day of a calendar list, as it was at the end of
  * a day.
  *
- * @param {PriceList} list
+ * @param {Shown} shown
  * @param {Place} place
  * @param {AbortSignal} signal
  */
-export async function rowsOf(list, place, signal) {
-  const { page, date, asOf } = place
+export async function rowsOf(shown, place, signal) {
+  const { list } = shown
+  const { page, date, asOf, contains, order, dimension } = place
   const path = `/api/v1/price_list/${list.id}/rows`
   const query = {
     offset: (page - 1) * rowsAtOnce,
     limit: rowsAtOnce,
     date: list.is_calendar ? date : undefined,
     as_of: format.endOf(asOf),
+    contains,
+    order,
+    price_dimension: dimension,
   }
   const [{ count, results }, { extensions }] = await Promise.all([
     get(path, query, signal),
     get('/api/v1/product_catalog/schema/', {}, signal),
   ])
-  announce(`${format.count(count)} rows`)
-  if (count === 0) return emptyRows(list)
-  const pages = Math.ceil(count / rowsAtOnce)
-  if (page > pages) return rowsOf(list, { ...place, page: pages }, signal)
+  announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
+  if (count === 0 && contains === '') return emptyRows(list)
+  const all = Math.ceil(count / rowsAtOnce)
+  const pages = Math.max(1, order === '' ? all : Math.min(all, orderedPages))
+  if (page > pages) return rowsOf(shown, { ...place, page: pages }, signal)
   const moment = {
     as_of: query.as_of,
     date: list.is_calendar ? (date ?? list.valid_from) : undefined,
   }
   const isUnpriced = await unpricedOf(list, results, extensions, moment, signal)
   return [
+    heading(shown, place, count),
+    count === 0
+      ? empty('No row contains this.', 'Search for another part of a code or a text.')
+      : rowTable(shown, { rows: results, extensions, isUnpriced, count }, place),
+    pager(list, place, pages),
+    pages < all &&
+      el(
+        'p',
+        { class: 'hint' },
+        `The first ${format.count(pages * rowsAtOnce)} in this order; search, or turn the order round, to see others`,
+      ),
+  ].filter((node) => node instanceof Node)
+}
+
+/**
+ * @param {Shown} shown
+ * @param {Place} place
+ * @param {number} count
+ */
+function heading(shown, place, count) {
+  const { list } = shown
+  return el(
+    'div',
+    { class: 'heading' },
     el(
       'div',
-      { class: 'heading' },
-      el(
-        'div',
-        {},
-        el('h2', {}, `${format.count(count)} rows`),
-        el('span', { class: 'hint' }, 'published prices, before promotions'),
-      ),
-      el(
-        'div',
-        { class: 'choice' },
-        list.is_calendar && dayField(list, place),
-        list.is_published && asOfField(asOf, (day) => open(list, { ...place, asOf: day })),
-      ),
+      {},
+      el('h2', {}, count === 1 ? '1 row' : `${format.count(count)} rows`),
+      el('span', { class: 'hint' }, 'published prices, before promotions'),
     ),
-    rowTable(list, results, { extensions, isUnpriced }, place),
-    pager(list, place, pages),
-  ].filter((node) => node instanceof Node)
+    el(
+      'div',
+      { class: 'choice' },
+      searchField(shown, place),
+      list.is_calendar && dayField(list, place),
+      list.is_published &&
+        asOfField(place.asOf, (day) => open(list, { ...place, page: 1, asOf: day })),
+    ),
+  )
 }
 
 /** @param {PriceList} list */
@@ -74,21 +106,23 @@ function emptyRows(list) {
 }
 
 /**
- * @param {PriceList} list
- * @param {PriceListRow[]} rows
- * @param {{ extensions: { name: string }[], isUnpriced: IsUnpriced }} about
+ * @param {Shown} shown
+ * @param {{ rows: PriceListRow[], extensions: { name: string }[], isUnpriced: IsUnpriced, count: number }} found
  * @param {Place} place
  */
-function rowTable(list, rows, { extensions, isUnpriced }, { date, asOf }) {
+function rowTable(shown, { rows, extensions, isUnpriced, count }, place) {
+  const { list } = shown
+  const { date, asOf } = place
   const of = (/** @type {PriceListRow} */ row) =>
     href('prices', { code: row.code, list: list.id, date, as_of: asOf })
   return table({
     caption: `Rows of ${list.name}`,
     rows,
+    served: servedOrder(shown, place),
     columns: [
       {
         label: 'Product',
-        sort: ({ code }) => code,
+        order: 'code',
         cell: (row) => [
           el('a', { class: 'strong', href: of(row) }, name(row.code)),
           el(
@@ -101,11 +135,10 @@ function rowTable(list, rows, { extensions, isUnpriced }, { date, asOf }) {
       ...extensions.map((column) => ({
         label: column.name,
         isWide: true,
-        sort: (/** @type {PriceListRow} */ row) => sortable(row[column.name]),
         cell: (/** @type {PriceListRow} */ row) => name(row[column.name]),
       })),
-      ...list.price_dimensions.flatMap((dimension) => {
-        const [price, margin] = priceColumns(list, dimension, isUnpriced)
+      ...list.price_dimensions.flatMap((_, index) => {
+        const [price, margin] = priceColumns(list, index, place, { isUnpriced, count })
         // Costs have no history.
         return asOf === undefined ? [price, margin] : [price]
       }),
@@ -114,19 +147,41 @@ function rowTable(list, rows, { extensions, isUnpriced }, { date, asOf }) {
 }
 
 /**
+ * The order of a column names the price dimension by its index: `price 1` is the price of the second.
+ *
+ * @param {Shown} shown
+ * @param {Place} place
+ * @returns {import('../table.js').ServedOrder}
+ */
+function servedOrder({ list, show }, place) {
+  const { price_dimensions: names } = list
+  const index = Math.max(0, names.indexOf(place.dimension))
+  const order = /price|margin/.test(place.order) ? `${place.order} ${index}` : place.order
+  const reorder = (/** @type {string} */ chosen) => {
+    const [order = '', index] = chosen.split(' ')
+    const dimension = names.length > 1 && index !== undefined ? (names[Number(index)] ?? '') : ''
+    show({ ...place, page: 1, order, dimension }, 'th[aria-sort] button')
+  }
+  return { order, open: reorder }
+}
+
+/**
  * @param {PriceList} list
- * @param {string} dimension
- * @param {IsUnpriced} isUnpriced
+ * @param {number} index
+ * @param {Place} place
+ * @param {{ isUnpriced: IsUnpriced, count: number }} found
  * @returns {[import('../table.js').Column<PriceListRow>, import('../table.js').Column<PriceListRow>]}
  */
-function priceColumns({ price_dimensions }, dimension, isUnpriced) {
-  const isFirst = price_dimensions[0] === dimension
+function priceColumns({ price_dimensions, is_calendar }, index, { asOf }, { isUnpriced, count }) {
+  const dimension = price_dimensions[index] ?? ''
+  const isFew = count <= lookedUpMax
+  const isOrdered = isFew || (!is_calendar && asOf === undefined)
   return [
     {
       label: dimension,
       isNumber: true,
-      isWide: !isFirst,
-      sort: ({ prices }) => prices?.[dimension] ?? 0,
+      isWide: index > 0,
+      ...(isOrdered && { order: `price ${index}` }),
       cell: (row) =>
         isUnpriced(row, dimension)
           ? el('span', { class: 'hint' }, format.unset)
@@ -136,25 +191,10 @@ function priceColumns({ price_dimensions }, dimension, isUnpriced) {
       label: price_dimensions.length > 1 ? `${dimension} margin` : 'margin',
       isNumber: true,
       isWide: true,
-      sort: ({ margin }) => margin?.[dimension] ?? Number.NEGATIVE_INFINITY,
+      ...(isFew && { order: `margin ${index}` }),
       cell: ({ margin }) => format.margin(margin?.[dimension]),
     },
   ]
-}
-
-/** @param {unknown} value */
-function sortable(value) {
-  return typeof value === 'number' ? value : String(value)
-}
-
-/**
- * Shows rows of a list at another place.
- *
- * @param {PriceList} list
- * @param {Partial<Place>} place
- */
-function open(list, { page, date, asOf }) {
-  location.hash = href(`lists/${list.id}`, { page, date, as_of: asOf })
 }
 
 /**
@@ -173,42 +213,4 @@ export function asOfField(asOf, onDay) {
     },
   })
   return el('label', {}, el('span', {}, 'As of'), input)
-}
-
-/**
- * @param {PriceList} list
- * @param {Place} place
- */
-function dayField(list, place) {
-  const last = format.daysFrom(list.valid_from, 365).at(-1)
-  const input = el('input', {
-    type: 'date',
-    value: place.date ?? list.valid_from,
-    min: list.valid_from,
-    max: last,
-    onchange: () => {
-      if (input.checkValidity() && input.value) open(list, { date: input.value, asOf: place.asOf })
-    },
-  })
-  return el('label', {}, el('span', {}, 'Day'), input)
-}
-
-/**
- * @param {PriceList} list
- * @param {Place} place
- * @param {number} pages
- */
-function pager(list, { page, date, asOf }, pages) {
-  if (pages === 1) return undefined
-  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
-    number < 1 || number > pages
-      ? el('span', { class: 'off' }, text)
-      : el('a', { href: href(`lists/${list.id}`, { page: number, date, as_of: asOf }) }, text)
-  return el(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    to(page - 1, '← Previous'),
-    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
-    to(page + 1, 'Next →'),
-  )
 }

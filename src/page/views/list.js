@@ -3,13 +3,14 @@ import { el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill } from '../states.js'
+import { placeOf } from './list-place.js'
 import { rowsOf } from './list-rows.js'
 import { kindOf, publication, stateBadge, validity } from './lists.js'
 import { revisionsOf } from './revisions.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 
-/** @typedef {{ id: number, page: number, date: string | undefined, asOf: string | undefined }} Choice */
+/** @typedef {{ id: number } & import('./list-place.js').Place} Choice */
 
 /** @type {import('../main.js').View<Choice>} */
 export function showList(main, { id, ...place }, signal) {
@@ -36,10 +37,37 @@ export function showList(main, { id, ...place }, signal) {
     ])
     heading.replaceChildren(name(list.name), ' ', stateBadge(list))
     document.title = `${list.name} · Pricewell`
-    void fill(rows, signal, () => rowsOf(list, place, signal))
+    showRows(rows, list, place, signal)
     void fill(changes, signal, () => revisionsOf(list, signal))
     return factsOf(list, open.count)
   })
+}
+
+/**
+ * Shows rows, and others when their order or search changes, without leaving the page.
+ *
+ * @param {Element} panel
+ * @param {PriceList} list
+ * @param {import('./list-place.js').Place} place
+ * @param {AbortSignal} signal
+ */
+function showRows(panel, list, place, signal) {
+  let earlier = new AbortController()
+  /** @param {import('./list-place.js').Place} place */
+  const load = (place) => {
+    earlier.abort()
+    earlier = new AbortController()
+    const current = AbortSignal.any([signal, earlier.signal])
+    return fill(panel, current, () => rowsOf({ list, show }, place, current))
+  }
+  /** @type {import('./list-place.js').Shown['show']} */
+  const show = async (place, focused) => {
+    history.pushState(null, '', placeOf(list, place))
+    await load(place)
+    const element = panel.querySelector(focused)
+    if (element instanceof HTMLElement) element.focus()
+  }
+  void load(place)
 }
 
 /** @param {PriceList} list @param {number} openPlans */

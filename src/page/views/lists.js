@@ -54,7 +54,10 @@ async function listsOf(search, signal) {
   if (count > 0) {
     const counted = { ...query, limit: results.length, include: 'row_count' }
     const rowCounts = getPage(path, counted, signal)
-    return [summary(count, results.length), await listTable(results, rowCounts)]
+    return [
+      summary(count, results.length),
+      await listTable(results, rowCounts, count > results.length),
+    ]
   }
   return search === ''
     ? empty(
@@ -83,8 +86,9 @@ function summary(count, shown) {
  *
  * @param {PriceList[]} lists
  * @param {Promise<{ results: PriceList[] }>} counting
+ * @param {boolean} isPart
  */
-async function listTable(lists, counting) {
+async function listTable(lists, counting, isPart) {
   /** @type {Map<number, number>} */
   const counts = new Map()
   /** @type {Map<number, HTMLElement>} */
@@ -103,6 +107,7 @@ async function listTable(lists, counting) {
   return table({
     caption: 'Price lists',
     rows: lists,
+    isPart,
     columns: [
       { label: 'Name', sort: (list) => list.name, cell: nameOf },
       { label: 'Kind', sort: kindOf, cell: (list) => kindOf(list), isWide: true },

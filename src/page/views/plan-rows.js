@@ -71,7 +71,7 @@ export async function rowsOf(plan, choice, extensions, signal) {
   const caption = `Rows of plan ${plan.id}`
   return [
     heading,
-    table({ caption, rows: results, columns }),
+    table({ caption, rows: results, columns, isPart: count > results.length }),
     pager(plan, choice, Math.ceil(count / rowsAtOnce)),
   ].filter((node) => node instanceof Node)
 }

@@ -75,7 +75,7 @@ async function plansOf(wanted, signal) {
   const limited = count > plans.length && `, the last ${shownMax} are shown`
   return [
     el('p', { class: 'hint' }, ...[`${format.count(count)} in all`, ofList, limited].flat()),
-    planTable(plans),
+    planTable(plans, count > plans.length),
   ]
 }
 
@@ -106,11 +106,12 @@ function noPlans({ list, status }) {
     : empty('There is no such plan.', el('a', { href: href('plans') }, 'Show all plans'))
 }
 
-/** @param {Plan[]} plans */
-function planTable(plans) {
+/** @param {Plan[]} plans @param {boolean} isPart */
+function planTable(plans, isPart) {
   return table({
     caption: 'Plans',
     rows: plans,
+    isPart,
     columns: [
       { label: 'Plan', sort: ({ id }) => id, cell: titleOf },
       { label: 'Status', sort: ({ status }) => status, cell: statusOf },

@@ -79,7 +79,11 @@ async function differences({ list, revision: { revision } }, { extensions }, sig
       el('h2', {}, `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`),
       el('span', { class: 'hint' }, `the largest change first${limited ? ` ${limited}` : ''}`),
     ),
-    cellTable(list, results.toSorted(bySize), extensions),
+    cellTable(
+      list,
+      { cells: results.toSorted(bySize), isPart: count > results.length },
+      extensions,
+    ),
   ]
 }
 
@@ -92,10 +96,10 @@ const sizeOf = ({ change_percent }) =>
 
 /**
  * @param {Schemas['PriceList']} list
- * @param {Schemas['CellChange'][]} cells
+ * @param {{ cells: Schemas['CellChange'][], isPart: boolean }} found
  * @param {{ name: string }[]} extensions
  */
-function cellTable(list, cells, extensions) {
+function cellTable(list, { cells, isPart }, extensions) {
   /** @param {Schemas['CellChange']} cell */
   const place = ({ price_dimension, date, ...row }) =>
     [
@@ -108,6 +112,7 @@ function cellTable(list, cells, extensions) {
   return table({
     caption: 'Changed cells',
     rows: cells,
+    isPart,
     columns: [
       {
         label: 'Product',

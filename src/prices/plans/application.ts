@@ -13,9 +13,9 @@ import {
   violationErrors,
   violationsOf,
 } from '../../price-lists/guardrails.ts'
+import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
-import { withMargins } from '../reprice/compile-formula.ts'
 
 /** A plan under way: of a locked list, and what to leave out of it. */
 export interface Application {

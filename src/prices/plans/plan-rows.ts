@@ -5,8 +5,8 @@ import type { Trx } from '../../database/pool.ts'
 import { answerPlan, insertPlan, type NewPlan, type PlanTotals } from '../../plans/queries.ts'
 import { listViolations, violationsOf } from '../../price-lists/guardrails.ts'
 import { changePercent } from '../../price-lists/history/diff-price-list.ts'
+import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { withMargins } from '../reprice/compile-formula.ts'
 
 /** The columns of a row of the list that a plan shows. */
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`

@@ -1,8 +1,5 @@
-import { type RawBuilder, sql } from 'kysely'
-import type { Columns } from '../../catalog/columns.ts'
-import { parseMarginTerm } from '../../price-lists/margin-formula.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
-import type { FunctionCall, FunctionName, If, PriceTerm } from './price-formula.ts'
+import type { RawBuilder } from 'kysely'
+import { compileArithmetic, input, roundedTo } from '../../price-lists/margin-sql.ts'
 import {
   type Fraction,
   inLimits,
@@ -10,13 +7,13 @@ import {
   mayBeTooLong,
   mostDigits,
   type Operation,
-  operations,
   overOneDenominator,
   type Part,
   times,
   unknownDigits,
-} from './sql-fraction.ts'
-import { SqlSteps } from './sql-steps.ts'
+} from '../../price-lists/sql-fraction.ts'
+import { SqlSteps } from '../../price-lists/sql-steps.ts'
+import type { FunctionCall, FunctionName, If, PriceTerm } from './price-formula.ts'
 
 export interface CompiledFormula {
   /** The columns of cells that it reads: `price`, `costs` and figures in lower case. */
@@ -46,48 +43,6 @@ export function compilePriceFormula(root: PriceTerm, decimals: number): Compiled
   return { inputs: steps.inputs, named: steps.named(), pricedCells }
 }
 
-/** The digits that margins show. */
-const marginDecimals = 6
-
-/**
- * SQL of a FROM item with these columns of `cells`, which has `costs`, too, and the margins of the list at the prices `old`
- * and `new`: `margin_before` and `margin_after`.
- */
-export function withMargins(
-  list: PriceList,
-  { costs }: Columns,
-  cells: RawBuilder<unknown>,
-  columns: readonly string[],
-): RawBuilder<unknown> {
-  const withMargin = marginsOf(list, costs)
-  const before = withMargin(sql`old`, cells, [...columns, 'costs'], 'margin_before')
-  return withMargin(sql`new`, before, [...columns, 'margin_before'], 'margin_after')
-}
-
-/** As `withMargins`, with `margin_after` alone. */
-export function withNewMargins(
-  list: PriceList,
-  { costs }: Columns,
-  cells: RawBuilder<unknown>,
-  columns: readonly string[],
-): RawBuilder<unknown> {
-  return marginsOf(list, costs)(sql`new`, cells, columns, 'margin_after')
-}
-
-/** Makes a FROM item with the margin at a price of `cells`. */
-function marginsOf({ margin_formula }: PriceList, costs: Columns['costs']) {
-  const steps = new SqlSteps()
-  const value = compile(steps, parseMarginTerm(margin_formula, costs))
-  const margin = steps.keep(`nullif(trim_scale(${roundedTo(marginDecimals, steps, value)}), 'NaN')`)
-  return (
-    price: RawBuilder<unknown>,
-    cells: RawBuilder<unknown>,
-    kept: readonly string[],
-    name: string,
-  ) =>
-    steps.select(sql`(select *, ${price} as price from ${cells}) as cell`, kept, { [name]: margin })
-}
-
 /** Whether a price of at most 6 decimals has at most 15 significant digits, and a JSON number holds it. */
 const isMoney = (price: string) =>
   `${price} < 1e9 or ${price} < 1.797693134862315e308
@@ -95,39 +50,15 @@ const isMoney = (price: string) =>
 
 function compile(steps: SqlSteps, term: PriceTerm): Fraction {
   switch (term.kind) {
-    case 'number': {
-      const [whole = '', decimals = ''] = term.text.replace('-', '').split('.')
-      const digits = { whole: whole.length, scale: decimals.length }
-      return inLimits(steps, { n: { text: steps.number(term.text), ...digits } })
-    }
-    case 'price':
-      return input(steps.name('Price', steps.input('price')))
     case 'figure':
       return input(steps.name(term.name, steps.input(term.name.toLowerCase())))
-    case 'costs':
-      return input(steps.name(term.name, sumOfCosts(steps, term.ordinals)))
-    case 'negation': {
-      const { n, d } = compile(steps, term.operand)
-      return { n: { ...n, text: `(-${n.text})` }, d }
-    }
-    case 'operation': {
-      const [left, right] = [compile(steps, term.left), compile(steps, term.right)]
-      return inLimits(steps, operations[term.operator](steps, left, right))
-    }
     case 'if':
       return compileIf(steps, term)
     case 'function':
       return inLimits(steps, compileFunction(steps, term))
+    default:
+      return compileArithmetic(steps, term, (operand) => compile(steps, operand))
   }
-}
-
-/** Prices, costs and figures have at most 6 decimals; JSON numbers end at 1.8e308, and sums are a little longer. */
-const input = (text: string): Fraction => ({ n: { text, whole: 320, scale: 6 } })
-
-function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
-  if (ordinals.length === 0) return steps.number('0')
-  const costs = ordinals.map((ordinal) => `${steps.input('costs')}[${ordinal}]`)
-  return costs.length === 1 ? costs.join() : `(${costs.join(' + ')})`
 }
 
 function compileIf(steps: SqlSteps, { comparator, left, right, then, otherwise }: If): Fraction {
@@ -223,12 +154,4 @@ function wholeQuotient(steps: SqlSteps, name: 'ceil' | 'floor', n: string, d?: s
   const [a, b] = [steps.keep(n), steps.keep(d)]
   const correction = name === 'ceil' ? 'greatest' : 'least'
   return `(div(${a}, ${b}) + ${correction}(sign(mod(${a}, ${b})), 0))`
-}
-
-/** Rounds halves away from zero. */
-function roundedTo(decimals: number, steps: SqlSteps, { n, d }: Fraction): string {
-  if (d === undefined) return `round(${n.text}, ${decimals})`
-  const [a, b] = [steps.keep(n.text), steps.keep(d.text)]
-  const size = `div(2 * abs(${a}) * ${10 ** decimals} + ${b}, 2 * ${b})`
-  return `(sign(${a}) * ${size} * ${(10 ** -decimals).toFixed(decimals)})`
 }

@@ -16,8 +16,8 @@ import {
 } from '../../price-lists/guardrails.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
+import { withNewMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { withNewMargins } from '../reprice/compile-formula.ts'
 import type { Written } from './set-prices.ts'
 
 /** A price that violates guardrails. */

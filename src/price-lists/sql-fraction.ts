@@ -1,4 +1,4 @@
-import type { ArithmeticOperator } from '../../price-lists/formula.ts'
+import type { ArithmeticOperator } from './formula.ts'
 import type { SqlSteps } from './sql-steps.ts'
 
 /** SQL of a number, with the digits before and after the point that it has at most. */

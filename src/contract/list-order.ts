@@ -1,0 +1,134 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Trx } from '../database/pool.ts'
+import type { PageQuery } from './read-page.ts'
+import { invalidRequest } from './row-errors.ts'
+
+/** A key of an order, a value of each row of `listed`. Null comes last, ascending and descending. */
+export interface OrderKey {
+  value: RawBuilder<unknown>
+  isNullable?: boolean
+  isDescending?: boolean
+}
+
+/** Rows in an order. */
+export interface OrderedRows {
+  /** A FROM item with `id` and what the keys name, of the rows that are listed. */
+  rows: RawBuilder<unknown>
+  /** The same, of the row with an id, listed or not. */
+  rowOf: (id: number) => RawBuilder<unknown>
+  /** The last key differs in all rows. */
+  keys: OrderKey[]
+}
+
+/** Rows of a table in an order. */
+export function rowsOfTable(
+  table: string,
+  account: number,
+  { rows, keys }: Pick<OrderedRows, 'rows' | 'keys'>,
+): OrderedRows {
+  const rowOf = (id: number) =>
+    sql`(select * from ${sql.table(table)} where account_id = ${account} and id = ${id})`
+  return { rows, rowOf, keys }
+}
+
+const idKey: OrderKey = { value: sql.ref('listed.id') }
+
+/** The keys of `order`, of which `-price` is `price`, descending: equal rows come by `ties` and ids. By ids without an order. */
+export function orderKeys(
+  order: string | undefined,
+  keys: Readonly<Record<string, OrderKey>>,
+  ties: readonly OrderKey[] = [],
+): OrderKey[] {
+  if (order === undefined) return [idKey]
+  const isDescending = order.startsWith('-')
+  const key = keys[isDescending ? order.slice(1) : order]
+  if (!key) throw new Error(`no such order: ${order}`)
+  return [{ ...key, isDescending }, ...ties.filter((tie) => tie !== key), idKey]
+}
+
+/** Keys that are columns of a table. */
+export function columnKeys(
+  columns: readonly string[],
+  nullable: readonly string[] = [],
+): Record<string, OrderKey> {
+  return Object.fromEntries([
+    ...columns.map((name) => [name, { value: sql.ref(`listed.${name}`) }]),
+    ...nullable.map((name) => [name, { value: sql.ref(`listed.${name}`), isNullable: true }]),
+  ])
+}
+
+/** SQL of ORDER BY. What is never null does without NULLS LAST, which no index serves descending. */
+export function orderBy(keys: readonly OrderKey[]): RawBuilder<unknown> {
+  const written = keys.map(({ value, isDescending, isNullable }) => {
+    if (!isDescending) return value
+    return isNullable ? sql`${value} desc nulls last` : sql`${value} desc`
+  })
+  return sql.join(written)
+}
+
+/** All rows up to the offset are sorted: more of them would cost more than the first page. */
+const orderedOffsetMax = 10_000
+
+/** A page of rows in an order, which may be searched. */
+interface OrderedQuery extends PageQuery {
+  filters?: string
+  contains?: string
+}
+
+/**
+ * How to count all rows and to find the ids of a page. A search looks at each row, and is made once for both. Throws
+ * `invalid-request` for an offset that is too deep and for an absent row.
+ */
+export async function chooseIds(
+  trx: Trx,
+  ordered: OrderedRows,
+  { filters, contains, ...query }: OrderedQuery,
+): Promise<{ all: RawBuilder<unknown>; ids: RawBuilder<number>; found?: RawBuilder<unknown> }> {
+  const { rows } = ordered
+  if (filters === undefined && contains === undefined)
+    return { all: sql`select from ${rows} as listed`, ids: await idsOfPage(trx, ordered, query) }
+  const ids = await idsOfPage(trx, { ...ordered, rows: sql`found` }, query)
+  return { found: rows, all: sql`select from found`, ids }
+}
+
+async function idsOfPage(
+  trx: Trx,
+  { rows, rowOf, keys }: OrderedRows,
+  { offset = 0, limit = 25, after, order }: PageQuery,
+): Promise<RawBuilder<number>> {
+  if (order !== undefined && offset > orderedOffsetMax) {
+    const message = `must be <= ${orderedOffsetMax} with order; go on with after`
+    throw invalidRequest([{ pointer: '/query/offset', code: 'range', message }])
+  }
+  if (after !== undefined) await rejectAbsent(trx, rowOf(after))
+  const isBehind =
+    after === undefined
+      ? sql`true`
+      : comesAfter(keys, (value) => sql`(select ${value} from ${rowOf(after)} as listed)`)
+  return sql<number>`
+    select listed.id from ${rows} as listed where ${isBehind} order by ${orderBy(keys)} offset ${offset} limit ${limit}`
+}
+
+async function rejectAbsent(trx: Trx, row: RawBuilder<unknown>): Promise<void> {
+  const { rows } = await sql`select id from ${row} as place`.execute(trx)
+  if (rows.length > 0) return
+  const message = 'is not the id of a row that is there'
+  throw invalidRequest([{ pointer: '/query/after', code: 'not_allowed', message }])
+}
+
+/** SQL that is true for rows behind the one whose values `of` gives. */
+function comesAfter(
+  [key, ...others]: readonly OrderKey[],
+  of: (value: RawBuilder<unknown>) => RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  if (!key) return sql<boolean>`false`
+  const { value, isNullable, isDescending } = key
+  const at = of(value)
+  const sign = isDescending ? sql`<` : sql`>`
+  const rest = comesAfter(others, of)
+  if (!isNullable)
+    // The first condition is one that an index serves.
+    return sql<boolean>`(${value} ${sign}= ${at} and (${value} ${sign} ${at} or ${rest}))`
+  const isEqual = sql`${value} is not distinct from ${at}`
+  return sql<boolean>`(${value} ${sign} ${at} or ${value} is null and ${at} is not null or ${isEqual} and ${rest})`
+}

@@ -1,0 +1,100 @@
+import { el } from '../dom.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+
+/** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
+
+/**
+ * Which rows are shown; `dimension` is whose price or margin orders them.
+ *
+ * @typedef {{ page: number, date: string | undefined, asOf: string | undefined, contains: string, order: string,
+ *   dimension: string }} Place
+ */
+
+/**
+ * A list whose rows are shown; `show` shows them at another place and focuses an element there.
+ *
+ * @typedef {{ list: PriceList, show: (place: Place, focused: string) => void }} Shown
+ */
+
+/**
+ * Shows rows of a list at another place.
+ *
+ * @param {PriceList} list
+ * @param {Place} place
+ */
+export function open(list, place) {
+  location.hash = placeOf(list, place)
+}
+
+/**
+ * The URL fragment of a place.
+ *
+ * @param {PriceList} list
+ * @param {Place} place
+ */
+export function placeOf(list, { page, date, asOf, contains, order, dimension }) {
+  const first = page === 1 ? undefined : page
+  const values = { page: first, date, as_of: asOf, contains, order, price_dimension: dimension }
+  return href(`lists/${list.id}`, values)
+}
+
+/**
+ * A field for a part of a code or a text.
+ *
+ * @param {Shown} shown
+ * @param {Place} place
+ */
+export function searchField({ show }, place) {
+  const input = el('input', {
+    type: 'search',
+    value: place.contains,
+    maxlength: 255,
+    placeholder: 'Part of a code or text',
+    onchange: () => show({ ...place, page: 1, contains: input.value }, 'input[type=search]'),
+  })
+  return el('label', {}, el('span', {}, 'Search'), input)
+}
+
+/**
+ * The day of a calendar list that is shown.
+ *
+ * @param {PriceList} list
+ * @param {Place} place
+ */
+export function dayField(list, place) {
+  const last = format.daysFrom(list.valid_from, 365).at(-1)
+  const input = el('input', {
+    type: 'date',
+    value: place.date ?? list.valid_from,
+    min: list.valid_from,
+    max: last,
+    onchange: () => {
+      if (input.checkValidity() && input.value) open(list, { ...place, page: 1, date: input.value })
+    },
+  })
+  return el('label', {}, el('span', {}, 'Day'), input)
+}
+
+/**
+ * Links to the pages before and behind; none for one page.
+ *
+ * @param {PriceList} list
+ * @param {Place} place
+ * @param {number} pages
+ */
+export function pager(list, place, pages) {
+  const { page } = place
+  if (pages === 1) return undefined
+  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
+    number < 1 || number > pages
+      ? el('span', { class: 'off' }, text)
+      : el('a', { href: placeOf(list, { ...place, page: number }) }, text)
+  return el(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    to(page - 1, '← Previous'),
+    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
+    to(page + 1, 'Next →'),
+  )
+}

@@ -1,0 +1,106 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Columns } from '../catalog/columns.ts'
+import type { Arithmetic, Term } from './formula.ts'
+import { parseMarginTerm } from './margin-formula.ts'
+import type { PriceList } from './queries.ts'
+import { type Fraction, inLimits, operations } from './sql-fraction.ts'
+import { SqlSteps } from './sql-steps.ts'
+
+/** The digits that margins show. */
+const marginDecimals = 6
+
+/**
+ * SQL of a FROM item with these columns of `cells`, which has `price` and `costs`, too, and the margin of the list at the
+ * price: `margin`.
+ */
+export function withMargin(
+  list: PriceList,
+  columns: Columns,
+  cells: RawBuilder<unknown>,
+  kept: readonly string[],
+): RawBuilder<unknown> {
+  const { steps, margin } = compileMargin(list, columns)
+  return steps.select(cells, kept, { margin })
+}
+
+/**
+ * SQL of a FROM item with these columns of `cells`, which has `costs`, too, and the margins of the list at the prices `old`
+ * and `new`: `margin_before` and `margin_after`.
+ */
+export function withMargins(
+  list: PriceList,
+  columns: Columns,
+  cells: RawBuilder<unknown>,
+  kept: readonly string[],
+): RawBuilder<unknown> {
+  const { steps, margin } = compileMargin(list, columns)
+  const at = (price: string, from: RawBuilder<unknown>, kept: readonly string[], name: string) =>
+    steps.select(sql`(select *, ${sql.ref(price)} as price from ${from}) as cell`, kept, {
+      [name]: margin,
+    })
+  const before = at('old', cells, [...kept, 'costs'], 'margin_before')
+  return at('new', before, [...kept, 'margin_before'], 'margin_after')
+}
+
+/** As `withMargins`, with `margin_after` alone. */
+export function withNewMargins(
+  list: PriceList,
+  columns: Columns,
+  cells: RawBuilder<unknown>,
+  kept: readonly string[],
+): RawBuilder<unknown> {
+  const { steps, margin } = compileMargin(list, columns)
+  const priced = sql`(select *, new as price from ${cells}) as cell`
+  return steps.select(priced, kept, { margin_after: margin })
+}
+
+function compileMargin({ margin_formula }: PriceList, { costs }: Columns) {
+  const steps = new SqlSteps()
+  const compile = (term: Term): Fraction => compileArithmetic(steps, term, compile)
+  const rounded = roundedTo(marginDecimals, steps, compile(parseMarginTerm(margin_formula, costs)))
+  return { steps, margin: steps.keep(`nullif(trim_scale(${rounded}), 'NaN')`) }
+}
+
+/** Compiles what all formulas have; `compile` does so with the operands. */
+export function compileArithmetic<Extra>(
+  steps: SqlSteps,
+  term: Arithmetic<Extra>,
+  compile: (operand: Term<Extra>) => Fraction,
+): Fraction {
+  switch (term.kind) {
+    case 'number': {
+      const [whole = '', decimals = ''] = term.text.replace('-', '').split('.')
+      const digits = { whole: whole.length, scale: decimals.length }
+      return inLimits(steps, { n: { text: steps.number(term.text), ...digits } })
+    }
+    case 'price':
+      return input(steps.name('Price', steps.input('price')))
+    case 'costs':
+      return input(steps.name(term.name, sumOfCosts(steps, term.ordinals)))
+    case 'negation': {
+      const { n, d } = compile(term.operand)
+      return { n: { ...n, text: `(-${n.text})` }, d }
+    }
+    case 'operation': {
+      const [left, right] = [compile(term.left), compile(term.right)]
+      return inLimits(steps, operations[term.operator](steps, left, right))
+    }
+  }
+}
+
+/** Prices, costs and figures have at most 6 decimals; JSON numbers end at 1.8e308, and sums are a little longer. */
+export const input = (text: string): Fraction => ({ n: { text, whole: 320, scale: 6 } })
+
+function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
+  if (ordinals.length === 0) return steps.number('0')
+  const costs = ordinals.map((ordinal) => `${steps.input('costs')}[${ordinal}]`)
+  return costs.length === 1 ? costs.join() : `(${costs.join(' + ')})`
+}
+
+/** Rounds halves away from zero. */
+export function roundedTo(decimals: number, steps: SqlSteps, { n, d }: Fraction): string {
+  if (d === undefined) return `round(${n.text}, ${decimals})`
+  const [a, b] = [steps.keep(n.text), steps.keep(d.text)]
+  const size = `div(2 * abs(${a}) * ${10 ** decimals} + ${b}, 2 * ${b})`
+  return `(sign(${a}) * ${size} * ${(10 ** -decimals).toFixed(decimals)})`
+}

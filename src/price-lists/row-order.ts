@@ -1,0 +1,129 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Columns, keyValues } from '../catalog/columns.ts'
+import { type OrderedRows, type OrderKey, orderBy, orderKeys } from '../contract/list-order.ts'
+import { Problem } from '../contract/problem.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
+import type { Trx } from '../database/pool.ts'
+import { priceOf } from './list-rows.ts'
+import { withMargin } from './margin-sql.ts'
+import type { RowsQuery, ShownRows } from './shown-rows.ts'
+
+/** What a value is looked up for in a third of a second: a margin takes the costs of the product. */
+const lookedUpMax = 100_000
+
+/** A SELECT of rows `r` of a list: their columns, of which `names` are the names. */
+export interface SelectedRows {
+  fields: RawBuilder<unknown>
+  names: readonly string[]
+  /** With products `p` and their `costs`, if a margin orders the rows. */
+  from: RawBuilder<unknown>
+}
+
+/** Rows of a list in an order. */
+export interface OrderedListRows extends OrderedRows {
+  /** SQL of these columns of all rows, in the order; further keys decide between equal rows. */
+  inOrder: (selected: SelectedRows, ...further: string[]) => RawBuilder<unknown>
+}
+
+/** The rows in the order that is asked for. Throws `invalid-request` for one that they do not have, and `too-costly`. */
+export async function orderedRows(
+  trx: Trx,
+  shown: ShownRows,
+  query: RowsQuery,
+): Promise<OrderedListRows> {
+  const { list, rows, columns } = shown
+  const value = { name: query.order?.replace('-', ''), index: findDimension(shown, query) }
+  if (value.name === 'price' || value.name === 'margin')
+    await rejectUnordered(trx, shown, value.name)
+  const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
+  const members = sql`${ofList} and ${rows.isMember}`
+  const keyed = keysOf(shown, value)
+  const keys = rowKeys(columns, query.order)
+  return {
+    rows: selectValued(shown, value, keyed, members),
+    rowOf: (id) => selectValued(shown, value, keyed, sql`${ofList} and r.id = ${id}`),
+    keys,
+    inOrder: (selected, ...further) => {
+      const listed = selectValued(shown, value, selected, members)
+      const last = further.map((name) => ({ value: sql.ref(name) }))
+      return sql`select * from ${listed} as listed order by ${orderBy([...keys, ...last])}`
+    },
+  }
+}
+
+function rowKeys(columns: Columns, order: string | undefined): OrderKey[] {
+  const ties = keyValues(columns).map((value): OrderKey => ({ value }))
+  const [code] = ties
+  const price = { value: sql.ref('price'), isNullable: true }
+  const margin = { value: sql.ref('margin'), isNullable: true }
+  return orderKeys(order, { ...(code && { code }), price, margin }, ties)
+}
+
+/** What a page is ordered by, without prices where they are not. */
+function keysOf({ list, rows }: ShownRows, { name }: OrderingValue): SelectedRows {
+  const products = sql`left join products p on p.account_id = ${list.account_id} and p.id = r.product_id`
+  const from = { price: rows.from, margin: sql`${rows.from} ${products}` }[name ?? '']
+  const fields = sql`r.id, r.code, r.extensions ${name === 'margin' ? sql`, p.costs` : sql``}`
+  return { fields, names: ['id', 'code', 'extensions'], from: from ?? rows.fromKeys }
+}
+
+/** The index of the dimension whose price orders the rows, the first by default. Throws `invalid-request`. */
+function findDimension({ list }: ShownRows, { order, price_dimension: name }: RowsQuery): number {
+  if (name === undefined) return 0
+  const reject = (code: 'not_allowed' | 'unknown_price_dimension', message: string) => {
+    throw invalidRequest([{ pointer: '/query/price_dimension', code, message }])
+  }
+  if (!/^-?(price|margin)$/.test(order ?? ''))
+    reject('not_allowed', 'says whose price or margin orders the rows: give order, too')
+  const index = list.price_dimensions.indexOf(name)
+  if (index < 0) reject('unknown_price_dimension', 'the list has no such price dimension')
+  return index
+}
+
+/** Throws for the price of the draft, a margin of the past, and more rows than values can be looked up for. */
+async function rejectUnordered(
+  trx: Trx,
+  { list, version, rows }: ShownRows,
+  name: 'price' | 'margin',
+): Promise<void> {
+  const reject = (message: string) => {
+    throw invalidRequest([{ pointer: '/query/order', code: 'not_allowed', message }])
+  }
+  if (version === 'draft') reject('the draft has no prices and margins')
+  if (version === 'past' && name === 'margin') reject('margins have no history')
+  if (name === 'price' && version === 'published' && !list.is_calendar) return
+  const { rows: counted } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from ${rows.fromKeys}
+      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}
+      limit ${sql.lit(lookedUpMax + 1)}
+    ) as counted`.execute(trx)
+  if (Number(counted[0]?.count) <= lookedUpMax) return
+  const what = name === 'margin' ? 'margin' : version === 'past' ? 'a past price' : 'a day’s price'
+  throw new Problem(
+    'too-costly',
+    `An order by ${what} looks at no more than ${lookedUpMax} rows, these are more. Narrow them by \`filters\` or \`contains\`, or order by \`code\`.`,
+  )
+}
+
+/** The value that orders rows, if it is not in their columns, and the dimension that it is of. */
+interface OrderingValue {
+  name: string | undefined
+  index: number
+}
+
+/** SQL of a FROM item with these columns and the value of some rows. */
+function selectValued(
+  { list, columns, rows, date }: ShownRows,
+  { name, index }: OrderingValue,
+  { fields, names, from }: SelectedRows,
+  which: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const price = priceOf(rows, index, date)
+  if (name === 'price')
+    return sql`(select ${fields}, ${price} as price from ${from} where ${which})`
+  if (name !== 'margin') return sql`(select ${fields} from ${from} where ${which})`
+  // A price that was never set reads as 0.
+  const cells = sql`(select ${fields}, coalesce(${price}, 0) as price from ${from} where ${which}) as cell`
+  return sql`(select * from ${withMargin(list, columns, cells, names)})`
+}
