@@ -52,6 +52,23 @@ t.test('a plan is found from its list, looked at and applied', async (t) => {
   t.equal(await page.getByRole('button', { name: /Apply|Discard/ }).count(), 0)
 })
 
+t.test('a plan that removes products says which rows leave', async (t) => {
+  const { shop, list, open } = await aPlan(t)
+  const remove = { price_list_name: 'Retail', payload: [uk('A'), uk('B')] }
+  const { body } = await shop.post('/api/v1/prices/bulk_remove_products/?plan=true', remove)
+  const page = await open(`/#/plans/${body.id}`)
+  await page.getByRole('heading', { name: /Remove products/ }).waitFor()
+  t.match(await page.locator('.figures').innerText(), /Rows leave\s+2/)
+  const rows = page.getByRole('table', { name: /Rows of plan/ }).locator('tbody tr')
+  t.match(await rows.first().innerText(), /A\s+UK[\s\S]+removed/)
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Made revision').waitFor()
+  t.equal((await rowsOf(shop, list)).length, 1)
+  const log = await open(`/#/lists/${list.id}`)
+  await log.getByText('2 rows removed').first().waitFor()
+})
+
 t.test('stale rows are named, and left out on request', async (t) => {
   const { shop, plan, open, pricesNow } = await aPlan(t)
   await setPrices(shop, 'Retail', [{ ...uk('B'), price: 12 }])

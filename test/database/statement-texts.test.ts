@@ -108,6 +108,9 @@ async function textsOf(account: TestAccount, given: string[]): Promise<Set<strin
       `/api/v1/competitor_prices/?competitor_name=${encodeURIComponent(note)}`,
     )
     t.equal(entries.results[0][size], shelf)
+    await post('prices/bulk_remove_products/', { name: 'L', payload: [key] })
+    await post('promotions/bulk_delete/', [shelf])
+    await post('product_catalog/bulk_delete/', [product.results[0].extended_catalog_id])
   })
   return new Set(statements.map(({ text }) => text))
 }
