@@ -1780,6 +1780,8 @@ export interface components {
             updated: number;
             /** @description How many rows left the list; only where products are removed. */
             removed?: number;
+            /** @description How many of those in `updated` said the same before. Not for products, dynamic attributes and the prices of calendar lists. */
+            unchanged?: number;
             /** @description Stale rows left out; only with `on_stale=skip`. */
             skipped?: number;
         };
@@ -3406,6 +3408,7 @@ export interface components {
         };
         /** @description RFC 9457 problem details. */
         Problem: {
+            /** @description What went wrong; `/docs/problems#<type>` says what to do. */
             type: components["schemas"]["ProblemType"];
             /** @description The same for every problem of the type. */
             title: string;
@@ -3426,7 +3429,7 @@ export interface components {
             errors?: components["schemas"]["RequestError"][];
         };
         /**
-         * @description Each problem with its status.
+         * @description Each problem with its status. `/docs/problems` says what to do.
          *
          *     - `malformed-body` 400: not valid JSON, or not whole and valid gzip
          *     - `malformed-file` 400: the file is not whole, or cannot be read on from a line
@@ -3628,6 +3631,7 @@ export interface components {
         /** @description Malformed JSON, a wrong shape, or bad rows. All bad rows are listed; nothing was written. */
         BadRequest: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3640,6 +3644,7 @@ export interface components {
          */
         BadFeed: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 "Rejected-Rows": components["headers"]["RejectedRows"];
                 [name: string]: unknown;
             };
@@ -3657,6 +3662,7 @@ export interface components {
         /** @description No valid token, or a wrong e-mail or password. */
         Unauthorized: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 /**
                  * @description The scheme to use, `jwt` (for `/metrics`, `Bearer`).
                  * @example jwt
@@ -3683,6 +3689,7 @@ export interface components {
          */
         Forbidden: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3695,6 +3702,7 @@ export interface components {
          */
         NotFound: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3704,6 +3712,7 @@ export interface components {
         /** @description The path exists, the method does not. */
         MethodNotAllowed: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 /**
                  * @description The methods of the path.
                  * @example GET, HEAD
@@ -3727,6 +3736,7 @@ export interface components {
         /** @description The `Accept` header excludes the media type of the answer. */
         NotAcceptable: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3748,6 +3758,7 @@ export interface components {
          */
         Conflict: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -3758,6 +3769,7 @@ export interface components {
         /** @description It has changed since it was read; `If-Match` does not name its present tag. */
         PreconditionFailed: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3776,6 +3788,7 @@ export interface components {
         /** @description The body or the number of rows is over the limit, which is named. */
         TooLarge: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3797,6 +3810,7 @@ export interface components {
          */
         UnsupportedMediaType: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3815,6 +3829,7 @@ export interface components {
         /** @description The `Idempotency-Key` was sent with another path, query or body. */
         KeyReused: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3836,6 +3851,7 @@ export interface components {
          */
         Unprocessable: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3863,6 +3879,7 @@ export interface components {
         /** @description Too many requests. Try again after `Retry-After` seconds; nothing was written. */
         TooManyRequests: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -3882,6 +3899,7 @@ export interface components {
         /** @description A fault of the service. The request id in `instance` finds it in the log. */
         InternalError: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 [name: string]: unknown;
             };
             content: {
@@ -3903,6 +3921,7 @@ export interface components {
          */
         Unavailable: {
             headers: {
+                Link: components["headers"]["ProblemLink"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -4002,6 +4021,11 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description Where the service explains problems of this type.
+         * @example </docs/problems#invalid-request>; rel="help"
+         */
+        ProblemLink: string;
         /**
          * @description Where to follow the job, `/api/v1/jobs/<id>/` below any path prefix. Only when the answer is a job.
          * @example /api/v1/jobs/7/
@@ -5573,7 +5597,8 @@ export interface operations {
                      * @example {
                      *       "rows": 2,
                      *       "created": 2,
-                     *       "updated": 0
+                     *       "updated": 0,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
@@ -5701,7 +5726,8 @@ export interface operations {
                      * @example {
                      *       "rows": 2,
                      *       "created": 0,
-                     *       "updated": 1
+                     *       "updated": 1,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
@@ -6418,7 +6444,8 @@ export interface operations {
                      * @example {
                      *       "rows": 2,
                      *       "created": 2,
-                     *       "updated": 0
+                     *       "updated": 0,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
@@ -6723,7 +6750,8 @@ export interface operations {
                      * @example {
                      *       "rows": 2,
                      *       "created": 2,
-                     *       "updated": 0
+                     *       "updated": 0,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
@@ -7107,7 +7135,8 @@ export interface operations {
                      * @example {
                      *       "rows": 2,
                      *       "created": 2,
-                     *       "updated": 0
+                     *       "updated": 0,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];
@@ -7359,7 +7388,8 @@ export interface operations {
                      * @example {
                      *       "rows": 1,
                      *       "created": 1,
-                     *       "updated": 0
+                     *       "updated": 0,
+                     *       "unchanged": 0
                      *     }
                      */
                     "application/vnd.pricewell.feed+json": components["schemas"]["FeedResult"];

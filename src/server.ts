@@ -93,7 +93,9 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
     })
   if (role !== 'worker') {
     const url = await listen()
-    console.log(`Pricewell listens on ${url}\nDocumentation and a console: ${url}/docs`)
+    console.log(
+      `Pricewell listens on ${url}\nPage: ${url}/\nDocumentation and a console: ${url}/docs`,
+    )
   } else {
     if (metricsToken) console.log(`Metrics and health: ${await listen()}`)
     console.log('Pricewell takes background jobs.')

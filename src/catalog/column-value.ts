@@ -1,3 +1,4 @@
+import { sentences } from '../contract/row-errors.ts'
 import { readExactNumber } from '../lib/decimal.ts'
 import { isDate, isMoney } from '../lib/formats.ts'
 import type { Column, ColumnType, ColumnValue } from './columns.ts'
@@ -23,7 +24,7 @@ const wrongNumber: ValueFault = {
 }
 const wrongDay: ValueFault = {
   code: 'format',
-  message: 'must be a real calendar day, yyyy-mm-dd',
+  message: sentences.calendarDay,
 }
 
 /** Checks a value of each type. */

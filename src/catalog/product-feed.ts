@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { FeedId } from '../contract/feed.ts'
-import { pointerSegment } from '../contract/row-errors.ts'
+import { pointerSegment, sentences } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import type { InputColumn } from '../database/input-rows.ts'
@@ -70,7 +70,7 @@ export async function findDifferingAttributes(
     where text <> first_text order by position limit ${stagedFaultsMax}`.execute(trx)
   return stagedFaults(rows, ({ line, first_line, ordinal, code }) => {
     const name = attributes[ordinal - 1]?.name ?? ''
-    const message = `lines ${first_line} and ${line} give code "${code}" different values of "${name}"`
+    const message = sentences.otherValues(`lines ${first_line} and ${line}`, code, name)
     return { field: pointerSegment(name), code: 'duplicate_row', message }
   })
 }

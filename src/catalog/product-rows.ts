@@ -1,6 +1,6 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
-import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { pointerSegment, type RowErrors, sentences } from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { findTypeFault } from './column-value.ts'
 import type { Columns } from './columns.ts'
@@ -127,7 +127,8 @@ export function comparingAttributes({ attributes }: Columns) {
         if (!earlier) seen.set(key, { text, position })
         else if (earlier.text !== text) {
           const name = attributes[index]?.name ?? ''
-          const message = `rows ${earlier.position} and ${position} give code "${row.code}" different values of "${name}"`
+          const places = `rows ${earlier.position} and ${position}`
+          const message = sentences.otherValues(places, row.code, name)
           errors.add(position, pointerSegment(name), 'duplicate_row', message)
         }
       }

@@ -1,5 +1,5 @@
 import type { Positioned } from '../contract/duplicates.ts'
-import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import { pointerSegment, type RowErrors, sentences } from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
@@ -42,7 +42,7 @@ export function readGivenValues(
     for (const [name, value] of Object.entries((row[group] ?? {}) as PayloadRow)) {
       const field = `${group}/${pointerSegment(name)}`
       if (columns.some((column) => column.name === name)) add(name, value, field)
-      else errors.add(position, field, 'unknown_key', 'is not a known key')
+      else errors.add(position, field, 'unknown_key', sentences.unknownKey)
     }
   }
   return given
@@ -71,7 +71,7 @@ export function takeValues(
 /** Reports keys that are not columns. */
 export function rejectUnknownKeys(given: GivenValues, position: number, errors: RowErrors): void {
   for (const { field } of given.values())
-    errors.add(position, field, 'unknown_key', 'is not a known key')
+    errors.add(position, field, 'unknown_key', sentences.unknownKey)
 }
 
 /** Reports extensions that are not given. */
@@ -82,7 +82,7 @@ export function rejectMissing(
   errors: RowErrors,
 ): void {
   for (const { name } of columns) {
-    if (!given.has(name)) errors.add(position, pointerSegment(name), 'required', 'is required')
+    if (!given.has(name)) errors.add(position, pointerSegment(name), 'required', sentences.required)
   }
 }
 

@@ -78,9 +78,10 @@ async function writeProducts(
   const { trx, input } = staged
   if (columns.attributes.length > 0)
     await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
-  const counts = await upsertStaged(staged, upsertFrom(account, columns, input))
-  await analyzeProducts(trx, account, counts.created + counts.updated)
-  return counts
+  // Every row is written, so how many are unchanged is not known.
+  const { created, updated } = await upsertStaged(staged, upsertFrom(account, columns, input))
+  await analyzeProducts(trx, account, created + updated)
+  return { created, updated }
 }
 
 /** Merges the given attributes into those of their codes. */

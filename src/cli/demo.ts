@@ -63,7 +63,7 @@ async function demonstrate({ app, server }: Service, { port, host }: Config): Pr
   await planPrices(client)
   await showPrices(client)
   console.log(`
-To look around: ${url}
+To look around, the page: ${url}/
     e-mail    ${demoUser.email}
     password  ${demoUser.password}
 

@@ -1,5 +1,6 @@
 import { accessSync, constants, createReadStream, readFileSync, statSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip, gunzipSync } from 'node:zlib'
 import { UsageFault } from './faults.ts'
 
 /** A file of rows to send. */
@@ -7,11 +8,30 @@ export interface FeedFile {
   name: string
   mediaType: 'text/csv' | 'application/x-ndjson'
   isGzip: boolean
-  /** The bytes to send. */
+  /** The bytes of the file, for the progress; 0 if not known. */
   bytes: number
-  /** Reads it from the beginning. Throws `UsageFault` if it is gone or has another length. */
+  /** The Content-Length; undefined if it is not known before the end. */
+  length: number | undefined
+  shape: CsvShape
+  /** Reads what is sent from the beginning. Throws `UsageFault` if it is gone or has another length. */
   open: () => AsyncIterable<Buffer>
+  /** As `open`, without compression. */
+  decoded: () => AsyncIterable<Buffer>
+  /** What the user has written, without compression; undefined if it can be read only once. */
+  original: (() => AsyncIterable<Buffer>) | undefined
 }
+
+/** How a CSV file differs from what the service takes. */
+export interface CsvShape {
+  delimiter: string
+  /** The service's names of columns by the user's. */
+  columns: ReadonlyMap<string, string>
+  /** Whether a column of the service has decimals, which are written with a comma. */
+  isDecimal?: ((column: string) => boolean) | undefined
+}
+
+/** CSV as the service takes it. */
+export const plainShape: CsvShape = { delimiter: ',', columns: new Map() }
 
 const formats = {
   csv: 'text/csv',
@@ -34,7 +54,19 @@ export function openFeedFile(name: string): FeedFile {
   if (format.toLowerCase() === 'json') return fromArray(name, size, isGzip)
   const mediaType = formats[format.toLowerCase() as keyof typeof formats]
   const open = reading(name, { size, bytes: size }, () => createReadStream(name))
-  return { name, mediaType, isGzip, bytes: size, open }
+  const decoded = isGzip ? () => unzipped(name, open()) : open
+  const reads = { open, decoded, original: decoded }
+  return { name, mediaType, isGzip, bytes: size, length: size, shape: plainShape, ...reads }
+}
+
+async function* unzipped(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const engine = createGunzip()
+  pipeline(Readable.from(chunks), engine, () => undefined)
+  try {
+    yield* engine as AsyncIterable<Buffer>
+  } catch (error) {
+    throw error instanceof UsageFault ? error : brokenGzip(name)
+  }
 }
 
 /** Throws `UsageFault` if rejected rows could not be loaded from a file of that name. */
@@ -97,7 +129,9 @@ function unreadable(name: string, error: unknown): unknown {
 function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const bytes = checkArray(name, isGzip)
   const open = reading(name, { size, bytes }, () => lines(name, isGzip))
-  return { name, mediaType: 'application/x-ndjson', isGzip: false, bytes, open }
+  const reads = { open, decoded: open, original: open }
+  const mediaType = 'application/x-ndjson'
+  return { name, mediaType, isGzip: false, bytes, length: bytes, shape: plainShape, ...reads }
 }
 
 async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {
@@ -142,8 +176,12 @@ function unzip(name: string, bytes: Buffer): Buffer {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(name)
-    throw new UsageFault(`${name} is not whole and valid gzip.`)
+    throw brokenGzip(name)
   }
+}
+
+function brokenGzip(name: string): UsageFault {
+  return new UsageFault(`${name} is not whole and valid gzip.`)
 }
 
 function tooLarge(name: string): UsageFault {

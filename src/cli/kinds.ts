@@ -1,13 +1,42 @@
-/** What files are loaded into: where they go, whether the rows belong to one price list, and whether a load can be planned. */
+/**
+ * What files are loaded into: where they go, whether the rows belong to one price list, whether a load can be planned, and
+ * which columns of the contract hold decimals (all that begin with the name if it ends in a point).
+ */
 export const feeds = {
-  products: { path: '/api/v1/product_catalog/bulk_create_or_update/', ofList: false },
-  sales: { path: '/api/v1/sales_history/bulk_create_or_update', ofList: false },
-  'competitor-prices': { path: '/api/v1/competitor_prices/bulk_create_or_update/', ofList: false },
-  agreements: { path: '/api/v1/agreement/bulk_create_or_update', ofList: false },
-  promotions: { path: '/api/v1/promotions/bulk_create_or_update/', ofList: false, hasPlans: true },
-  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true, hasPlans: true },
-  prices: { path: '/api/v1/prices/bulk_update_prices/', ofList: true, hasPlans: true },
-  'dynamic-attributes': { path: '/api/v1/prices/bulk_update_dynamic_attributes/', ofList: true },
+  products: { path: '/api/v1/product_catalog/bulk_create_or_update/', ofList: false, decimals: [] },
+  sales: {
+    path: '/api/v1/sales_history/bulk_create_or_update',
+    ofList: false,
+    decimals: ['quantity', 'active_price', 'revenue'],
+  },
+  'competitor-prices': {
+    path: '/api/v1/competitor_prices/bulk_create_or_update/',
+    ofList: false,
+    decimals: ['competitor_price'],
+  },
+  agreements: {
+    path: '/api/v1/agreement/bulk_create_or_update',
+    ofList: false,
+    decimals: ['prices.'],
+  },
+  promotions: {
+    path: '/api/v1/promotions/bulk_create_or_update/',
+    ofList: false,
+    hasPlans: true,
+    decimals: ['value'],
+  },
+  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true, hasPlans: true, decimals: [] },
+  prices: {
+    path: '/api/v1/prices/bulk_update_prices/',
+    ofList: true,
+    hasPlans: true,
+    decimals: ['price', 'expected_price'],
+  },
+  'dynamic-attributes': {
+    path: '/api/v1/prices/bulk_update_dynamic_attributes/',
+    ofList: true,
+    decimals: ['dynamic_attribute_value'],
+  },
 } as const
 
 export type FeedKind = keyof typeof feeds

@@ -1,10 +1,12 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
 import { addCluster } from './commands/cluster.ts'
+import { addCompletion } from './commands/completion.ts'
 import { addDelete } from './commands/delete.ts'
 import { addExport } from './commands/export.ts'
-import { addJobs, addWait } from './commands/jobs.ts'
+import { addCancel, addJobs, addWait } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
+import { addCreateList, addLists, addSync } from './commands/lists.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin, addLogout } from './commands/login.ts'
 import { addPassword } from './commands/password.ts'
@@ -14,6 +16,7 @@ import { addHistory, addPrices } from './commands/prices.ts'
 import { addRemove } from './commands/remove.ts'
 import { addReprice } from './commands/reprice.ts'
 import { addDiff, addLog, addRevert } from './commands/revisions.ts'
+import { addSchema } from './commands/schema.ts'
 import { addUsers } from './commands/users.ts'
 import { report, UsageFault } from './faults.ts'
 import { asksForJson, createProgram, type Program } from './program.ts'
@@ -26,12 +29,15 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 const program = createProgram()
-const lists = [addPrices, addHistory, addPosition, addLog, addDiff, addRevert]
-const commands = [addLogin, addLogout, addLoad, addExport, addDelete, ...lists, addRemove]
+const lists = [addLists, addCreateList, addSync, addRemove, addLog, addDiff, addRevert]
+const prices = [addPrices, addHistory, addPosition]
+const rows = [addSchema, addLoad, addExport, addDelete]
 const plans = [addReprice, addPlans, addPlan, addApply]
+const jobs = [addJobs, addWait, addCancel]
 const people = [addKeys, addUsers, addPassword, addAccount]
-const others = [addJobs, addWait, ...people, addCluster, addServe]
-for (const add of [...commands, ...plans, ...others]) add(program)
+const commands = [addLogin, addLogout, ...rows, ...lists, ...prices, ...plans, ...jobs, ...people]
+const others = [addCluster, addServe, addCompletion]
+for (const add of [...commands, ...others]) add(program)
 try {
   await program.parseAsync()
 } catch (fault) {

@@ -9,6 +9,7 @@ import {
   type PricewellClient,
   Problem,
   type Schemas,
+  Unreachable,
 } from '../client/index.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
@@ -71,10 +72,17 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
  * Sends a file. Retries share an Idempotency-Key. Loading the file once more takes a new key: otherwise rows that were
  * loaded in between would stay.
  */
-function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
+async function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // All feeds have the same types.
   const feed = path as typeof feeds.prices.path
-  return openClient(load, { fetch: withFile(file, load.onBytes) }).POST(feed, {
+  let isInDoubt = false
+  const onDoubt = () => {
+    isInDoubt = true
+  }
+  // Standard input cannot be sent again.
+  const retries = file.original ? {} : { retries: 0 }
+  const client = openClient(load, { fetch: withFile(file, load.onBytes, onDoubt), ...retries })
+  const answered = client.POST(feed, {
     params: {
       query: {
         ...(list !== undefined && { price_list_name: list }),
@@ -92,38 +100,73 @@ function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'st
     bodySerializer: () => '',
     ...(parseAs && { parseAs }),
   })
+  return answered.catch((error) => {
+    throw error instanceof Unreachable ? unanswered(file.name, isInDoubt, error) : error
+  })
 }
 
-/** A `fetch` that streams the file anew for each try, so that it is never in memory. */
-function withFile(file: FeedFile, onBytes: (bytes: number) => void) {
+/** Says what became of a file when no answer came. */
+function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unreachable {
+  const outcome = isInDoubt
+    ? `${name} may have been loaded. Run the command again: what is there already is set to what the file says, and never doubled.`
+    : `Nothing of ${name} was loaded, as it was not sent to its end. Run the command again.`
+  return new Unreachable(`${cause.message} ${outcome}`, { cause })
+}
+
+/**
+ * A `fetch` that streams the file anew for each try, so that it is never in memory. Calls `onDoubt` when all of it was sent
+ * and no answer says what became of it.
+ */
+function withFile(file: FeedFile, onBytes: (bytes: number) => void, onDoubt: () => void) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
+    let isSent = false
+    const onSent = () => {
+      isSent = true
+    }
     const body = Readable.toWeb(
-      Readable.from(counted(file.open(), onBytes)),
+      Readable.from(counted(file, onBytes, onSent)),
     ) as ReadableStream<Uint8Array>
     // Without `omit` Node 24.14 to 24.15 reports a 401 as a broken connection.
     const whole = new Request(request, { body, duplex: 'half', credentials: 'omit' })
     // The service has a job load a file with a large Content-Length.
-    whole.headers.set('content-length', String(file.bytes))
+    if (file.length !== undefined) whole.headers.set('content-length', String(file.length))
     const response = await fetch(whole).catch((error) => {
-      throw error.cause instanceof UsageFault ? error.cause : error
+      if (isSent && !isUnconnected(error.cause)) onDoubt()
+      throw isOfFile(error.cause) ? error.cause : error
     })
+    // A good answer may still break off, and a gateway does not know.
+    if (response.ok || [502, 504].includes(response.status)) onDoubt()
     // Rejected rows are no error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }
 }
 
+/** Whether there was nobody to send it to. */
+function isUnconnected(cause: { code?: string } | undefined): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(cause?.code ?? '')
+}
+
+/** Whether reading the file failed, and not the network. */
+function isOfFile(cause: unknown): boolean {
+  return cause instanceof UsageFault || cause instanceof Problem
+}
+
+/** What is sent of a file. Calls `onSent` before the service may have all of it. */
 async function* counted(
-  chunks: AsyncIterable<Buffer>,
+  { open, length }: FeedFile,
   onBytes: (bytes: number) => void,
+  onSent: () => void,
 ): AsyncGenerator<Buffer> {
   let bytes = 0
-  for await (const chunk of chunks) {
-    yield chunk
+  for await (const chunk of open()) {
     bytes += chunk.length
+    if (bytes === length) onSent()
+    yield chunk
     onBytes(bytes)
   }
+  onSent()
 }
 
 /**

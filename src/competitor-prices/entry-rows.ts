@@ -3,7 +3,12 @@ import { canonicalText, findValueFault, readText, wholeNumber } from '../catalog
 import type { ColumnType, ColumnValue } from '../catalog/columns.ts'
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
-import { type ErrorCode, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
+import {
+  type ErrorCode,
+  pointerSegment,
+  type RowErrors,
+  sentences,
+} from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import type { CompetitorSchema, SchemaColumn } from './queries.ts'
@@ -89,7 +94,7 @@ function readValues(
   return values
 }
 
-const missing = { code: 'required', message: 'is required' } as const
+const missing = { code: 'required', message: sentences.required } as const
 
 function rejectUnknownKeys(
   row: object,
@@ -99,7 +104,7 @@ function rejectUnknownKeys(
 ): void {
   for (const key of Object.keys(row)) {
     if (!knownKeys.has(key))
-      errors.add(position, pointerSegment(key), 'unknown_key', 'is not a known key')
+      errors.add(position, pointerSegment(key), 'unknown_key', sentences.unknownKey)
   }
 }
 
@@ -118,7 +123,7 @@ const messages: Record<ColumnType, string> = {
   number:
     'must be a number in a string, written as in JSON, at most 15 significant digits and 6 decimals',
   boolean: 'must be "true" or "false"',
-  date: 'must be a real calendar day, yyyy-mm-dd',
+  date: sentences.calendarDay,
 }
 
 /** The value of a text for a column, or its fault. */

@@ -130,7 +130,8 @@ async function upsertFile(staged: StagedRows, upsert: EntryUpsert): Promise<Feed
     rejectStale(stale, skipped)
     return counts
   }
-  return { ...counts, updated: counts.updated - skipped, skipped }
+  const { created, updated, unchanged } = counts
+  return { created, updated: updated - skipped, unchanged: unchanged - skipped, skipped }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
-import type { RowErrors } from './row-errors.ts'
+import { type RowErrors, sentences } from './row-errors.ts'
 
 /** A row of the payload and its index. */
 export interface Positioned<T> {
@@ -33,7 +33,7 @@ export class RowsByKey<T> {
         !errors.has(candidate.position) &&
         !isDeepStrictEqual(earlier.row, candidate.row)
       ) {
-        const message = `rows ${earlier.position} and ${candidate.position} have the same key and differ`
+        const message = sentences.sameKey(`rows ${earlier.position} and ${candidate.position}`)
         errors.add(candidate.position, undefined, 'duplicate_row', message)
       }
     })

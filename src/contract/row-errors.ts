@@ -6,6 +6,19 @@ export type ErrorCode = components['schemas']['ErrorCode']
 /** Errors listed in an answer; all are counted. */
 export const listedMax = 1000
 
+/** The sentences of faults that are found in several places, so that a JSON body and a file say the same. */
+export const sentences = {
+  required: 'is required',
+  unknownKey: 'is not a known key',
+  rowNotInList: 'this row is not in the published list',
+  trueOrFalse: 'must be true or false',
+  calendarDay: 'must be a real calendar day, yyyy-mm-dd',
+  noPriceList: (name: string) => `there is no price list "${name}"`,
+  sameKey: (places: string) => `${places} have the same key and differ`,
+  otherValues: (places: string, code: string, column: string) =>
+    `${places} give code "${code}" different values of "${column}"`,
+}
+
 interface RowFault {
   field: string | undefined
   code: ErrorCode

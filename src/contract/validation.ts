@@ -5,7 +5,7 @@ import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../lib/format
 import { type Operation, readContract } from './document.ts'
 import { type FindFaults, inSlices } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
-import { type ErrorCode, pointerSegment } from './row-errors.ts'
+import { type ErrorCode, pointerSegment, sentences } from './row-errors.ts'
 
 /** `uniqueItems` for scalars in linear time. Ajv's own keeps items as keys of an object, where `__proto__` is lost. */
 const uniqueItems: FuncKeywordDefinition = {
@@ -138,7 +138,7 @@ const codes: Record<string, ErrorCode> = {
 }
 
 const formatMessages: Record<string, string> = {
-  date: 'must be a real calendar day, yyyy-mm-dd',
+  date: sentences.calendarDay,
   timestamp: 'must be a day (yyyy-mm-dd) or an ISO 8601 day and time',
   moment: 'must be a revision, or a day and time in ISO 8601',
   money: 'must have at most 15 significant digits and 6 decimals',
@@ -168,9 +168,9 @@ export function parameterError(
 function message(error: ErrorObject): string {
   switch (error.keyword) {
     case 'required':
-      return 'is required'
+      return sentences.required
     case 'additionalProperties':
-      return 'is not a known key'
+      return sentences.unknownKey
     case 'format':
       return formatMessages[error.params.format] ?? `must be a ${error.params.format}`
     case 'enum':

@@ -94,16 +94,22 @@ export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
   return { trx, input, count: () => countStaged(trx) }
 }
 
-/** Runs an upsert that returns `created` for each row that it writes. Rows that are not created count as updated. */
+/**
+ * Runs an upsert that returns `created` for each row that it writes. Rows that are not created count as updated; those that
+ * it does not write count as unchanged as well.
+ */
 export async function upsertStaged(
   { trx, count }: StagedRows,
   upsert: RawBuilder<unknown>,
-): Promise<{ created: number; updated: number }> {
-  const { rows } = await sql<{ created: number }>`
+): Promise<Record<'created' | 'updated' | 'unchanged', number>> {
+  const { rows } = await sql<{ created: number; written: number }>`
     with upserted as (${upsert})
-    select count(*) filter (where created) as created from upserted`.execute(trx)
-  const created = rows[0]?.created ?? 0
-  return { created, updated: (await count()) - created }
+    select count(*) filter (where created) as created, count(*) as written from upserted`.execute(
+    trx,
+  )
+  const { created = 0, written = 0 } = rows[0] ?? {}
+  const total = await count()
+  return { created, updated: total - created, unchanged: total - written }
 }
 
 /** Rows that an upsert has written; `keys` and `ids` go together. */

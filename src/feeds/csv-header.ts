@@ -3,7 +3,12 @@ import type { FeedColumn } from '../contract/feed.ts'
 import { ValueFault } from '../contract/json.ts'
 import { keysMax } from '../contract/json-scanner.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
-import { type ErrorCode, invalidRequest, pointerSegment } from '../contract/row-errors.ts'
+import {
+  type ErrorCode,
+  invalidRequest,
+  pointerSegment,
+  sentences,
+} from '../contract/row-errors.ts'
 import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
 import { errorColumn, type RowShape } from './rows.ts'
 
@@ -28,7 +33,8 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
   const find = columnFinder(shape)
   const columns = names.map(find)
   const isUnknown = names.some((name, index) => !columns[index] && !shape.ignored.has(name))
-  const hint = isUnknown ? separatorHint(header.join(','), (name) => find(name) !== undefined) : ''
+  const isKnown = (name: string) => find(name) !== undefined
+  const hint = isUnknown ? separatorHint(header.join(','), isKnown) : ''
   const faults = [...headerFaults(names, columns, shape, hint), ...missingColumns(names, shape)]
   rejectFaults(faults, line)
   // The same limit as for an object of a JSON body.
@@ -83,7 +89,7 @@ function readFields(
 export function rejectSeparators(text: string, shape: RowShape, line: number): void {
   const find = columnFinder(shape)
   const hint = separatorHint(text, (name) => find(name) !== undefined)
-  const fault = columnFault(text.slice(0, 255), 'unknown_key', `is not a known column${hint}`)
+  const fault = columnFault(text.slice(0, 255), 'unknown_key', sentences.unknownKey + hint)
   if (hint !== '') rejectFaults([fault], line)
 }
 
@@ -162,7 +168,7 @@ function isRequired({ required = [] }: RowSchema, name: string): boolean {
 function headerFaults(
   names: string[],
   columns: (Column | undefined)[],
-  { ignored }: RowShape,
+  shape: RowShape,
   hint: string,
 ): HeaderFault[] {
   const seen = new Set<string>()
@@ -172,8 +178,8 @@ function headerFaults(
     if (seen.has(name))
       return [columnFault(name, 'not_allowed', 'there are two columns of this name')]
     seen.add(name)
-    if (columns[index] || ignored.has(name)) return []
-    return [columnFault(name, 'unknown_key', `is not a known column${hint}`)]
+    if (columns[index] || shape.ignored.has(name)) return []
+    return [columnFault(name, 'unknown_key', sentences.unknownKey + (hint || knownHint(shape)))]
   })
 }
 
@@ -187,7 +193,7 @@ function missingColumns(names: string[], { schema, columns }: RowShape): HeaderF
   const given = new Set(names)
   return required
     .filter((key) => !given.has(key) && !hasInner(key))
-    .map((key) => columnFault(key, 'required', 'the column is missing'))
+    .map((key) => columnFault(key, 'required', sentences.required))
 }
 
 type HeaderFault = Omit<RequestError, 'line'>
@@ -198,6 +204,16 @@ function columnFault(name: string, code: ErrorCode, message: string): HeaderFaul
 
 function rejectFaults(faults: HeaderFault[], line: number): void {
   if (faults.length > 0) throw invalidRequest(faults.map((fault) => ({ ...fault, line })))
+}
+
+const namesMax = 50
+
+/** The columns that there are, to be appended to a message: the keys of the contract, then the account's. */
+function knownHint({ schema, columns }: RowShape): string {
+  const all = [...Object.keys(schema.properties ?? {}), ...columns.map(({ name }) => name)]
+  const own = all.filter((name) => name !== 'extensions')
+  const keys = own.map((name) => (innerValues(name, schema) ? `${name}.…` : name))
+  return `; known are ${[...new Set(keys)].slice(0, namesMax).join(', ')}`
 }
 
 const names: Record<string, string> = { ';': 'semicolons', '\t': 'tabs', '|': 'pipes' }

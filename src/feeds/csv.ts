@@ -8,7 +8,7 @@ import { type FileRow, type FileRows, malformedFile, RowBatch, type RowShape } f
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
 /** A record, and the line on which it begins. */
-interface CsvRecord {
+export interface CsvRecord {
   fields: string[]
   line: number
 }
@@ -39,12 +39,12 @@ async function nextFilled(records: AsyncGenerator<CsvRecord>): Promise<CsvRecord
   for (;;) {
     const { value, done } = await records.next()
     if (done) return undefined
-    if (!isEmpty(value.fields, -1)) return value
+    if (!isEmpty(value.fields)) return value
   }
 }
 
 /** Whether all fields are empty, as in the empty rows of a spreadsheet. The field at `errorAt` does not count. */
-function isEmpty(fields: readonly string[], errorAt: number): boolean {
+export function isEmpty(fields: readonly string[], errorAt = -1): boolean {
   return fields.every((field, index) => field === '' || index === errorAt)
 }
 
@@ -126,9 +126,11 @@ function endsInside(fields: string[]): { all: number; double: number } {
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
 }
 
-async function* csvRecords(
+/** The records of CSV. Throws `malformed-file` if quotes do not match. */
+export async function* csvRecords(
   blocks: AsyncIterable<TextBlock>,
-  begin: Begin,
+  begin: Begin = {},
+  delimiter = ',',
 ): AsyncGenerator<CsvRecord> {
   const lines = new RecordLines()
   const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
@@ -137,9 +139,10 @@ async function* csvRecords(
       // Makes each record look like the first: the parser attaches an error with a stack to records of another length.
       Object.assign(parser.info, { records: 0 })
       const record = { fields, line: lines.next(fields, counts) }
-      if (!begin.header && !isEmpty(fields, -1)) begin.header = record
+      if (!begin.header && !isEmpty(fields)) begin.header = record
       return record
     },
+    delimiter,
     relax_column_count: true,
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],

@@ -10,7 +10,7 @@ import {
   type Schemas,
 } from '../contract/operation.ts'
 import { Problem, type RequestError, unavailable } from '../contract/problem.ts'
-import { listedMax } from '../contract/row-errors.ts'
+import { listedMax, sentences } from '../contract/row-errors.ts'
 import {
   bothFaults,
   SliceErrors,
@@ -157,7 +157,7 @@ async function findLateFaults(
   const contradictions = stagedFaults(repeated ?? [], ({ line, firstLine }) => ({
     field: '',
     code: 'duplicate_row',
-    message: `lines ${firstLine} and ${line} have the same key and differ`,
+    message: sentences.sameKey(`lines ${firstLine} and ${line}`),
   }))
   if (!findFaults) return contradictions
   return bothFaults(contradictions, await findFaults(repeated ? firstOfEachKey(key) : allStaged))

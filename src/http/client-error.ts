@@ -3,7 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem, problemBody, problemTypes, unavailable } from '../contract/problem.ts'
-import { protectiveHeaders } from './headers.ts'
+import { helpLink, protectiveHeaders } from './headers.ts'
 import { endingCode } from './overload/upload-deadlines.ts'
 
 interface ClientError {
@@ -45,7 +45,7 @@ export function answerClientError(
 }
 
 /** The bytes of a last response on a connection, for which there is no request that Fastify knows. */
-function responseText({ log }: FastifyInstance, problem: Problem): string {
+function responseText({ log, basePath }: FastifyInstance, problem: Problem): string {
   const id = randomUUID()
   const { status } = problemTypes[problem.type]
   log.info({ request_id: id, status, problem: problem.type })
@@ -54,6 +54,7 @@ function responseText({ log }: FastifyInstance, problem: Problem): string {
     ...protectiveHeaders,
     ...problem.options.headers,
     'x-request-id': id,
+    link: helpLink(basePath, problem.type),
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

@@ -8,8 +8,9 @@ import { readContract } from '../contract/document.ts'
 import { overloaded } from '../contract/problem.ts'
 import { documentationPolicy } from './headers.ts'
 import { rejectOtherMethods } from './method-not-allowed.ts'
+import { problemsText } from './problems-text.ts'
 
-/** Swagger UI for the contract at /docs, and the guide at /docs/guide. */
+/** Swagger UI for the contract at /docs, the guide at /docs/guide, and the problem types at /docs/problems. */
 export async function registerDocumentation(app: FastifyInstance): Promise<void> {
   const document = readContract()
   // Relative to /docs/json, so that requests and links also work below a path prefix.
@@ -26,7 +27,9 @@ export async function registerDocumentation(app: FastifyInstance): Promise<void>
       // Swagger UI finds its files by the end of the URL, query included.
       raw.url = raw.url?.replace(/[?#].*$/s, '')
     })
-    registerGuide(docs)
+    const guide = () => readFileSync(join(import.meta.dirname, '../../docs/guide.md'), 'utf8')
+    registerText(docs, '/docs/guide', guide)
+    registerText(docs, '/docs/problems', problemsText)
     await docs.register(swaggerUi, swaggerOptions())
   })
   for (const url of urls) rejectOtherMethods(app, url, { methods: ['GET', 'HEAD'], isOpen: true })
@@ -91,22 +94,23 @@ interface Documented {
   'x-addition'?: boolean
 }
 
-/** Serves docs/guide.md at /docs/guide as a page without scripts. */
-function registerGuide(docs: FastifyInstance): void {
-  const markdown = readFileSync(join(import.meta.dirname, '../../docs/guide.md'), 'utf8')
+/** Serves a Markdown text as a page without scripts. */
+function registerText(docs: FastifyInstance, path: string, read: () => string): void {
+  const markdown = read()
   // Rendering takes a tenth of a second, which is too much for a start.
   let page: string | undefined
-  docs.get('/docs/guide', async ({ url }, reply) => {
+  docs.get(path, async ({ url }, reply) => {
     // The page's links are relative, so a trailing slash would break them.
-    if (/\/(\?|$)/.test(url)) return reply.redirect('../guide')
+    if (/\/(\?|$)/.test(url)) return reply.redirect(path.replace('/docs', '..'))
     reply.headers({ 'content-security-policy': documentationPolicy })
-    page ??= renderGuide(markdown)
+    page ??= renderText(markdown)
     return reply.type('text/html; charset=utf-8').send(page)
   })
 }
 
-/** Renders a Markdown text as a page with a list of its sections. */
-function renderGuide(markdown: string): string {
+/** Renders a Markdown text, whose first line is its title, as a page with a list of its sections. */
+function renderText(markdown: string): string {
+  const [title = ''] = markdown.replace(/^# (Pricewell )?/, '').split('\n')
   const sections: string[] = []
   const marked = new Marked({
     renderer: {
@@ -125,7 +129,7 @@ function renderGuide(markdown: string): string {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>Guide · Pricewell</title>
+    <title>${title[0]?.toUpperCase()}${title.slice(1)} · Pricewell</title>
     <link rel="icon" href="../page/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="../page/style.css">
     <link rel="stylesheet" href="../page/guide.css">
@@ -135,7 +139,11 @@ function renderGuide(markdown: string): string {
     <header class="top">
       <div class="bar">
         <a class="brand" href="../"><img src="../page/icon.svg" alt="" width="24" height="24">Pricewell</a>
-        <div class="aside"><a href="../docs">API</a></div>
+        <div class="aside">
+          <a href="guide">Guide</a>
+          <a href="problems">Problems</a>
+          <a href="../docs">API</a>
+        </div>
       </div>
     </header>
     <div class="guide">

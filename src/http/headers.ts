@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isPathPrefix } from '../config.ts'
+import type { ProblemType } from '../contract/problem.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -62,6 +63,11 @@ export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   const forwarded = headers['x-forwarded-prefix']
   const isGiven = typeof forwarded === 'string' && isPathPrefix(forwarded)
   return isGiven ? forwarded : server.basePath
+}
+
+/** The `Link` of a problem: to what its type means and what to do. */
+export function helpLink(prefix: string, type: ProblemType): string {
+  return `<${prefix}/docs/problems#${type}>; rel="help"`
 }
 
 /** `Prefer: respond-async`, RFC 7240. */

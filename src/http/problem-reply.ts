@@ -13,6 +13,7 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from '../contract/validation.ts'
 import { CommitInDoubt, isAccountMissing, isUnavailable, sqlStateOf } from '../database/errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
+import { helpLink, pathPrefixOf } from './headers.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
 
 /** Answers any failure as problem details. The cause goes to the log, never to the client. */
@@ -26,6 +27,7 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
   reply
     .code(status)
     .headers(problem.options.headers ?? {})
+    .header('link', helpLink(pathPrefixOf(request), problem.type))
     .type('application/problem+json')
     .send(
       JSON.stringify({ ...problemBody(problem, request.id), detail: detailOf(problem, request) }),

@@ -18,13 +18,13 @@ export type ListName = { name: string } | { id: number }
 /** The list. Throws `price-list-not-found` also for a list of another account. */
 export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).executeTakeFirst()
-  return list ?? rejectMissing()
+  return list ?? rejectMissing(by)
 }
 
 /** The list, locked until the transaction ends. Writers of a list wait for each other; readers do not. */
 export async function lockPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).forNoKeyUpdate().executeTakeFirst()
-  return list ?? rejectMissing()
+  return list ?? rejectMissing(by)
 }
 
 /** The list, locked also against `keepPriceList`. */
@@ -34,12 +34,12 @@ export async function lockListForDeletion(
   by: ListName,
 ): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).forUpdate().executeTakeFirst()
-  return list ?? rejectMissing()
+  return list ?? rejectMissing(by)
 }
 
 /** Prevents the deletion of a list until the transaction ends; its writers go on. */
 export async function keepPriceList(trx: Trx, account: number, by: ListName): Promise<void> {
-  if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing()
+  if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing(by)
 }
 
 /** The list of a job, locked. */
@@ -73,6 +73,8 @@ function selectPriceList(trx: Trx, account: number, by: ListName) {
   return 'id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)
 }
 
-function rejectMissing(): never {
-  throw new Problem('price-list-not-found', 'There is no such price list.')
+/** Ids are not said: another account's id must be answered like one that nobody has. */
+function rejectMissing(by: ListName): never {
+  const which = 'name' in by ? `no price list "${by.name}"` : 'no such price list'
+  throw new Problem('price-list-not-found', `There is ${which}.`)
 }

@@ -156,7 +156,8 @@ async function rejectUnknownPromotions(
   if (names.length === 0) return
   const known = await findPromotionNames(trx, list.account_id, names, moment?.at)
   for (const { row, position } of rows) {
-    if (row.promotion !== undefined && !known.has(row.promotion))
-      errors.add(position, 'promotion', 'unknown_promotion', 'there is no such promotion')
+    if (row.promotion === undefined || known.has(row.promotion)) continue
+    const message = `there is no promotion "${row.promotion}"`
+    errors.add(position, 'promotion', 'unknown_promotion', message)
   }
 }

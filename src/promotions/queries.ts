@@ -41,19 +41,24 @@ export async function keepPromotions(
   return now
 }
 
-/** Forgets what `keepPromotions` kept at a moment of promotions that are still the same: a feed repeats most of them. */
+/**
+ * Forgets what `keepPromotions` kept at a moment of promotions that are still the same: a feed repeats most of them. Returns
+ * their number.
+ */
 export async function forgetUnchanged(
   trx: Trx,
   account: number,
   at: RawBuilder<Date>,
-): Promise<void> {
+): Promise<number> {
   const isSame = sql`v.account_id = ${account} and v.until_at = ${at} and p.account_id = ${account} and p.id = v.id
     and (${termsOf('p')}) is not distinct from (${termsOf('v')})`
   await sql`
     update promotions p set changed_at = v.from_at from promotion_versions v where ${isSame}`.execute(
     trx,
   )
-  await sql`delete from promotion_versions v using promotions p where ${isSame}`.execute(trx)
+  const { numAffectedRows } =
+    await sql`delete from promotion_versions v using promotions p where ${isSame}`.execute(trx)
+  return Number(numAffectedRows)
 }
 
 /** SQL of a FROM item with the account's promotions as they were at a moment; as they are now without one. */

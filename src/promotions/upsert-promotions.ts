@@ -4,7 +4,7 @@ import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-fil
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import type { RowErrors } from '../contract/row-errors.ts'
+import { type RowErrors, sentences } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import {
@@ -81,9 +81,8 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, q
       const { rows } = await sql<{ names: string }>`
         select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`.execute(trx)
       const at = await keepPromotions(trx, account, named(rows[0]?.names ?? '{}'))
-      const counts = await upsertStaged(staged, upsertFrom(account, staged.input, at))
-      await forgetUnchanged(trx, account, at)
-      return counts
+      const { created, updated } = await upsertStaged(staged, upsertFrom(account, staged.input, at))
+      return { created, updated, unchanged: await forgetUnchanged(trx, account, at) }
     },
   }
 }
@@ -99,12 +98,19 @@ function promotionId(account: number): FeedId {
   }
 }
 
-const unknownList = { code: 'unknown_price_list', message: 'there is no such price list' } as const
+interface UnknownList {
+  position: number
+  line: number
+  /** Which of the row's lists, from 1. */
+  place: number
+  list: string
+  total: number
+}
 
 /** Staged rows that name a price list that does not exist. */
 async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults> {
-  const { rows } = await sql<{ position: number; line: number; place: number; total: number }>`
-    select position, line, place, count(*) over () as total
+  const { rows } = await sql<UnknownList>`
+    select position, line, place, named.list, count(*) over () as total
     from (
       select position, line, place, list
       from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
@@ -112,7 +118,11 @@ async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults
     left join (select name from price_lists where account_id = ${account}) as l
       on l.name = named.list collate "C"
     where l.name is null order by position, place limit ${stagedFaultsMax}`.execute(trx)
-  return stagedFaults(rows, ({ place }) => ({ field: `price_lists/${place - 1}`, ...unknownList }))
+  return stagedFaults(rows, ({ place, list }) => ({
+    field: `price_lists/${place - 1}`,
+    code: 'unknown_price_list',
+    message: sentences.noPriceList(list),
+  }))
 }
 
 function filtersOf({ product_filters }: Input): ProductFilters | undefined {
@@ -134,7 +144,12 @@ function rejectUnknownLists(
 ): void {
   for (const [index, name] of (price_lists ?? []).entries()) {
     if (!lists.has(name))
-      errors.add(position, `price_lists/${index}`, unknownList.code, unknownList.message)
+      errors.add(
+        position,
+        `price_lists/${index}`,
+        'unknown_price_list',
+        sentences.noPriceList(name),
+      )
   }
 }
 

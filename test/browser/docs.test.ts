@@ -72,6 +72,24 @@ t.test('the guide is accessible and fits, wide and narrow, light and dark', asyn
   }
 })
 
+t.test('the page of problems, too, and a problem leads to its section', async (t) => {
+  for (const width of [1440, 390]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const viewport = { width, height: 900 }
+      const path = '/docs/problems#price-list-not-found'
+      const problems = await openPage(t, browser, { url, path, viewport, colorScheme })
+      await expectFits(t, problems, `${width} ${colorScheme}`)
+      await expectAccessible(t, problems, `${width} ${colorScheme}`)
+      const heading = problems.getByRole('heading', { name: 'price-list-not-found' })
+      t.ok(((await heading.boundingBox())?.y ?? 900) < 450)
+      const pictures = process.env.PICTURES
+      if (pictures) await problems.screenshot({ path: `${pictures}/${width}-${colorScheme}.png` })
+      await problems.getByRole('link', { name: 'Guide' }).click()
+      await problems.waitForURL('**/docs/guide')
+    }
+  }
+})
+
 /** Opens an operation, executes it with its examples and returns the response. */
 async function execute(page: Page, id: string, status: number): Promise<string> {
   const block = page.locator(`[id$="-${id}"].opblock`)

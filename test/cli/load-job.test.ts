@@ -30,7 +30,7 @@ t.test('a job loads the files, each is followed, also one that was loaded before
   t.strictSame([code, stderr], [0, ''])
   t.match(
     stdout,
-    /^a\.csv: 2 rows, 2 new, 0 updated in .*\nb\.csv\.gz: 2 rows, 1 new, 1 updated in /,
+    /^a\.csv: 2 rows, 2 new, 0 updated in .*\nb\.csv\.gz: 2 rows, 1 new, 1 updated \(1 unchanged\) in /,
   )
   t.equal(await jobs(), 2)
   t.equal((await salesOf(account)).length, 3)
@@ -39,7 +39,7 @@ t.test('a job loads the files, each is followed, also one that was loaded before
     [[], 3],
   ] as const) {
     const again = await run('load', 'sales', 'a.csv', ...flags)
-    t.match(again, { code: 0, stdout: /^a\.csv: 2 rows, 0 new, 2 updated in / })
+    t.match(again, { code: 0, stdout: /^a\.csv: 2 rows, 0 new, 2 updated \(2 unchanged\) in / })
     t.equal(await jobs(), count)
   }
 })

@@ -88,7 +88,7 @@ t.test('nothing that matches is no fault', async (t) => {
 t.test('a list that is not there is 1, an extension that is not there is 2', async (t) => {
   const list = await run('prices', 'M', 'A')
   t.strictSame([list.code, list.stdout], [1, ''])
-  t.match(list.stderr, /^There is no such price list\./)
+  t.match(list.stderr, /^There is no price list "M"\./)
   const extension = await run('prices', 'L', 'A', '--where', 'land=France')
   const stderr = 'There is no extension "land"; there are: country, size.\n'
   t.strictSame(extension, { code: 2, stdout: '', stderr })

@@ -101,17 +101,21 @@ t.test('the help tells the exit codes, and each command shows an example', async
   const { code, stdout, stderr } = await run('--help')
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, /Exit codes:\n {2}0 {2}done\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}70 /)
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
+  const commands = [...stdout.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name = '']) => name)
   t.strictSame(commands.filter((name) => name !== 'help').sort(), [
     'account',
     'apply',
+    'cancel',
     'cluster',
+    'completion',
+    'create-list',
     'delete',
     'diff',
     'export',
     'history',
     'jobs',
     'keys',
+    'lists',
     'load',
     'log',
     'login',
@@ -124,7 +128,9 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'remove',
     'reprice',
     'revert',
+    'schema',
     'serve',
+    'sync',
     'users',
     'wait',
   ])

@@ -49,7 +49,7 @@ t.test('a file is accepted with the job that loads it', async (t) => {
     progress: { total: 2, finished: 2, error: 0 },
     errors: [],
   })
-  t.strictSame(job.result, { rows: 2, created: 2, updated: 0 })
+  t.strictSame(job.result, { rows: 2, created: 2, updated: 0, unchanged: 0 })
   t.equal(job.price_list_id, undefined)
   t.equal((await salesOf(account)).length, 2)
   t.equal(await piecesOf(account), 0, 'and the file is deleted')

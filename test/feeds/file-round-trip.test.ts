@@ -128,7 +128,10 @@ for (const [name, { load, read, rows }] of Object.entries(resources)) {
       t.match(body, { rows: rows.length, created: rows.length, updated: 0 })
       t.strictSame(await stateOf(to, read), await stateOf(from, read))
       const again = await to.send('POST', load, file.body, { 'content-type': type })
-      t.match(again.body, { rows: rows.length, created: 0, updated: rows.length })
+      const counts = { rows: rows.length, created: 0, updated: rows.length }
+      // Of products it is not known.
+      const unchanged = name === 'products' ? {} : { unchanged: rows.length }
+      t.strictSame(again.body, { ...counts, ...unchanged })
     })
   }
 }

@@ -48,7 +48,7 @@ for (const [name, file, separator] of files) {
       t.match(answer, { status: 400, body: { type: 'invalid-request' } })
       const [error] = answer.body.errors
       t.match(error, { line: 1, code: 'unknown_key', pointer: /^#\/columns\// })
-      const hint = `is not a known column; columns are separated by commas, not by ${separator}`
+      const hint = `is not a known key; columns are separated by commas, not by ${separator}`
       t.equal(error.message, hint)
     }
   })
@@ -66,7 +66,7 @@ t.test('a header with other faults is told them before what is wrong behind it',
   for (const rest of ['A,FR\r\n"B"x,FR\r\n', 'A,FR\r\nB,F\0R\r\n', 'A"B,FR\r\n']) {
     const answer = await account.send('POST', path, `Code,country\r\n${rest}`, csv)
     t.match(answer, { status: 400, body: { type: 'invalid-request', errors: [unknown] } }, rest)
-    t.equal(answer.body.errors[0].message, 'is not a known column')
+    t.match(answer.body.errors[0].message, /^is not a known key; known are code, /)
   }
   const lines = await account.send('POST', path, '\n\n"Co\nde",country\n"B"x,FR\n', csv)
   t.match(lines.body.errors, [{ line: 3, field: 'Co\nde', code: 'unknown_key' }])
@@ -79,10 +79,10 @@ t.test('a sound header leaves a row its fault', async (t) => {
 
 t.test('an unknown column with a semicolon in its name is no separator', async (t) => {
   const answer = await account.send('POST', path, 'code,country,"a;b;c;d"\r\n', csv)
-  t.strictSame(
-    answer.body.errors.map(({ field, message }: Record<string, string>) => [field, message]),
-    [['a;b;c;d', 'is not a known column']],
-  )
+  t.match(answer.body.errors, [
+    { field: 'a;b;c;d', message: /^is not a known key; known are code, / },
+  ])
+  t.equal(answer.body.errors.length, 1)
 })
 
 t.test('a line that only names the separator is refused, whatever stands behind it', async (t) => {

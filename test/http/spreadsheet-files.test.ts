@@ -68,8 +68,12 @@ const faulty: Record<
   ],
   'a header behind empty rows': [
     ',\n\n,\nCode,country\n',
-    [4, '#/columns/Code', 'is not a known column'],
-    [4, '#/columns/code', 'the column is missing'],
+    [
+      4,
+      '#/columns/Code',
+      'is not a known key; known are code, active, brand, country, purchase, extended_catalog_id',
+    ],
+    [4, '#/columns/code', 'is required'],
   ],
 }
 

@@ -27,6 +27,8 @@ t.test('prices of a file are set like those of JSON; the others stay', async (t)
     UK: { retail: 1.5, wholesale: 9 },
     FR: { retail: 0, wholesale: 2 },
   })
+  const again = await send(shop, 'price_list_name=list', file.replace('wholesale,2', 'wholesale,3'))
+  t.match(again, { status: 201, body: { rows: 2, updated: 2, unchanged: 1 } })
 })
 
 t.test('a file for another list is another request under its Idempotency-Key', async (t) => {

@@ -35,7 +35,9 @@ t.test('a CSV file is loaded like the same rows in JSON', async (t) => {
     { ...sale, currency: 'GBP' },
     { transaction_id: 'T2', code: 'B,"b"\nb', extension: '', quantity: '-3', revenue: '-4' },
   ])
-  t.match(await csv(account, file), { body: { rows: 2, created: 0, updated: 2 } })
+  t.match(await csv(account, file), { body: { rows: 2, created: 0, updated: 2, unchanged: 2 } })
+  const changed = await csv(account, `${file.replace('2.50', '2.5')}C,T3,,1,1,`)
+  t.strictSame(changed.body, { rows: 3, created: 1, updated: 2, unchanged: 1 })
 })
 
 t.test('an NDJSON file is loaded like the same rows in JSON', async (t) => {

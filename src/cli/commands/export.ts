@@ -3,6 +3,7 @@ import type { PricewellClient } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
 import { answer, type Program, type Shared } from '../program.ts'
+import { countingRows } from '../row-count.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 import { writeTo } from '../write-to.ts'
@@ -95,8 +96,6 @@ interface Exported {
   date: string | undefined
 }
 
-const quote = 0x22
-const lineEnd = 0x0a
 const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
 /** Begins an export: its bytes, and the number of rows to expect. */
@@ -122,22 +121,4 @@ export async function findList({ GET }: PricewellClient, name: string): Promise<
   const [list] = data.results
   if (!list) throw new Failed(`There is no price list "${name}".`)
   return list.id
-}
-
-/** Passes pieces on; calls `onRows` with the number of rows so far. */
-async function* countingRows(
-  chunks: AsyncIterable<Uint8Array>,
-  format: Format,
-  onRows: (rows: number) => void,
-): AsyncGenerator<Uint8Array> {
-  let rows = format === 'csv' ? -1 : 0
-  let isQuoted = false
-  for await (const chunk of chunks) {
-    for (const byte of chunk) {
-      if (byte === quote && format === 'csv') isQuoted = !isQuoted
-      else if (byte === lineEnd && !isQuoted) rows++
-    }
-    yield chunk
-    onRows(rows)
-  }
 }

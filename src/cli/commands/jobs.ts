@@ -20,13 +20,12 @@ export function addJobs(program: Program): void {
     .action(async (_options, command) => {
       const options = command.optsWithGlobals()
       const jobs = await lastJobs(openClient(options), options.status)
-      const rows = jobs.map(({ id, status, progress, created_at, finished_at }) => ({
-        id,
-        status,
+      const rows = jobs.map(({ id, kind, status, progress, created_at, ...job }) => ({
+        ...{ id, kind, file: job.operation, list: job.price_list_name, status },
         finished: progress.finished,
         total: progress.total,
         accepted: created_at,
-        ended: finished_at,
+        ended: job.finished_at,
       }))
       answer(options, jobs, rows.length > 0 ? table(rows) : 'There are no jobs.')
     })
@@ -64,6 +63,22 @@ export async function followJob(client: PricewellClient, id: number, options: Sh
   } finally {
     bar.stop()
   }
+}
+
+/** `pricewell cancel`. */
+export function addCancel(program: Program): void {
+  program
+    .command('cancel')
+    .description('Ends a background job that waits or runs. Nothing of it is written.')
+    .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
+    .addHelpText('after', '\nExample:\n  pricewell cancel 7')
+    .action(async (id, _options, command) => {
+      const options = command.optsWithGlobals()
+      const { data } = await openClient(options).POST('/api/v1/jobs/{id}/cancel/', {
+        params: { path: { id } },
+      })
+      answer(options, data, `Job ${id} is cancelled. Nothing of it was written.`)
+    })
 }
 
 /** Reads an id from the command line. */

@@ -1,14 +1,22 @@
-import { Argument } from '@commander-js/extra-typings'
-import { Problem, type RowError, type Schemas } from '../../client/index.ts'
+import { Argument, Option } from '@commander-js/extra-typings'
+import { Problem, type Schemas } from '../../client/index.ts'
+import type { BadCell } from '../bad-cells.ts'
 import { Failed, UsageFault } from '../faults.ts'
-import { type FeedFile, openFeedFile, rejectMisnamed } from '../feed-file.ts'
+import { type FeedFile, rejectMisnamed } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
+import {
+  character,
+  type FileOptions,
+  oneColumn,
+  prepareFiles,
+  wholeNumber,
+} from '../prepare-files.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
 
-interface LoadOptions extends Shared {
+interface LoadOptions extends Shared, FileOptions {
   list?: string | undefined
   rejects?: string | undefined
   job?: true | undefined
@@ -25,7 +33,7 @@ export function addLoad(program: Program): void {
     .addArgument(
       new Argument('<kind>', 'what the rows are').choices(Object.keys(feeds) as FeedKind[]),
     )
-    .argument('<file...>', 'the files, in the order in which they are loaded')
+    .argument('<file...>', 'the files, in the order in which they are loaded; - is standard input')
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
     .option(
       '--rejects <file>',
@@ -36,23 +44,39 @@ export function addLoad(program: Program): void {
       '--plan',
       'write nothing but a plan, which `apply` applies: of rows, prices, promotions',
     )
+    .addOption(
+      new Option('--format <format>', 'of standard input; csv when left out').choices([
+        ...(['csv', 'ndjson'] as const),
+      ]),
+    )
+    .option('--rows <number>', 'refuses a file that has not this many rows', wholeNumber)
+    .option(
+      '--delimiter <character>',
+      'what separates the columns; tab is a name for it',
+      character,
+    )
+    .option('--decimal-comma', 'decimals have a comma, as in 1.234,50')
+    .option('--column <from=to>', "the file's and the service's name; may be repeated", oneColumn)
     .addHelpText(
       'after',
       `
 Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
 that of --job, or of a file that is large for the service: it goes on when the command is ended, and \`wait\` follows it.
 After a load that broke off, run it again: what is there already is set to what the file says, and never doubled.
-A refused file does not keep the others from being loaded.
+A refused file does not keep the others from being loaded. Standard input must end with a line feed: a program that
+fails in the middle leaves a part of a line, or --rows finds that rows are missing, and then nothing is loaded.
 
 Examples:
   pricewell load sales 2026-*.csv.gz
   pricewell load prices --list 'Retail 2026' prices.csv --rejects rejects.csv
-  pricewell load prices --list 'Retail 2026' prices.csv --plan`,
+  pricewell load prices --list 'Retail 2026' prices.csv --plan
+  pricewell load prices --list 'Retail 2026' preise.csv --delimiter ';' --decimal-comma --column Artikel=code
+  erp-export sales | pricewell load sales - --rows 25000`,
     )
     .action(async (kind, names, _options, command) => {
       const options = command.optsWithGlobals()
       rejectMisuse(kind, names, options)
-      const files = names.map(openFeedFile)
+      const files = await prepareFiles(kind, names, options)
       for (const file of files) rejectMisnamed(options.rejects ?? '', file)
       let refused = 0
       for (const file of files) if (!(await loadOne(kind, file, options))) refused++
@@ -68,6 +92,13 @@ function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): vo
   if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
   if (plan && !('hasPlans' in feeds[kind]))
     throw new UsageFault(`--plan has no meaning for ${kind}.`)
+  const once = names.includes('-') ? '-' : options.rows === undefined ? undefined : '--rows'
+  if (once !== undefined && names.length > 1)
+    throw new UsageFault(`${once} goes with one file at a time.`)
+  if (rejects !== undefined && once === '-')
+    throw new UsageFault('--rejects has no meaning for standard input, which cannot be sent again.')
+  if (options.format !== undefined && once !== '-')
+    throw new UsageFault('--format is for standard input: the name of a file says what it is.')
   if (rejects !== undefined && names.length > 1)
     throw new UsageFault('--rejects goes with one file at a time.')
   if (rejects !== undefined && job)
@@ -79,7 +110,9 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   const { list } = options
   const startedAt = Date.now()
   const bar = startBar(file.name, options)
-  const onBytes = (bytes: number) => bar.show(bytes, file.bytes, speed(bytes, startedAt))
+  const onBytes = (bytes: number) => {
+    if (file.bytes > 0) bar.show(Math.min(bytes, file.bytes), file.bytes, speed(bytes, startedAt))
+  }
   const { path } = feeds[kind]
   const load: Load = { ...options, path, list, file, onBytes }
   try {
@@ -90,7 +123,7 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     const rejects = error.type === 'invalid-request' ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
     if (loaded) tellLoaded(load, loaded, startedAt, options)
-    else tellRefused(load, error, rejects, options)
+    else await tellRefused(load, error, rejects, options)
     return loaded !== undefined
   }
 }
@@ -110,16 +143,18 @@ function tellLoaded(
   answer(options, told, describeLoaded(file.name, loaded, seconds))
 }
 
-function tellRefused(
+async function tellRefused(
   load: Load,
   problem: Problem,
   rejects: string | undefined,
   options: LoadOptions,
-): void {
-  const { type, detail, errors, errorCount: error_count } = problem
+): Promise<void> {
+  const { type, detail, errorCount: error_count } = problem
   const file = load.file.name
+  const { withCells } = await import('../bad-cells.ts')
+  const errors = await withCells(load.file, problem.errors)
   if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
-  else console.error(describeRefused(file, problem, rejects))
+  else console.error(describeRefused(file, { detail, errors, errorCount: error_count }, rejects))
 }
 
 /** Whether the error is about this file only. */
@@ -137,9 +172,10 @@ function speed(bytes: number, startedAt: number): string {
 const shownMax = 20
 
 function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
-  const { rows, created, updated } = loaded
+  const { rows, created, updated, unchanged } = loaded
   const isUnknown = created === undefined || updated === undefined
-  const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated`
+  const same = unchanged ? ` (${number(unchanged)} unchanged)` : ''
+  const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated${same}`
   const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
   return `${file}: ${rowCount(rows)}${news} in ${seconds.toFixed(1)} s (${rate} rows/s).`
 }
@@ -147,7 +183,7 @@ function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
 /** Why a file was refused, with the first bad lines. */
 function describeRefused(
   file: string,
-  { detail, errors, errorCount }: Problem,
+  { detail, errors, errorCount }: Pick<Problem, 'detail' | 'errorCount'> & { errors: BadCell[] },
   rejects: string | undefined,
 ): string {
   const more = errorCount - Math.min(errors.length, shownMax)
@@ -159,7 +195,12 @@ function describeRefused(
   ].join('\n')
 }
 
-function place({ line, field }: RowError): string {
-  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(field ? [field] : [])]
+/** The most characters of a bad cell that people are shown. */
+const cellMax = 60
+
+function place({ line, field, value }: BadCell): string {
+  const cell = value && (value.length > cellMax ? `${value.slice(0, cellMax)}…` : value)
+  const named = cell ? `${field} "${cell}"` : field
+  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(named ? [named] : [])]
   return parts.length > 0 ? `${parts.join(', ')}: ` : ''
 }

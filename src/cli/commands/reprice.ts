@@ -98,14 +98,16 @@ function readDates(given: {
 /** Allowed texts by column. */
 type Conditions = Record<string, string[]>
 
-function condition(text: string, earlier: Conditions = {}): Conditions {
+/** Adds an allowed value of a column. */
+export function condition(text: string, earlier: Conditions = {}): Conditions {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('It is a column and a value, like country=France.')
   return { ...earlier, [name]: [...(earlier[name] ?? []), value] }
 }
 
-const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
+/** Adds a text to earlier ones. */
+export const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
 
 function digits(text: string): number {
   if (!/^\d$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
@@ -113,7 +115,7 @@ function digits(text: string): number {
 }
 
 /** Converts texts by the types of the catalog; the service refuses columns that there are not. */
-async function castFilters({ GET }: PricewellClient, filter: Conditions) {
+export async function castFilters({ GET }: PricewellClient, filter: Conditions) {
   const { attributes, extensions } = (await GET('/api/v1/product_catalog/schema/')).data
   const types = new Map([...attributes, ...extensions].map(({ name, type }) => [name, type]))
   const cast = (name: string, text: string) => castTo(types.get(name) ?? 'string', text)

@@ -117,7 +117,7 @@ async function addStaged(
       origin,
     })
   await rejectEarlierJobs(trx, account, id, job)
-  const counts = { created, updated: total - created }
+  const counts = { created, updated: total - created, unchanged: total - created }
   if (total === 0) return { ...counts, revision: list.version }
   const rowIds = await addDraftRows(trx, list, productIds)
   const revision = await publish(trx, list, { kind: 'add_products', origin, job }, rowIds)

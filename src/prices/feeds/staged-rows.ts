@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Column, Columns } from '../../catalog/columns.ts'
 import { isOtherKey, keyParts, productId, stagedKey } from '../../catalog/product-feed.ts'
 import type { FeedColumn, FeedId } from '../../contract/feed.ts'
+import { sentences } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
@@ -89,6 +90,6 @@ export async function findMissingRows(
     from pg_temp.feed f
     left join ${publishedRowsOf(list)} using (code, extension_key)
     where r.code is null order by f.position limit ${stagedFaultsMax}`.execute(trx)
-  const message = 'this row is not in the published list'
+  const message = sentences.rowNotInList
   return stagedFaults(rows, () => ({ field: 'code', code: 'row_not_in_list', message }))
 }

@@ -3,7 +3,7 @@ import { type Column, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import type { RowErrors } from '../../contract/row-errors.ts'
+import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
 import { positionColumns } from '../../price-lists/position-fields.ts'
@@ -64,13 +64,20 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
         return planPrices(trx, locked, { cells: sql`pg_temp.feed f`, origin, observed_at })
       }
       const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
+      // Of a calendar list months are compared, not rows.
+      const unchanged = list.is_calendar ? undefined : updated - written.changed
       const findPlaces: FindPlaces = (cells) => findLines(trx, cells)
       await rejectViolations(trx, locked, { written, origin, findPlaces })
       const { observed_at, on_stale } = query
       const { priced } = written
       const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
       const revision = await recordRevision(trx, locked, { ...change, observed_at })
-      return { created: 0, updated, ...(on_stale === 'skip' && { skipped }), revision }
+      return {
+        ...{ created: 0, updated },
+        ...(unchanged !== undefined && { unchanged }),
+        ...(on_stale === 'skip' && { skipped }),
+        revision,
+      }
     },
   }
 }
@@ -89,7 +96,7 @@ function rejectFaultyPriced(
   errors: RowErrors,
 ): void {
   if (typeof priced !== 'boolean')
-    errors.add(position, pricedColumn.name, 'type', 'must be true or false')
+    errors.add(position, pricedColumn.name, 'type', sentences.trueOrFalse)
 }
 
 /** Where violating cells stand in the file. */

@@ -1,6 +1,6 @@
 import type { KeyedRow } from '../../catalog/row-key.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import type { RowErrors } from '../../contract/row-errors.ts'
+import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import type { InputColumn } from '../../database/input-rows.ts'
 import { mapCooperatively, sortCooperatively } from '../../lib/cooperative.ts'
 import { hasDecimals } from '../../lib/decimal.ts'
@@ -150,6 +150,6 @@ function rejectOtherPrice(earlier: Cell, { row, position }: Cell, errors: RowErr
   const isSame =
     earlier.row.price === row.price && earlier.row.expected_price === row.expected_price
   if (isSame) return
-  const message = `rows ${earlier.position} and ${position} have the same key and differ`
+  const message = sentences.sameKey(`rows ${earlier.position} and ${position}`)
   errors.add(position, undefined, 'duplicate_row', message)
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
-import type { RowErrors } from '../../contract/row-errors.ts'
+import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
 import { columnsOf, type InputColumn, inputRows, isCopied } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -201,6 +201,6 @@ export function rejectMissing(
   const missing = new Set(rows.flatMap((row, index) => (ids[index] === null ? rowKey(row) : [])))
   for (const row of payload) {
     if (missing.has(rowKey(row)))
-      errors.add(row.position, 'code', 'row_not_in_list', 'this row is not in the published list')
+      errors.add(row.position, 'code', 'row_not_in_list', sentences.rowNotInList)
   }
 }

@@ -135,8 +135,12 @@ function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
   const isFile = chance(draw, 20)
   const ids = rows.map(({ pk }) => pk)
   const counts = { rows: payload.length, created: 0, updated: ids.length }
+  const isSame = ({ row, dimension, price }: (typeof cells)[number]) =>
+    row.prices.get(dimension)?.get('') === price
   const check = ({ body }: { body: unknown }) => {
-    expectEqual(body, isFile ? counts : ids, 'priced rows')
+    const changed = new Set(cells.filter((cell) => !isSame(cell)).map(({ row }) => row))
+    const unchanged = list.isCalendar ? {} : { unchanged: rows.length - changed.size }
+    expectEqual(body, isFile ? { ...counts, ...unchanged } : ids, 'priced rows')
     for (const { row, dimension, date, price } of cells) {
       const prices = row.prices.get(dimension) ?? new Map<string, number>()
       row.prices.set(dimension, prices.set(date ?? '', price))

@@ -1,0 +1,79 @@
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import { answer, type Program } from '../program.ts'
+
+const shells = ['bash', 'zsh', 'fish'] as const
+
+/** `pricewell completion`. */
+export function addCompletion(program: Program): void {
+  program
+    .command('completion')
+    .description('Writes a script that makes a shell complete commands, options and their words.')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pricewell completion bash >> ~/.bashrc
+  pricewell completion zsh >> ~/.zshrc
+  pricewell completion fish > ~/.config/fish/completions/pricewell.fish`,
+    )
+    .action((shell, _options, command) => {
+      const options = command.optsWithGlobals()
+      const script = scripts[shell](wordsOf(program as unknown as CommandUnknownOpts))
+      answer(options, { shell, script }, script)
+    })
+}
+
+/** What may follow a command, by its words; '' is the program itself. */
+type Words = Map<string, string[]>
+
+function wordsOf(program: CommandUnknownOpts): Words {
+  const help = '--help'
+  const shared = program.options
+    .flatMap(({ long }) => long ?? [])
+    .filter((one) => one !== '--version')
+  const words: Words = new Map([
+    ['', [...program.commands.map((command) => command.name()), help, '--version']],
+  ])
+  const add = (command: CommandUnknownOpts, path: string[]) => {
+    const names = [...path, command.name()]
+    const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices)
+    const subcommands = command.commands.map((one) => one.name())
+    const options = command.options.flatMap(({ long }) => long ?? [])
+    words.set(names.join(' '), [...subcommands, ...choices, ...options, ...shared, help])
+    for (const one of command.commands) add(one, names)
+  }
+  for (const command of program.commands) add(command, [])
+  return words
+}
+
+/** Commands of two words come first, as the first pattern that matches counts. */
+function bash(words: Words): string {
+  const cases = [...words]
+    .filter(([command]) => command !== '')
+    .sort(([a], [b]) => b.split(' ').length - a.split(' ').length)
+    .map(([command, all]) => `    '${command} '*) words='${all.join(' ')}' ;;`)
+  return `_pricewell() {
+  local words='${words.get('')?.join(' ')}'
+  local line="\${COMP_WORDS[*]:1:COMP_CWORD-1} "
+  case "$line" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _pricewell pricewell`
+}
+
+const scripts = {
+  bash,
+  zsh: (words: Words) =>
+    `autoload -Uz compinit bashcompinit\n(( $+functions[compdef] )) || compinit\nbashcompinit\n${bash(words)}`,
+  fish: (words: Words) =>
+    [...words]
+      .map(([command, all]) => {
+        const seen = command.split(' ').map((name) => `__fish_seen_subcommand_from ${name}`)
+        const when = command === '' ? '__fish_use_subcommand' : seen.join('; and ')
+        return `complete -c pricewell -n '${when}' -a '${all.join(' ')}'`
+      })
+      .join('\n'),
+}

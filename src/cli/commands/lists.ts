@@ -1,0 +1,181 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import { planText } from '../plan-text.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { readPlan } from '../send-file.ts'
+import { openClient } from '../session.ts'
+import { number, type TableRow, table } from '../terminal.ts'
+import { followJob } from './jobs.ts'
+import { castFilters, condition, oneMore } from './reprice.ts'
+
+const listsMax = 1000
+
+/** `pricewell lists`. */
+export function addLists(program: Program): void {
+  program
+    .command('lists')
+    .description(`Shows the price lists, ${number(listsMax)} at most.`)
+    .option('--search <text>', 'only lists whose name contains this, in any case')
+    .addHelpText('after', '\nExample:\n  pricewell lists --search 2026')
+    .action(async (_options, command) => {
+      const { search, ...options } = command.optsWithGlobals()
+      const query = { limit: listsMax, include: 'row_count', ...(search && { search }) } as const
+      const { data } = await openClient(options).GET('/api/v1/price_list/', { params: { query } })
+      const { count, results } = data
+      const more = count > results.length ? `\nand ${number(count - results.length)} more` : ''
+      const text = results.length > 0 ? table(results.map(listed)) : 'There are no price lists.'
+      answer(options, results, text + more)
+    })
+}
+
+function listed(list: Schemas['PriceList']): TableRow {
+  const { name, revision, row_count: rows, valid_from: from, valid_to: to } = list
+  const today = new Date().toISOString().slice(0, 10)
+  const validity = today < from ? 'future' : today > to ? 'expired' : 'current'
+  return {
+    name,
+    state: list.is_published ? validity : 'not published',
+    rows,
+    revision,
+    'valid from': from,
+    'valid to': to,
+    dimensions: list.price_dimensions.join(', '),
+    currency: list.currency,
+    calendar: list.is_calendar ? 'yes' : undefined,
+  }
+}
+
+/** `pricewell create-list`. */
+export function addCreateList(program: Program): void {
+  program
+    .command('create-list')
+    .description('Makes a price list. `load rows` or `sync` gives it products and publishes it.')
+    .argument('<name>', 'the name of the price list')
+    .requiredOption('--from <day>', 'the first day on which it is valid')
+    .requiredOption('--to <day>', 'the last day')
+    .option('--description <text>', 'what it is for')
+    .option('--dimension <name>', 'a price column; may be repeated; price when left out', oneMore)
+    .option('--margin-formula <formula>', 'how the margin is computed')
+    .option('--filter <column=value>', 'only these products; may be repeated', condition)
+    .option('--calendar', 'it has a price for each of the 365 days from the first')
+    .option('--currency <code>', 'such as EUR')
+    .option('--hide-unpriced', 'prices that were never set are left out of what is read')
+    .option('--guardrail <name=limit>', 'a limit for changes; may be repeated', oneGuardrail)
+    .addHelpText(
+      'after',
+      `
+Guardrails: ${guardrailNames.join(', ')}.
+
+Example:
+  pricewell create-list 'Retail 2027' --from 2027-01-01 --to 2027-12-31 --currency EUR --filter country=France \\
+    --dimension retail --dimension wholesale --guardrail max_decrease_percent=30`,
+    )
+    .action(async (name, _options, command) => {
+      const options = command.optsWithGlobals()
+      const client = openClient(options)
+      const body = await readSettings(client, name, options)
+      const { data } = await client.POST('/api/v1/price_list/bulk_create/', { body: [body] })
+      const [made] = data
+      answer(options, made, `The price list "${name}" is made, id ${made?.id}.`)
+    })
+}
+
+interface Settings {
+  from: string
+  to: string
+  description?: string | undefined
+  dimension?: string[] | undefined
+  marginFormula?: string | undefined
+  filter?: Record<string, string[]> | undefined
+  calendar?: true | undefined
+  currency?: string | undefined
+  hideUnpriced?: true | undefined
+  guardrail?: Schemas['Guardrails'] | undefined
+}
+
+async function readSettings(
+  client: PricewellClient,
+  name: string,
+  { from, to, description, currency, filter, ...settings }: Settings,
+): Promise<Schemas['PriceListInput']> {
+  const { dimension, marginFormula, calendar, hideUnpriced, guardrail } = settings
+  return {
+    ...{ name, valid_from: from, valid_to: to },
+    ...(description !== undefined && { description }),
+    ...(dimension && { price_dimensions: dimension }),
+    ...(marginFormula !== undefined && { margin_formula: marginFormula }),
+    ...(filter && { product_filters: await castFilters(client, filter) }),
+    ...(calendar && { is_calendar: true }),
+    ...(currency !== undefined && { currency }),
+    ...(hideUnpriced && { hide_unpriced: true }),
+    ...(guardrail && { guardrails: guardrail }),
+  }
+}
+
+const guardrailNames = [
+  ...(['min_price', 'max_price', 'max_increase_percent', 'max_decrease_percent'] as const),
+  ...(['min_margin_percent', 'no_zero', 'max_changed_percent', 'max_removed_percent'] as const),
+]
+
+function oneGuardrail(text: string, earlier: Schemas['Guardrails'] = {}): Schemas['Guardrails'] {
+  const [, given, limit = 'true'] = /^(\w+)(?:=(.*))?$/s.exec(text) ?? []
+  const name = guardrailNames.find((one) => one === given)
+  if (name === 'no_zero' && limit === 'true') return { ...earlier, no_zero: true }
+  if (!name || name === 'no_zero' || !/^-?\d+(\.\d+)?$/.test(limit))
+    throw new InvalidArgumentError('It is a guardrail and its limit, like min_price=1 or no_zero.')
+  return { ...earlier, [name]: Number(limit) }
+}
+
+/** `pricewell sync`. */
+export function addSync(program: Program): void {
+  program
+    .command('sync')
+    .description('Makes a price list match the catalog and its filters, and publishes it.')
+    .argument('<list>', 'the name of the price list')
+    .option('--plan', 'write nothing but a plan, which `apply` applies')
+    .option('--note <text>', 'why, for the log')
+    .addHelpText('after', "\nExample:\n  pricewell sync 'Retail 2026' --plan")
+    .action(async (list, _options, command) => {
+      const options = command.optsWithGlobals()
+      const synced = await sync(openClient(options), list, options)
+      if ('operation' in synced) answer(options, synced, planText(synced))
+      else answer(options, synced, syncText(list, synced))
+    })
+}
+
+interface Wish extends Shared {
+  plan?: true | undefined
+  note?: string | undefined
+}
+
+type Synced = Schemas['SyncResult'] & { revision?: number | undefined }
+
+/** The plan, or what became of the list, also where a job does it. */
+async function sync(
+  client: PricewellClient,
+  list: string,
+  wish: Wish,
+): Promise<Schemas['Plan'] | Synced> {
+  const { plan, note } = wish
+  const { data, response } = await client.POST('/api/v1/prices/sync_with_catalog/', {
+    params: {
+      // A header is Latin-1; the service reads it as UTF-8.
+      header: note ? { 'Change-Note': Buffer.from(note).toString('latin1') } : {},
+      query: plan ? { plan: 'true' } : {},
+    },
+    body: { price_list_name: list },
+  })
+  if (!isJob(data)) {
+    if ('operation' in data) return data
+    return { ...data, revision: Number(response.headers.get('price-list-revision')) }
+  }
+  const { result, revision } = await followJob(client, data.id, wish)
+  if (result && 'plan_id' in result) return readPlan(client, result.plan_id)
+  return { ...(result as Schemas['SyncResult']), revision }
+}
+
+function syncText(list: string, { added, removed, untouched, revision }: Synced): string {
+  const counts = { added, removed, untouched }
+  const told = Object.entries(counts).map(([name, ids]) => `${number(ids.length)} ${name}`)
+  return `${list}: ${told.join(', ')}; revision ${revision}.`
+}

@@ -1,0 +1,79 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { type CsvShape, type FeedFile, openFeedFile } from './feed-file.ts'
+import { type FeedKind, feeds } from './kinds.ts'
+import type { Shared } from './program.ts'
+import { demandRows } from './row-count.ts'
+import { openClient } from './session.ts'
+import { standardInput } from './standard-input.ts'
+
+/** What a user says about the files to load. */
+export interface FileOptions extends Shared {
+  /** The format of standard input. */
+  format?: 'csv' | 'ndjson' | undefined
+  /** How many rows a file must have. */
+  rows?: number | undefined
+  delimiter?: string | undefined
+  decimalComma?: true | undefined
+  /** The service's names of columns by the user's. */
+  column?: Map<string, string> | undefined
+}
+
+/** The files as they are sent. */
+export async function prepareFiles(
+  kind: FeedKind,
+  names: string[],
+  options: FileOptions,
+): Promise<FeedFile[]> {
+  const { format = 'csv', rows } = options
+  const files = names.map((name) => (name === '-' ? standardInput(format) : openFeedFile(name)))
+  const shaped = await shapedFiles(kind, files, options)
+  return rows === undefined ? shaped : shaped.map((file) => demandRows(file, rows))
+}
+
+async function shapedFiles(
+  kind: FeedKind,
+  files: FeedFile[],
+  options: FileOptions,
+): Promise<FeedFile[]> {
+  const { delimiter = ',', decimalComma, column: columns = new Map() } = options
+  if (delimiter === ',' && !decimalComma && columns.size === 0) return files
+  const { reshaped } = await import('./reshape.ts')
+  const isDecimal = decimalComma && (await decimalColumns(kind, options))
+  return files.map((file) => reshaped(file, { delimiter, columns, isDecimal }))
+}
+
+/** Which columns have decimals: those of the contract, and numbers and costs of the account. */
+async function decimalColumns(
+  kind: FeedKind,
+  options: Shared,
+): Promise<NonNullable<CsvShape['isDecimal']>> {
+  const { data } = await openClient(options).GET('/api/v1/product_catalog/schema/')
+  const numbers = [...data.attributes, ...data.extensions].filter(({ type }) => type === 'number')
+  const own = new Set([...numbers, ...data.costs].map(({ name }) => name))
+  const isOfContract = (column: string) =>
+    feeds[kind].decimals.some((name) =>
+      name.endsWith('.') ? column.startsWith(name) : column === name,
+    )
+  return (column) => isOfContract(column) || own.has(column)
+}
+
+/** A number of rows. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number.')
+  return Number(text)
+}
+
+/** A character, or the name of one. */
+export function character(text: string): string {
+  if (text === 'tab' || text === '\\t') return '\t'
+  if (!/^[^"\r\n]$/u.test(text)) throw new InvalidArgumentError('It is one character, or tab.')
+  return text
+}
+
+/** Adds a pair of names to earlier ones. */
+export function oneColumn(text: string, earlier = new Map<string, string>()): Map<string, string> {
+  const [, from, to] = /^([^=]+)=(.+)$/s.exec(text) ?? []
+  if (from === undefined || to === undefined)
+    throw new InvalidArgumentError('It is two names of a column, like Artikel=code.')
+  return new Map([...earlier, [from, to]])
+}

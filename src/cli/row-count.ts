@@ -1,0 +1,53 @@
+import { UsageFault } from './faults.ts'
+import type { FeedFile } from './feed-file.ts'
+import { number, rowCount } from './terminal.ts'
+
+type Format = 'csv' | 'ndjson'
+
+const quote = 0x22
+const lineFeed = 0x0a
+/** A line of nothing but these is no row. */
+const blanks = { csv: new Set([0x22, 0x2c, 0x0d]), ndjson: new Set([0x0d]) }
+
+/** Passes pieces on; calls `onRows` with the number of rows so far. The header of CSV and empty lines are no rows. */
+export async function* countingRows<Piece extends Uint8Array>(
+  pieces: AsyncIterable<Piece>,
+  format: Format,
+  onRows: (rows: number) => void,
+): AsyncGenerator<Piece> {
+  let lines = 0
+  let isQuoted = false
+  let isFilled = false
+  const rows = (more: boolean) => Math.max(lines + Number(more) - Number(format === 'csv'), 0)
+  for await (const piece of pieces) {
+    for (const byte of piece) {
+      if (byte === quote && format === 'csv') isQuoted = !isQuoted
+      if (byte !== lineFeed || isQuoted) isFilled ||= !blanks[format].has(byte)
+      else {
+        lines += Number(isFilled)
+        isFilled = false
+      }
+    }
+    yield piece
+    onRows(rows(false))
+  }
+  onRows(rows(isFilled))
+}
+
+/** The file if it has `wanted` rows: otherwise sending it throws `UsageFault` before its end, so that nothing is loaded. */
+export function demandRows(file: FeedFile, wanted: number): FeedFile {
+  const { name, mediaType, decoded } = file
+  const format = mediaType === 'text/csv' ? 'csv' : 'ndjson'
+  const open = async function* () {
+    let rows = 0
+    yield* countingRows(decoded(), format, (counted) => {
+      rows = counted
+    })
+    if (rows !== wanted)
+      throw new UsageFault(
+        `${name} has ${rowCount(rows)}, and --rows says ${number(wanted)}. Nothing was loaded.`,
+      )
+  }
+  // With a Content-Length the service would take the last byte for the end.
+  return { ...file, isGzip: false, length: undefined, open, decoded: open }
+}

@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { commandLine } from '../helpers/command-line.ts'
+import { salesOf } from '../helpers/sales.ts'
+import type { TestAccount } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+
+const service = await sharedService()
+const PRICEWELL_URL = service.app.listeningOrigin
+
+function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
+  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(user.home, name), content)
+  return user
+}
+
+const german = '\ufeffBeleg;Artikel;extension;quantity;revenue;currency\r\n'
+const shape = [
+  ...['--delimiter', ';', '--decimal-comma'],
+  ...['--column', 'Beleg=transaction_id', '--column', 'Artikel=code'],
+]
+
+t.test('semicolons, decimal commas and own names are rewritten on the way', async (t) => {
+  const account = await service.newAccount(t)
+  const file = `${german}T1;"A;1,5";UK;-1,5;1.234,50;EUR\r\n\r\nT2;A,B;;2;3;\r\n`
+  const { run } = userOf(t, account, { 'a.csv': file, 'b.csv.gz': gzipSync(file) })
+  const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', 'b.csv.gz', ...shape)
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /^a\.csv: 2 rows, 2 new, 0 updated in .*\nb\.csv\.gz: 2 rows, 0 new, 2 updated/)
+  t.match(await salesOf(account), [
+    { transaction_id: 'T1', code: 'A;1,5', quantity: '-1.5', revenue: '1234.50', currency: 'EUR' },
+    { transaction_id: 'T2', code: 'A,B', extension: '', quantity: '2', revenue: '3' },
+  ])
+})
+
+t.test('numbers and costs of the account have decimals, too; texts stay as they are', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { run } = userOf(t, shop, {
+    'p.csv': 'code\tcountry\tdescription\tpurchase\nA\tUK\t1,5\t2,25\n',
+    'prices.csv': 'code\tcountry\tprice\nA\tUK\t3,75\n',
+  })
+  const flags = ['--delimiter', 'tab', '--decimal-comma']
+  t.equal((await run('load', 'products', 'p.csv', ...flags)).code, 0)
+  t.equal((await run('load', 'prices', 'prices.csv', '--list', 'L', ...flags)).code, 0)
+  const { body } = await shop.get('/api/v1/product_catalog/')
+  t.match(body.results, [{ description: '1,5', purchase: 2.25 }])
+  t.match(await rowsOf(shop, list), [{ prices: { price: 3.75 } }])
+})
+
+t.test("errors name the user's column and line, and show the cell", async (t) => {
+  const account = await service.newAccount(t)
+  const file = `${german}T1;"A\r\nB";UK;1;2;\r\n\r\nT2;;UK;many;3,5;EUR\r\n`
+  const { run } = userOf(t, account, { 'a.csv': file })
+  const { code, stderr } = await run('load', 'sales', 'a.csv', ...shape)
+  t.equal(code, 1)
+  t.match(stderr, /\n {2}line 5, Artikel: is required\n/)
+  t.match(stderr, /\n {2}line 5, quantity "many": must be a decimal number /)
+  const json = JSON.parse((await run('load', 'sales', 'a.csv', ...shape, '--json')).stdout)
+  t.match(json.errors, [
+    { line: 5, field: 'Artikel' },
+    { line: 5, field: 'quantity', value: 'many' },
+  ])
+})
+
+t.test('a file that is not of that shape is refused, with the line', async (t) => {
+  const account = await service.newAccount(t)
+  const { run } = userOf(t, account, {
+    'a.csv': `${german}T1;A;UK;1;1.234;\n`,
+    'b.csv': `${german}T1;A;UK;1;2;\nT2;"A"x;UK;1;2;\n`,
+    'c.csv': 'transaction_id;code\n',
+    'd.ndjson': '{}\n',
+    'latin.csv': Buffer.from(`${german}T1;\xe9;UK;1;2;\n`, 'latin1'),
+  })
+  const cases: [file: string, code: number, message: RegExp][] = [
+    [
+      'a.csv',
+      2,
+      /^a\.csv: line 2, revenue: 1\.234 may be a decimal or thousands\. Nothing was loaded\.\n/,
+    ],
+    ['b.csv', 1, /^b\.csv: Line 3 has something between a closing quote and the next comma\./],
+    ['c.csv', 2, /^c\.csv has no column "Beleg"; it has: transaction_id, code\.\n/],
+    ['d.ndjson', 2, /^d\.ndjson is no CSV/],
+    ['latin.csv', 1, /^latin\.csv: Line 1 is not valid UTF-8/],
+  ]
+  for (const [file, code, stderr] of cases)
+    t.match(await run('load', 'sales', file, ...shape), { code, stderr, stdout: '' }, file)
+  t.strictSame(await salesOf(account), [])
+  for (const [flag, value] of [
+    ['--delimiter', ';;'],
+    ['--delimiter', '"'],
+    ['--column', 'Artikel'],
+    ['--rows', '-1'],
+  ] as const)
+    t.match(await run('load', 'sales', 'a.csv', flag, value), {
+      code: 2,
+      stderr: /is invalid\. It is /,
+    })
+})
