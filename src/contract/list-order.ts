@@ -8,6 +8,8 @@ export interface OrderKey {
   value: RawBuilder<unknown>
   isNullable?: boolean
   isDescending?: boolean
+  /** No index has it, and all rows are looked at: most of them are left out before they are sorted. */
+  isScanned?: boolean
 }
 
 /** Rows in an order. */
@@ -105,8 +107,31 @@ async function idsOfPage(
     after === undefined
       ? sql`true`
       : comesAfter(keys, (value) => sql`(select ${value} from ${rowOf(after)} as listed)`)
+  const isNear = isWithinSample(keys, sql`(select * from ${rows} as listed limit ${sampleRows})`, {
+    isBehind,
+    last: sql`offset ${offset + limit - 1}::bigint`,
+  })
   return sql<number>`
-    select listed.id from ${rows} as listed where ${isBehind} order by ${orderBy(keys)} offset ${offset} limit ${limit}`
+    select listed.id from ${rows} as listed where ${isBehind} and ${isNear}
+    order by ${orderBy(keys)} offset ${offset} limit ${limit}`
+}
+
+/** Those of a sample that would be on the page tell which others may be: few rows of a million are left to sort. */
+const sampleRows = sql.lit(20_000)
+
+/** SQL that is true for rows that are not behind the last row of the page, as far as a sample of the rows can tell. */
+function isWithinSample(
+  [key]: readonly OrderKey[],
+  sample: RawBuilder<unknown>,
+  { isBehind, last }: { isBehind: RawBuilder<unknown>; last: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  if (!key?.isScanned) return sql`true`
+  const { value, isDescending } = key
+  const bound = sql`(
+    select ${value} from ${sample} as listed where ${isBehind} order by ${orderBy([key])} ${last} fetch first row only
+  )`
+  // Without a bound all rows may be on the page.
+  return sql`(${value} ${isDescending ? sql`>=` : sql`<=`} ${bound}) is not false`
 }
 
 async function rejectAbsent(trx: Trx, row: RawBuilder<unknown>): Promise<void> {

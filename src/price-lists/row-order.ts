@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Columns, keyValues } from '../catalog/columns.ts'
+import { keyValues } from '../catalog/columns.ts'
 import { type OrderedRows, type OrderKey, orderBy, orderKeys } from '../contract/list-order.ts'
 import { Problem } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
@@ -31,14 +31,14 @@ export async function orderedRows(
   shown: ShownRows,
   query: RowsQuery,
 ): Promise<OrderedListRows> {
-  const { list, rows, columns } = shown
+  const { list, rows } = shown
   const value = { name: query.order?.replace('-', ''), index: findDimension(shown, query) }
   if (value.name === 'price' || value.name === 'margin')
     await rejectUnordered(trx, shown, value.name)
   const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
   const members = sql`${ofList} and ${rows.isMember}`
   const keyed = keysOf(shown, value)
-  const keys = rowKeys(columns, query.order)
+  const keys = rowKeys(shown, query.order)
   return {
     rows: selectValued(shown, value, keyed, members),
     rowOf: (id) => selectValued(shown, value, keyed, sql`${ofList} and r.id = ${id}`),
@@ -51,10 +51,11 @@ export async function orderedRows(
   }
 }
 
-function rowKeys(columns: Columns, order: string | undefined): OrderKey[] {
+function rowKeys({ list, columns, version }: ShownRows, order: string | undefined): OrderKey[] {
   const ties = keyValues(columns).map((value): OrderKey => ({ value }))
   const [code] = ties
-  const price = { value: sql.ref('price'), isNullable: true }
+  const isStored = version === 'published' && !list.is_calendar
+  const price = { value: sql.ref('price'), isNullable: true, isScanned: isStored }
   const margin = { value: sql.ref('margin'), isNullable: true }
   return orderKeys(order, { ...(code && { code }), price, margin }, ties)
 }
