@@ -8,7 +8,7 @@ import { priceOf } from './list-rows.ts'
 import { withMargin } from './margin-sql.ts'
 import type { RowsQuery, ShownRows } from './shown-rows.ts'
 
-/** What a value is looked up for in a third of a second: a margin takes the costs of the product. */
+/** Rows that a value is looked up for in about half a second: a margin takes the costs of the product. */
 const lookedUpMax = 100_000
 
 /** A SELECT of rows `r` of a list: their columns, of which `names` are the names. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/faults.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
@@ -55,13 +56,13 @@ for (const [settings, day] of [
   [{ is_calendar: true }, { date: '2026-03-01' }],
 ]) {
   const kind = settings && 'is_calendar' in settings ? 'a calendar list on a day' : 'a list'
-  const query = day && 'date' in day ? '&date=2026-03-01' : ''
+  const onDay = day && 'date' in day ? '&date=2026-03-01' : ''
   t.test(`rows of ${kind} are ordered over all pages, none last, ties by key`, async (t) => {
     const { shop, path } = await aPricedList(t, settings, day)
     for (const [order, keys] of orders) {
-      t.strictSame(await keysOf(shop, path, `${order}${query}`), keys, order)
+      t.strictSame(await keysOf(shop, path, `${order}${onDay}`), keys, order)
       const pages = await Promise.all(
-        [0, 2, 4].map((offset) => keysOf(shop, path, `${order}${query}&limit=2&offset=${offset}`)),
+        [0, 2, 4].map((offset) => keysOf(shop, path, `${order}${onDay}&limit=2&offset=${offset}`)),
       )
       t.strictSame(pages.flat(), keys, `${order} by pages`)
     }
@@ -73,7 +74,7 @@ for (const [settings, day] of [
       const found: string[] = []
       let after = ''
       for (;;) {
-        const { body } = await shop.get(`${path}?${order}${query}&limit=2${after}`)
+        const { body } = await shop.get(`${path}?${order}${onDay}&limit=2${after}`)
         t.equal(body.count, 5)
         found.push(...body.results.map(keyOf))
         if (body.results.length === 0) break
@@ -91,15 +92,15 @@ for (const [settings, day] of [
       return body.split('\n').filter(Boolean).map(JSON.parse).map(keyOf)
     }
     for (const [order, keys] of orders) {
-      t.strictSame(await linesOf(`${order}${query}`), keys, order)
+      t.strictSame(await linesOf(`${order}${onDay}`), keys, order)
       t.strictSame(
-        await linesOf(`${order}${query}&contains=lamp`),
+        await linesOf(`${order}${onDay}&contains=lamp`),
         keys.filter((key) => /A|D/.test(key)),
         order,
       )
     }
     // The whole calendar, in the order of the prices of its first day: there are none.
-    if (query !== '') t.strictSame((await linesOf('order=-code')).length, 5)
+    if (onDay !== '') t.strictSame((await linesOf('order=-code')).length, 5)
   })
 }
 
@@ -218,6 +219,28 @@ t.test('a faulty order, search or place is refused by name', async (t) => {
     t.equal(refused.body.errors[0].pointer, pointer, query)
   }
 })
+
+t.test(
+  'more rows than values are looked up for say so, and are ordered when narrowed',
+  async (t) => {
+    const { shop, list, path } = await aPricedList(t)
+    await query(
+      service.url,
+      `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+     select ${shop.id}, ${list.id}, i, 'X' || i, '{1}', '["1"]', '{1}', 1 from generate_series(1, 100000) i`,
+    )
+    for (const version of ['order=-margin', 'order=price&as_of=2']) {
+      const refused = await shop.get(`${path}?${version}`)
+      expectProblem(t, refused, { status: 400, type: 'too-costly' })
+      t.match(refused.body.detail, /^An order by (margin|a past price) .* no more than 100000 rows/)
+      t.strictSame(
+        await keysOf(shop, path, `${version}&contains=lamp`),
+        version.includes('margin') ? ['A10', 'A9', 'D1'] : ['A9', 'A10', 'D1'],
+      )
+    }
+    t.equal((await shop.get(`${path}?order=price&limit=1`)).status, 200)
+  },
+)
 
 t.test('a row of another list is no place to go on from', async (t) => {
   const { shop, path } = await aPricedList(t)
