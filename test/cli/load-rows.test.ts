@@ -59,7 +59,7 @@ t.test('bad rows are named by their line, and none is added', async (t) => {
   const { code, stdout, stderr } = await load('a.csv', '--rejects', 'r.csv')
   t.strictSame([code, stdout], [1, ''])
   t.match(stderr, /^a\.csv: \d errors\. Nothing was written\.\n/)
-  for (const place of ['line 3, code: ', 'line 4, size: ', 'line 5, size: '])
+  for (const place of ['line 3, code "nowhere": ', 'line 4, size "four": ', 'line 5, size: '])
     t.match(stderr, `\n  ${place}`)
   const column = await load('b.csv')
   t.equal(column.code, 1)

@@ -38,7 +38,7 @@ t.test(
     const { run, left } = await aFilledList(t)
     t.match(await run('remove', 'L', 'A', 'X'), { code: 1, stderr: /no such product: "X"/ })
     t.match(await run('remove', 'L', 'A', '--where', 'size=1'), { code: 2, stderr: /country/ })
-    t.match(await run('remove', 'M', 'A'), { code: 1, stderr: /no such price list/ })
+    t.match(await run('remove', 'M', 'A'), { code: 1, stderr: /There is no price list "M"/ })
     t.equal((await left()).length, 4)
   },
 )
