@@ -132,11 +132,13 @@ async function listValues(t: Test, account: Account): Promise<void> {
         'a day': [at(days, index)],
       },
       hide_unpriced: index % 2 === 0,
+      decimals: 6,
       guardrails: { min_price: at(amounts, index), min_margin_percent: 0 - at(amounts, index) },
     }
   })
   const { body: created } = await account.post('price_list/bulk_create/', lists)
-  const added = ['id', 'origin', 'is_published', 'revision', 'is_calendar', 'margin_formula']
+  const made = ['id', 'origin', 'is_published', 'revision', 'state']
+  const added = [...made, 'is_calendar', 'margin_formula']
   t.strictSame(await listed(account, 'price_list/', ...added), lists, 'price lists')
   for (const [index, { id }] of created.entries()) {
     if (index % 9 === 0)
