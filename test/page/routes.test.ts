@@ -7,7 +7,14 @@ t.test('an address is read as what it was made from', async (t) => {
   t.strictSame(readRoute(href('lists', { q: 'a&b=c #%' })), { view: 'lists', search: 'a&b=c #%' })
   t.strictSame(readRoute(href('jobs')), { view: 'jobs' })
   const list = readRoute(href('lists/7', { page: 3, date: '2026-01-31', as_of: '2026-01-02' }))
-  const there = { page: 3, date: '2026-01-31', asOf: '2026-01-02' }
+  const there = {
+    page: 3,
+    date: '2026-01-31',
+    asOf: '2026-01-02',
+    contains: '',
+    order: '',
+    dimension: '',
+  }
   t.strictSame(list, { view: 'list', id: 7, ...there })
   const revision = readRoute(href('lists/7/revisions/3'))
   t.strictSame(revision, { view: 'revision', id: 7, revision: 3 })
