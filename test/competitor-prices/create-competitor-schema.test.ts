@@ -153,7 +153,8 @@ t.test('a later catalog leaves the schema and its entries as they are', async (t
   const market = await aMarket(t, service, schema)
   await market.post(loadPath, [anEntry({ size: '42' })])
   const { status } = await market.post(catalogPath, {
-    extensions: [{ name: 'other', type: 'date' }],
+    ...catalog,
+    extensions: [...catalog.extensions, { name: 'other', type: 'date' }],
   })
   t.equal(status, 201)
   t.match((await market.get(listPath)).body, { count: 1, results: [{ code: 'A', size: '42' }] })
@@ -165,7 +166,10 @@ t.test('a later catalog leaves the schema and its entries as they are', async (t
 t.test('sent again without entries, it takes the types of the present catalog', async (t) => {
   const schema = { attributes_config: ['size'] }
   const market = await aMarket(t, service, schema)
-  await market.post(catalogPath, { ...catalog, extensions: [{ name: 'size', type: 'string' }] })
+  const retyped = { ...catalog, extensions: [{ name: 'size', type: 'string' }] }
+  t.equal((await market.post(catalogPath, retyped)).body.type, 'schema-in-use')
+  await market.post(schemaPath, { attributes_config: ['code'] })
+  t.equal((await market.post(catalogPath, retyped)).status, 201)
   await market.post(schemaPath, schema)
   const entry = { size: 'large', competitor_name: 'Rival', competitor_price: 1 }
   t.equal((await market.post(loadPath, [entry])).status, 201)

@@ -10,11 +10,11 @@ t.test('an error of Postgres is logged without the values of rows', async (t) =>
   const client = new pg.Client({ connectionString: service.url })
   await client.connect()
   t.teardown(() => client.end())
-  const insert = 'insert into users (account_id, email, password_hash) values'
+  const insert = 'insert into users (scopes, account_id, email, password_hash) values'
   const faults: [string, unknown[], string][] = [
-    [`${insert} ($1, $2, $2)`, [1, secret], '23503'],
+    [`${insert} ('{}', $1, $2, $2)`, [1, secret], '23503'],
     ['insert into account_names (id, name) values (1, $1), (2, $1)', [secret], '23505'],
-    [`${insert} ($1, $2, null)`, [1, secret], '23502'],
+    [`${insert} ('{}', $1, $2, null)`, [1, secret], '23502'],
     ['select $1::text::numeric', [secret], '22P02'],
     ['select $1::text::date', [secret], '22007'],
     ['select ($1::text || repeat($1::text, 10))::varchar::int', [secret], '22P02'],
