@@ -4001,11 +4001,10 @@ export interface components {
          *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
          *     An id that is not there any more is 400.
          */
-        After: components["schemas"]["Id"];
+        After: number;
         /**
-         * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
-         *     any value of a key will do.
-         * @example {"country": ["United Kingdom"]}
+         * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
+         *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
          */
         Filters: string;
         /**
@@ -4407,20 +4406,13 @@ export interface operations {
                  *     An id that is not there any more is 400.
                  */
                 after?: components["parameters"]["After"];
-                /**
-                 * @description By code and extensions, `-code` with the codes descending; by id without it.
-                 * @example code
-                 */
+                /** @description By code and extensions, `-code` with the codes descending; by id without it. */
                 order?: "code" | "-code";
-                /**
-                 * @description Only products with this text in the code, in an extension or in a text attribute. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only products with this text in the code, in an extension or in a text attribute. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /**
-                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
-                 *     any value of a key will do.
-                 * @example {"country": ["United Kingdom"]}
+                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
+                 *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
                  */
                 filters?: components["parameters"]["Filters"];
                 /** @description Only this product code. */
@@ -5130,23 +5122,15 @@ export interface operations {
                  *     never set and margins that are `null` come last either way, equal rows by code and extensions. The draft has
                  *     `code` only, and rows of the past (`as_of`) no `margin`. A margin, a price of a day and a price of the past are
                  *     looked up for each row: over 100,000 rows, as the other parameters leave them, are 400 `too-costly`.
-                 * @example -margin
                  */
                 order?: "code" | "-code" | "price" | "-price" | "margin" | "-margin";
-                /**
-                 * @description Whose price or margin orders the rows, the first of the list by default. Only with `order`.
-                 * @example retail
-                 */
+                /** @description Whose price or margin orders the rows, the first of the list by default. Only with `order`. */
                 price_dimension?: components["schemas"]["Text"];
-                /**
-                 * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /**
-                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values. All keys must match,
-                 *     any value of a key will do.
-                 * @example {"country": ["United Kingdom"]}
+                 * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
+                 *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
                  */
                 filters?: components["parameters"]["Filters"];
                 /** @description The version of the list. */
@@ -6488,15 +6472,9 @@ export interface operations {
                  *     An id that is not there any more is 400.
                  */
                 after?: components["parameters"]["After"];
-                /**
-                 * @description By this field, `-` before it for descending, equal ones by id; by id without it.
-                 * @example -valid_from
-                 */
+                /** @description By this field, `-` before it for descending, equal ones by id; by id without it. */
                 order?: "name" | "-name" | "value" | "-value" | "valid_from" | "-valid_from" | "valid_to" | "-valid_to";
-                /**
-                 * @description Only promotions with this text in their name. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only promotions with this text in their name. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /** @description Only promotions of this kind. */
                 kind?: components["schemas"]["PromotionKind"];
@@ -6796,13 +6774,9 @@ export interface operations {
                 /**
                  * @description By this field, `-` before it for descending, equal ones by id; by id without it. Sales without the field come
                  *     last either way.
-                 * @example -revenue
                  */
                 order?: "transaction_date" | "-transaction_date" | "code" | "-code" | "quantity" | "-quantity" | "revenue" | "-revenue" | "active_price" | "-active_price";
-                /**
-                 * @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /** @description Only sales to this client. */
                 client_code?: components["schemas"]["Text"];
@@ -7181,13 +7155,9 @@ export interface operations {
                 /**
                  * @description By this field, `-` before it for descending, equal ones by id; by id without it. Entries without the field come
                  *     last either way.
-                 * @example -latest_update
                  */
                 order?: "code" | "-code" | "competitor_name" | "-competitor_name" | "competitor_price" | "-competitor_price" | "departure_date" | "-departure_date" | "latest_update" | "-latest_update";
-                /**
-                 * @description Only entries with this text in the competitor's name or in a column of the schema. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only entries with this text in the competitor's name or in a column of the schema. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
@@ -7434,13 +7404,9 @@ export interface operations {
                 /**
                  * @description By this field, `-` before it for descending, equal ones by id; by id without it. `code` is the product of the
                  *     price line, empty where it names none.
-                 * @example client_code
                  */
                 order?: "name" | "-name" | "client_code" | "-client_code" | "price_list_code" | "-price_list_code" | "code" | "-code";
-                /**
-                 * @description Only agreements with this text in `name`, `client_code`, `price_list_code` or the product code of the price line. Upper and lower case are the same; accents count.
-                 * @example heart
-                 */
+                /** @description Only agreements with this text in `name`, `client_code`, `price_list_code` or the product code of the price line. Upper and lower case are the same; accents count. */
                 contains?: components["schemas"]["Text"];
                 /** @description Only agreements whose price line names this product, as `code` or `product_code`. */
                 code?: components["schemas"]["Text"];

@@ -227,7 +227,8 @@ t.test(
     await query(
       service.url,
       `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
-     select ${shop.id}, ${list.id}, i, 'X' || i, '{1}', '["1"]', '{1}', 1 from generate_series(1, 100000) i`,
+     select ${shop.id}, ${list.id}, p.id, 'X' || i, '{1}', '["1"]', '{1}', 1 from generate_series(1, 100000) i,
+       (select min(id) as id from products where account_id = ${shop.id}) p`,
     )
     for (const version of ['order=-margin', 'order=price&as_of=2']) {
       const refused = await shop.get(`${path}?${version}`)
