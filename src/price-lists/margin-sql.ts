@@ -42,18 +42,6 @@ export function withMargins(
   return at('new', before, [...kept, 'margin_before'], 'margin_after')
 }
 
-/** As `withMargins`, with `margin_after` alone. */
-export function withNewMargins(
-  list: PriceList,
-  columns: Columns,
-  cells: RawBuilder<unknown>,
-  kept: readonly string[],
-): RawBuilder<unknown> {
-  const { steps, margin } = compileMargin(list, columns)
-  const priced = sql`(select *, new as price from ${cells}) as cell`
-  return steps.select(priced, kept, { margin_after: margin })
-}
-
 function compileMargin({ margin_formula }: PriceList, { costs }: Columns) {
   const steps = new SqlSteps()
   const compile = (term: Term): Fraction => compileArithmetic(steps, term, compile)

@@ -4,6 +4,7 @@ import { type Columns, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed, FeedCounts, FeedRequest } from '../../contract/feed.ts'
 import { type Answer, backgroundThreshold, type Schemas } from '../../contract/operation.ts'
+import type { RowErrors } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
@@ -23,7 +24,7 @@ import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /** Columns of exports that a feed skips: a file of prices names products too. */
-export const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
+const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
 
 /**
  * Products from a file, for the list in the query. Above 100 a background job adds them, unless a job loads the file.
@@ -36,21 +37,28 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   const list = await findFeedList(trx, account, query)
   const columns = await findColumns(trx, account)
   return {
-    columns: extensionColumns(columns.extensions),
-    ignored,
-    input: keyColumns,
-    ids: rowIds(list, columns),
-    key: ['code', 'extension_key'],
-    read: async (rows: readonly Schemas['AddProductsRow'][], errors) => {
-      const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
-      return keyed.map((row) => ({ row, position: row.position }))
-    },
+    ...productLines(list, columns),
     findFaults: async (once) => {
       if (job !== undefined || (await isAtOnce(trx, once)))
         await waitForEarlierJobs(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
     write: () => addStaged(trx, list, boss, { job, origin, isPlan: query.plan === 'true' }),
+  }
+}
+
+/** How a feed reads lines that name products of a list. */
+export function productLines(list: PriceList, columns: Columns) {
+  return {
+    columns: extensionColumns(columns.extensions),
+    ignored,
+    input: keyColumns,
+    ids: rowIds(list, columns),
+    key: ['code', 'extension_key'],
+    read: async (rows: readonly Schemas['AddProductsRow'][], errors: RowErrors) => {
+      const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
+      return keyed.map((row) => ({ row, position: row.position }))
+    },
   }
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { PgBoss } from 'pg-boss'
 import { findColumns } from '../../catalog/columns.ts'
-import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed, FeedCounts, FeedRequest } from '../../contract/feed.ts'
 import { type Answer, backgroundThreshold, type Schemas } from '../../contract/operation.ts'
 import { readNumbers } from '../../database/array-literal.ts'
@@ -9,12 +8,10 @@ import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { fixedKeys } from '../add-products.ts'
-import { keyColumns } from '../payload.ts'
 import { planRemovedProducts } from '../plans/plan-moves.ts'
 import { findNamedProducts, removeAtOnce } from '../remove-products.ts'
-import { ignored, isAtOnce } from './add-products.ts'
-import { extensionColumns, findFeedList, findPublishedFeedList, rowIds } from './staged-rows.ts'
+import { isAtOnce, productLines } from './add-products.ts'
+import { findFeedList, findPublishedFeedList } from './staged-rows.ts'
 
 /**
  * Products to remove from a file, for the list in the query. Above 100 a background job removes them, unless a job loads the
@@ -30,15 +27,7 @@ export const feedRemovedProducts: Feed<'removeProducts'> = async (
   const columns = await findColumns(trx, account)
   const isPlan = query.plan === 'true'
   return {
-    columns: extensionColumns(columns.extensions),
-    ignored,
-    input: keyColumns,
-    ids: rowIds(list, columns),
-    key: ['code', 'extension_key'],
-    read: async (rows: readonly Schemas['AddProductsRow'][], errors) => {
-      const keyed = await readRowKeys(rows, columns.extensions, fixedKeys, errors)
-      return keyed.map((row) => ({ row, position: row.position }))
-    },
+    ...productLines(list, columns),
     findFaults: async (once) => {
       if (isPlan || job !== undefined || (await isAtOnce(trx, once)))
         await waitForEarlierJobs(trx, account, list.id, job)

@@ -16,7 +16,7 @@ import {
 } from '../../price-lists/guardrails.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
-import { withNewMargins } from '../../price-lists/margin-sql.ts'
+import { withMargin } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { Written } from './set-prices.ts'
 
@@ -67,7 +67,7 @@ async function findViolating(
   trx: Trx,
   list: PriceList,
 ): Promise<{ cells: ViolatingCell[]; count: number; changed: number }> {
-  const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
+  const price = { old: sql`old`, new: sql`new`, margin: sql`margin` }
   const priced = await withMarginsIfGuarded(trx, list)
   const { rows } = await sql<{ cells: ViolatingCell[]; count: number; changed: number }>`
     with cell as materialized (
@@ -87,7 +87,8 @@ async function findViolating(
 async function withMarginsIfGuarded(trx: Trx, list: PriceList): Promise<RawBuilder<unknown>> {
   const cells = writtenCells(list)
   if (!guardsMargins(list)) return cells
-  return withNewMargins(list, await findColumns(trx, list.account_id), cells, columns)
+  const priced = sql`(select *, new as price from ${cells}) as cell`
+  return withMargin(list, await findColumns(trx, list.account_id), priced, columns)
 }
 
 /** SQL of the prices that the next revision has set, with the costs of their products. */
