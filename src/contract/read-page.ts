@@ -54,7 +54,7 @@ export async function readPage<Row extends { id: number }>(
 const bytesMax = 32_000_000
 /**
  * Postgres compresses a text to no less than a ninetieth. A page of fewer stored bytes is never too large, and is not
- * measured, which would take a third of its time.
+ * measured, which would take a third of its time; nor is a single row, which is always answered.
  */
 const storedMax = 300_000
 
@@ -71,16 +71,17 @@ export async function readPageOfLargeRows<Row extends { id: number }>(
     with ${found ? sql`found as materialized (select * from ${found} as listed),` : sql``}
     chosen as materialized (select array(${ids}) as ids),
     page as materialized (${page}),
+    stored as (select count(*) as size, sum(pg_column_size(page)) as bytes from page),
     measured as (
-      select (select count(*) from page) as size,
-        case when (select sum(pg_column_size(page)) from page) > ${storedMax}
-          then (select sum(octet_length(to_json(page)::text)) from page)::bigint else 0 end as bytes)
+      select size, case when size > 1 and bytes > ${storedMax}
+        then (select sum(octet_length(to_json(page)::text)) from page)::bigint else 0 end as bytes
+      from stored)
     select ${counted} as count, measured.*, page.*
-    from measured left join page on bytes <= ${bytesMax} or size = 1
+    from measured left join page on bytes <= ${bytesMax}
     order by array_position((select ids from chosen), page.id)`
   const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
   const { count = 0, size = 0, bytes = 0 } = rows[0] ?? {}
-  if (bytes > bytesMax && size > 1) rejectTooLarge(size, bytes)
+  if (bytes > bytesMax) rejectTooLarge(size, bytes)
   const present = rows.filter(({ id }) => id !== null)
   return { count, rows: present.map(({ count: _, size: __, bytes: ___, ...row }) => row) }
 }
