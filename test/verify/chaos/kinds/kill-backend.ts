@@ -19,13 +19,17 @@ export const terminateBackend: Kind = {
     }),
 }
 
+/** On a busy machine 200 rounds would outlast the patience of the clients. */
+const cancelledForMs = 15_000
+
 /** Cancels running statements of the service again and again. */
 export const cancelStatements: Kind = {
   name: 'statements-cancelled',
   isQuick: true,
   run: (arena) =>
     underLoad(arena, async (_service, load) => {
-      for (let count = 0; count < 200; count++) {
+      const end = Date.now() + cancelledForMs
+      for (let count = 0; count < 200 && Date.now() < end; count++) {
         await select(
           arena.databaseUrl,
           `select pg_cancel_backend(pid) from pg_stat_activity
