@@ -6774,6 +6774,7 @@ export interface operations {
                 /**
                  * @description By this field, `-` before it for descending, equal ones by id; by id without it. Sales without the field come
                  *     last either way.
+                 *     `transaction_date` and `code` have an index. The others look at every sale: half a second for 1,000,000.
                  */
                 order?: "transaction_date" | "-transaction_date" | "code" | "-code" | "quantity" | "-quantity" | "revenue" | "-revenue" | "active_price" | "-active_price";
                 /** @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Upper and lower case are the same; accents count. */
@@ -7155,6 +7156,7 @@ export interface operations {
                 /**
                  * @description By this field, `-` before it for descending, equal ones by id; by id without it. Entries without the field come
                  *     last either way.
+                 *     Only `competitor_name` has an index. The others look at every entry: 0.7 s for 1,000,000.
                  */
                 order?: "code" | "-code" | "competitor_name" | "-competitor_name" | "competitor_price" | "-competitor_price" | "departure_date" | "-departure_date" | "latest_update" | "-latest_update";
                 /** @description Only entries with this text in the competitor's name or in a column of the schema. Upper and lower case are the same; accents count. */
