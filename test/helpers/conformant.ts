@@ -4,13 +4,14 @@ import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import { type Operation, operations, readContract } from '../../src/contract/document.ts'
 import { pointerSegment } from '../../src/contract/row-errors.ts'
-import { isDate, isDecimal, isMoney, isTimestamp } from '../../src/lib/formats.ts'
+import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../../src/lib/formats.ts'
 
 const contract = readContract()
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
 addFormats.default(ajv, ['date-time'])
 ajv.addFormat('date', isDate)
 ajv.addFormat('timestamp', isTimestamp)
+ajv.addFormat('moment', isMoment)
 ajv.addFormat('money', { type: 'number', validate: isMoney })
 ajv.addFormat('decimal', isDecimal)
 ajv.addFormat('money-text', isDecimal)

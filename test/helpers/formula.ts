@@ -25,13 +25,12 @@ export function ratio(n: bigint, d: bigint): Ratio | null {
   return [n / divisor, d / divisor]
 }
 
-/** The fraction rounded to 6 decimals, halves away from zero. */
-export function rounded([n, d]: Ratio): number {
+/** The fraction rounded to some decimals, halves away from zero. */
+export function rounded([n, d]: Ratio, decimals = 6): number {
   const sign = n < 0n ? -1 : 1
-  const scaled = (n < 0n ? -n : n) * 1_000_000n
+  const scaled = (n < 0n ? -n : n) * 10n ** BigInt(decimals)
   const up = (scaled % d) * 2n >= d ? 1n : 0n
-  const digits = String(scaled / d + up).padStart(7, '0')
-  return sign * Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`) + 0
+  return sign * Number(`${scaled / d + up}e-${decimals}`) + 0
 }
 
 const combine: Record<string, (a: Ratio, b: Ratio) => Ratio | null> = {

@@ -32,6 +32,28 @@ export function checkFirstDay(day: FirstDay): void {
   assert.equal(day.promotions.created.length, 1)
   assert.deepEqual([...day.sync.untouched].sort(byNumber), [...day.added].sort(byNumber))
   assert.deepEqual(day.job, { status: 'done', total: 122, added: 120 })
+  checkSecondDay(day)
+}
+
+function checkSecondDay({ secondDay, updated }: FirstDay): void {
+  const { planned, applied, kinds, difference, reverted, repriced, position } = secondDay
+  assert.equal(planned.changed, 1)
+  assert.deepEqual(applied, updated)
+  assert.deepEqual(kinds, ['update_prices', 'sync'])
+  assert.deepEqual(
+    difference.map((cell) => [cell.code, cell.old, cell.new]),
+    [['85123A', 2.55, 2.6]],
+  )
+  assert.deepEqual([reverted.priced, reverted.skipped], [1, 0])
+  assert.equal(repriced.changed, 1)
+  const [found] = position
+  assert.deepEqual(
+    [found?.competition?.lowest, found?.competition?.rank, found?.competition?.gap_percent],
+    [2.39, 2, 6.694561],
+  )
+  assert.equal(found?.sales?.transactions, 0)
+  assert.deepEqual(secondDay.sales, { deleted: 1, absent: 1 })
+  assert.equal(secondDay.removed.length, 1)
 }
 
 function checkPrices({ prices, promoted }: FirstDay): void {

@@ -16,6 +16,7 @@ export interface Model {
   competitors: CompetitorSchema | undefined
   agreements: Agreement[]
   jobs: Job[]
+  plans: StoredPlan[]
 }
 
 export interface Column {
@@ -52,9 +53,20 @@ export interface PriceList {
   isCalendar: boolean
   validFrom: string
   filters: Filters
+  decimals: number
   margin: Margin
-  isPublished: boolean
-  rows: Map<string, Row>
+  rows: Rows
+  /** What each revision left; of revision 0 there are no rows. */
+  revisions: Revision[]
+}
+
+/** By the keys of their products. */
+export type Rows = Map<string, Row>
+
+export interface Revision {
+  rows: Rows
+  /** As they were when it was made. */
+  promotions: Map<string, Promotion>
 }
 
 export interface Row extends ProductKey {
@@ -65,8 +77,8 @@ export interface Row extends ProductKey {
   dynamic: Record<string, unknown>
 }
 
-/** The margin for a price and the costs of a row. */
-export type Margin = (price: number, costs: Record<string, number>) => number | null
+/** The margin for a price, if there is one, and the costs of a row. */
+export type Margin = (price: number | null, costs: Record<string, number>) => number | null
 
 export interface Promotion {
   id: number
@@ -98,11 +110,41 @@ export interface Agreement {
   fields: Record<string, unknown>
 }
 
+export interface StoredPlan {
+  id: number
+  /** What is read of it, but for its times and its maker. */
+  shown: {
+    status: string
+    operation: string
+    price_list_name?: string
+    base_revision: number
+    revision?: number
+  }
+  list: PriceList
+  /** In the order of the call, or of the rows. */
+  cells: PlannedCell[]
+  /** As they are read. */
+  rows: ({ action: string; change_percent: number | null } & Record<string, unknown>)[]
+}
+
+export interface PlannedCell {
+  row: Row
+  dimension: string
+  /** '' in a list without days. */
+  date: string
+  old: number | null
+  new: number | null
+  /** Why nothing happens. */
+  reason?: string | undefined
+}
+
 export interface Job {
   id: number
   status: string
   price_list_id?: number
   price_list_name?: string
+  revision?: number
+  errors?: unknown
   result?: unknown
 }
 
@@ -119,5 +161,6 @@ export function emptyModel(): Model {
     competitors: undefined,
     agreements: [],
     jobs: [],
+    plans: [],
   }
 }

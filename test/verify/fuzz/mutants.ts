@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { findOperation } from '../../helpers/conformant.ts'
 import { bodyFaults, parametersOf } from './contract-faults.ts'
 import { chance, type Draw, oneOf } from './draw.ts'
 import type { Call, Plan } from './world.ts'
@@ -123,6 +124,12 @@ function faultyTexts({ type, format, enum: values, minLength }: Record<string, u
   return minLength === 1 ? ['', 'x'.repeat(256)] : []
 }
 
+function withParameter(call: Call, path: string, name: string, value: string): string {
+  const template = findOperation(call.method, call.path)?.path.split('/') ?? []
+  const parts = path.split('/').map((part, at) => (template[at] === `{${name}}` ? value : part))
+  return parts.join('/')
+}
+
 /** The request with a path or query parameter that the contract refuses; undefined without parameters. */
 export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
   const parameters = parametersOf(call.method, call.path).filter(
@@ -136,9 +143,12 @@ export function invalidParameter(draw: Draw, call: Call): Plan | undefined {
       faultyTexts(schema).filter((text) => place === 'query' || text !== ''),
     ),
   )
-  const [base = ''] = call.path.split('?')
+  const [base = '', query = ''] = call.path.split('?')
+  const others = query.split('&').filter((given) => given !== '' && !given.startsWith(`${name}=`))
   const path =
-    place === 'query' ? `${base}?${name}=${value}` : base.replace(/\/\d+(?=\/|$)/, `/${value}`)
+    place === 'query'
+      ? `${base}?${[`${name}=${value}`, ...others].join('&')}`
+      : withParameter(call, base, name, value)
   const pointer = `/${place}/${name}`
   return { call: { ...call, path }, status: 400, type: 'invalid-request', pointer }
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../../helpers/process.ts'
+import { lowestPrice } from './lowest.ts'
 import { type CellChange, dimensions, type PriceListModel } from './model.ts'
 import type { Choose } from './writes.ts'
 
@@ -14,8 +15,9 @@ export async function compareHistory(call: Call, id: number, known: Known) {
   const moments = await compareRevisions(call, id, known)
   const differences = await compareDifferences(call, id, known)
   const histories = await compareHistories(call, id, known, moments)
+  const lowest = await compareLowest(call, id, known, moments)
   const changes = await compareChanges(call, id, known)
-  return { differences, histories, changes }
+  return { differences, histories, lowest, changes }
 }
 
 async function read(call: Call, path: string, body?: unknown) {
@@ -34,10 +36,14 @@ function expectSame(what: string, found: unknown, expected: unknown): void {
 /** Each revision, by its rows and by keys. Returns the moments of the revisions. */
 async function compareRevisions(call: Call, id: number, { model, codes }: Known) {
   const moments = new Map<number, string>()
-  for (const { revision, at } of (
-    await read(call, `/api/v1/price_list/${id}/revisions/?limit=1000`)
-  ).results)
-    moments.set(revision, at)
+  const { results } = await read(call, `/api/v1/price_list/${id}/revisions/?limit=1000`)
+  for (const { revision, at } of results) moments.set(revision, at)
+  const voided = results.filter((one: { voided: boolean }) => one.voided)
+  expectSame(
+    'the mistakes',
+    voided.map(({ revision }: { revision: number }) => revision).reverse(),
+    [...model.voided].sort((a, b) => a - b),
+  )
   for (let revision = 1; revision <= model.revision; revision++) {
     const rows = [...model.at(revision)].sort(([a], [b]) => (a < b ? -1 : 1))
     const shown = rows.map(([code, { prices }]) => {
@@ -103,6 +109,33 @@ async function compareHistories(
     expectSame(`the history of ${code} ${price_dimension}`, entries, expected)
   }
   return keys.length
+}
+
+/** The lowest price before some days, and before the last reduction, of the rows that are in the list. */
+async function compareLowest(
+  call: Call,
+  id: number,
+  { model, choose }: Known,
+  moments: Map<number, string>,
+) {
+  const cells = [...model.at(model.revision).keys()].flatMap((code) =>
+    dimensions.map((price_dimension) => ({ code, price_dimension })),
+  )
+  const payload = cells.map((cell) => ({ ...cell, country: 'UK' }))
+  for (let look = 0; look < 20; look++) {
+    const date = new Date(Date.now() + (5 - choose(45)) * 86_400_000).toISOString().slice(0, 10)
+    const options = { days: 1 + choose(40), ...(choose(3) > 0 && { before: date }) }
+    const found = await read(call, '/api/v1/prices/get_prices/', {
+      ...{ price_list_id: id, include: ['lowest_price'], lowest_price: options, payload },
+    })
+    for (const [index, cell] of cells.entries())
+      expectSame(
+        `the lowest price of ${JSON.stringify({ ...cell, ...options })}`,
+        found[index].lowest_price,
+        lowestPrice(model, moments, cell, options),
+      )
+  }
+  return 20 * cells.length
 }
 
 /** Follows all changes in pages of random length. */

@@ -28,7 +28,7 @@ export type Write =
   | { kind: 'add' | 'remove'; codes: string[] }
   | { kind: 'sync' }
   /** Undoes the revisions after `after` until `until`, without conflicts. */
-  | { kind: 'revert'; after: number; until: number | 'newest' }
+  | { kind: 'revert'; after: number; until: number | 'newest'; isVoid: boolean }
 
 export interface CellChange {
   code: string
@@ -43,6 +43,8 @@ const unpriced: Prices = { retail: null, trade: null }
 export class PriceListModel {
   /** The rows of each revision; of revision 0 there are none. */
   readonly states: Rows[] = [new Map()]
+  /** Revisions that were marked as mistakes. */
+  readonly voided = new Set<number>()
   /** The codes of active products. */
   readonly active: Set<string>
 
@@ -147,14 +149,15 @@ export class PriceListModel {
 
   /** The prices that a cell has had: since which revision, and until which. */
   history(code: string, dimension: Dimension) {
-    const entries: { price: number; from: number; to: number | null }[] = []
+    const entries: { price: number; isSet: boolean; from: number; to: number | null }[] = []
     for (let revision = 1; revision <= this.revision; revision++) {
       const [was, is] = [this.at(revision - 1).get(code), this.at(revision).get(code)]
       const isSame = was?.came === is?.came && was?.prices[dimension] === is?.prices[dimension]
       if (isSame) continue
       const last = entries.at(-1)
       if (was && last) last.to = revision
-      if (is) entries.push({ price: is.prices[dimension] ?? 0, from: revision, to: null })
+      const price = is?.prices[dimension] ?? null
+      if (is) entries.push({ price: price ?? 0, isSet: price !== null, from: revision, to: null })
     }
     return entries
   }

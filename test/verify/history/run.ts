@@ -3,18 +3,20 @@ import { parseArgs } from 'node:util'
 import { leaveNothing } from '../../helpers/leave-nothing.ts'
 import { freshDataDir, logInFirst, startProcess } from '../../helpers/process.ts'
 import { compareHistory } from './compare.ts'
+import { spreadRevisions } from './lowest.ts'
 import { dimensions, PriceListModel, sameRows, type Write } from './model.ts'
 import { choices, chooseWrite, send } from './writes.ts'
 
 /**
  * Writes a price list at random, several writers at a time, kills the service now and then and cancels jobs; then compares
- * each revision, difference, price history and the changes with a model: `npm run test:history -- --rounds 200 --seed 1`.
+ * each revision, difference, price history, lowest price and the changes with a model: `npm run test:history -- --rounds 200 --seed 1`.
  */
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '60' }, seed: { type: 'string', default: '1' } },
 })
 const command = leaveNothing()
-const settings = { DATA_DIR: freshDataDir(command, 'history'), LOG_LEVEL: 'error' }
+const dataDir = freshDataDir(command, 'history')
+const settings = { DATA_DIR: dataDir, LOG_LEVEL: 'error' }
 let service = await startProcess(command, settings)
 const call = await logInFirst(service, () => service.url)
 const codes = Array.from({ length: 24 }, (_, index) => `P${index + 10}`)
@@ -52,6 +54,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   await follow()
   if (round % 20 === 0) console.log(`round ${round}: revision ${model.revision}`)
 }
+await spreadRevisions(dataDir, model, choose)
 const compared = await compareHistory(call, id, { model, codes, choose })
 console.log(JSON.stringify({ ...counts, revisions: model.revision, ...compared }))
 await command.end(true)
@@ -102,11 +105,19 @@ async function follow(): Promise<void> {
     const rows = model.after(model.revision, given)
     if (revision > 1 && sameRows(rows, model.at(model.revision)))
       throw new Error(`revision ${revision} of "${note}" changes nothing: ${JSON.stringify(given)}`)
+    markMistakes(given)
     model.states.push(rows)
     made.add(note)
   }
   for (const [note, answer] of answers) check(note, answer, made)
   answers.clear()
+}
+
+/** A revert may mark what it undoes; it is the next revision. */
+function markMistakes(given: Write): void {
+  if (given.kind !== 'revert' || !given.isVoid) return
+  const until = given.until === 'newest' ? model.revision : given.until
+  for (let revision = given.after + 1; revision <= until; revision++) model.voided.add(revision)
 }
 
 /** A write without a revision of its own was refused, or changed nothing in the revision that it answers. */

@@ -33,9 +33,10 @@ export function chooseWrite(model: PriceListModel, codes: string[], choose: Choo
 
 function revert({ revision }: PriceListModel, choose: Choose): Write {
   const one = 1 + choose(revision)
+  const isVoid = choose(3) === 0
   return choose(3) === 0
-    ? { kind: 'revert', after: Math.max(0, revision - 1 - choose(4)), until: 'newest' }
-    : { kind: 'revert', after: one - 1, until: one }
+    ? { kind: 'revert', after: Math.max(0, revision - 1 - choose(4)), until: 'newest', isVoid }
+    : { kind: 'revert', after: one - 1, until: one, isVoid }
 }
 
 interface Options {
@@ -88,9 +89,10 @@ export async function send(
       return { status: job.status, revision: undefined }
     }
     case 'revert': {
-      const { after, until } = write
+      const { after, until, isVoid } = write
       const range = until === 'newest' ? { to_revision: after } : { revision: until }
-      return answered(post(`/api/v1/price_list/${id}/revert/`, { ...range, on_conflict: 'skip' }))
+      const options = { on_conflict: 'skip', void: isVoid }
+      return answered(post(`/api/v1/price_list/${id}/revert/`, { ...range, ...options }))
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { SecondDay } from './second-day/second-day.ts'
+
 /** The service and the user. */
 export interface Shop {
   url: string
@@ -25,6 +27,7 @@ export interface FirstDay {
   promoted: Price[]
   sync: { added: number[]; removed: number[]; untouched: number[] }
   job: { status: string; total: number; added: number }
+  secondDay: SecondDay
 }
 
 export interface Price {
@@ -56,9 +59,37 @@ export function present<T>(value: T | undefined): T {
   return value
 }
 
-/** Narrows an answer to one that is not a job: JSON is loaded at once, which the types do not say. */
-export function atOnce<T>(answer: T): Exclude<T, { resource_type: string }> {
-  if (typeof answer === 'object' && answer !== null && 'resource_type' in answer)
-    throw new Error('a job, and no result')
-  return answer as Exclude<T, { resource_type: string }>
+interface Job {
+  resource_type: string
+}
+
+interface Plan {
+  violations: unknown[]
+}
+
+const has = (answer: unknown, field: string) =>
+  typeof answer === 'object' && answer !== null && field in answer
+
+/** Narrows an answer to what was done: the types do not say what makes it a job or a plan. */
+export function atOnce<T>(answer: T): Exclude<T, Job | Plan> {
+  if (has(answer, 'resource_type') || has(answer, 'violations')) throw new Error('no result')
+  return answer as Exclude<T, Job | Plan>
+}
+
+/** Narrows an answer to a plan. */
+export function planned<T>(answer: T): Extract<T, Plan> {
+  if (!has(answer, 'violations')) throw new Error('no plan')
+  return answer as Extract<T, Plan>
+}
+
+/** What was answered; throws for a problem. */
+export function data<T>({ data, error }: { data?: T; error?: unknown }): T {
+  if (data === undefined) throw new Error(JSON.stringify(error))
+  return data
+}
+
+/** What was answered with a status; throws for a problem. */
+export function succeeded<T extends { status: number; data: unknown }>(answer: T) {
+  if (answer.status >= 300) throw new Error(JSON.stringify(answer.data))
+  return answer.data as Extract<T, { status: 200 | 201 }>['data']
 }

@@ -1,6 +1,15 @@
-import { atOnce, type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
+import {
+  atOnce,
+  data,
+  type FirstDay,
+  manyProducts,
+  present,
+  type Shop,
+  until,
+} from './first-day.ts'
 import { client } from './generated/hey-api/client.gen.ts'
 import * as api from './generated/hey-api/index.ts'
+import { secondDay } from './second-day/hey-api.ts'
 
 /** The first day's work with `@hey-api/openapi-ts`. */
 export async function firstDay({ url, email, password }: Shop): Promise<FirstDay> {
@@ -149,7 +158,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
   const synced = data(await api.syncWithCatalog({ body: { price_list_name: name } }))
   data(await api.upsertProducts({ body: manyProducts }))
   const started = data(await api.syncWithCatalog({ body: { price_list_name: name } }))
-  if ('status' in synced || !('status' in started) || !isIds(added)) throw new Error('job or not?')
+  if ('status' in synced || !('status' in started)) throw new Error('job or not?')
   const job = await until(async () => {
     const state = data(await api.readJob({ path: { id: started.id } }))
     return state.status === 'progress' ? undefined : state
@@ -160,7 +169,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     products,
     catalog: catalog.results,
     lists,
-    added,
+    added: atOnce(added),
     updated,
     attributes,
     prices,
@@ -179,18 +188,10 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     job: {
       status: job.status,
       total: job.progress.total,
-      added: 'added' in result ? result.added.length : -1,
+      added: 'added' in result && Array.isArray(result.added) ? result.added.length : -1,
     },
+    secondDay: await secondDay(),
   }
-}
-
-function data<T>({ data, error }: { data?: T; error?: unknown }): T {
-  if (data === undefined) throw new Error(JSON.stringify(error))
-  return data
-}
-
-function isIds(answer: number[] | object): answer is number[] {
-  return Array.isArray(answer)
 }
 
 /** Must not compile. */

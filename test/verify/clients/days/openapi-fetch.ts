@@ -1,6 +1,15 @@
 import createClient from 'openapi-fetch'
-import { atOnce, type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
+import {
+  atOnce,
+  data,
+  type FirstDay,
+  manyProducts,
+  present,
+  type Shop,
+  until,
+} from './first-day.ts'
 import type { paths } from './generated/openapi-fetch.ts'
+import { secondDay } from './second-day/openapi-fetch.ts'
 
 /** Answers are JSON unless a file is asked for. */
 type JsonTypes = 'application/json' | 'application/merge-patch+json' | 'application/problem+json'
@@ -162,7 +171,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
   const synced = data(await shop.POST(sync, { body: { price_list_name: name } }))
   data(await shop.POST(load, { body: manyProducts }))
   const started = data(await shop.POST(sync, { body: { price_list_name: name } }))
-  if ('status' in synced || !('status' in started) || !isIds(added)) throw new Error('job or not?')
+  if ('status' in synced || !('status' in started)) throw new Error('job or not?')
   const job = await until(async () => {
     const params = { path: { id: started.id } }
     const state = data(await shop.GET('/api/v1/jobs/{id}/', { params }))
@@ -174,7 +183,7 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     products,
     catalog: catalog.results,
     lists,
-    added,
+    added: atOnce(added),
     updated,
     attributes,
     prices,
@@ -193,18 +202,10 @@ export async function firstDay({ url, email, password }: Shop): Promise<FirstDay
     job: {
       status: job.status,
       total: job.progress.total,
-      added: 'added' in result ? result.added.length : -1,
+      added: 'added' in result && Array.isArray(result.added) ? result.added.length : -1,
     },
+    secondDay: await secondDay(shop),
   }
-}
-
-function data<T>({ data, error }: { data?: T; error?: unknown }): T {
-  if (data === undefined) throw new Error(JSON.stringify(error))
-  return data
-}
-
-function isIds(answer: number[] | object): answer is number[] {
-  return Array.isArray(answer)
 }
 
 /** Must not compile. */

@@ -1,12 +1,21 @@
-import { type FirstDay, manyProducts, present, type Shop, until } from './first-day.ts'
+import {
+  atOnce,
+  type FirstDay,
+  manyProducts,
+  present,
+  type Shop,
+  succeeded,
+  until,
+} from './first-day.ts'
 import * as api from './generated/orval.ts'
+import { secondDay } from './second-day/orval.ts'
 
 /** The first day's work with `orval` on `fetch`. */
 export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
-  const { token } = data(await api.login({ email, password }))
+  const { token } = succeeded(await api.login({ email, password }))
   const headers = { Authorization: `jwt ${token}` }
 
-  const schema = data(
+  const schema = succeeded(
     await api.createCatalogSchema(
       {
         attributes: [{ name: 'description', type: 'string' }],
@@ -16,7 +25,7 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
       { headers },
     ),
   )
-  const products = data(
+  const products = succeeded(
     await api.upsertProducts(
       [
         { code: '85123A', country: 'United Kingdom', description: 'White heart', purchase: 1.1 },
@@ -25,16 +34,16 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
       { headers },
     ),
   )
-  const catalog = data(await api.listProducts({ code: '85123A', limit: 10 }, { headers }))
+  const catalog = succeeded(await api.listProducts({ code: '85123A', limit: 10 }, { headers }))
   const list = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
-  const lists = data(
+  const lists = succeeded(
     await api.createPriceLists(
       [{ ...list, name: 'Retail', price_dimensions: ['retail'], product_filters: {} }],
       { headers },
     ),
   )
   const name = 'Retail'
-  const added = data(
+  const added = succeeded(
     await api.addProducts(
       {
         price_list_name: name,
@@ -43,23 +52,26 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
           { code: '85123A', extensions: { country: 'France' } },
         ],
       },
+      {},
       { headers },
     ),
   )
   const row = { code: '85123A', country: 'United Kingdom' }
-  const updated = data(
+  const updated = succeeded(
     await api.updatePrices(
       { price_list_name: name, payload: [{ ...row, price_dimension: 'retail', price: 2.55 }] },
+      {},
       { headers },
     ),
   )
   const refused = await api.updatePrices(
     { price_list_name: name, payload: [{ ...row, country: 'Spain', price: 1 }] },
+    {},
     { headers },
   )
   if (refused.status === 201) throw new Error('a bad row was taken')
   const problem = refused.data
-  const attributes = data(
+  const attributes = succeeded(
     await api.updateDynamicAttributes(
       {
         price_list_name: name,
@@ -70,7 +82,7 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
       { headers },
     ),
   )
-  const prices = data(
+  const prices = succeeded(
     await api.getPrices(
       {
         price_list_name: name,
@@ -85,21 +97,22 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
       [{ transaction_id: '1', code: '85123A', extension: '', quantity: '6', revenue: '15.30' }],
       { headers: { ...headers, 'Idempotency-Key': 'sales-1' } },
     )
-  const sales = data(await upsertSales())
-  const replayedSales = data(await upsertSales())
-  const competitorSchema = data(
+  const sales = succeeded(await upsertSales())
+  const replayedSales = succeeded(await upsertSales())
+  const competitorSchema = succeeded(
     await api.createCompetitorSchema(
       { attributes_config: ['code', 'country'], is_dated: false },
       { headers },
     ),
   )
-  const competitors = data(
+  const competitors = succeeded(
     await api.upsertCompetitorPrices(
       [{ ...row, competitor_name: 'Lantern & Co', competitor_price: 2.39 }],
+      {},
       { headers },
     ),
   )
-  data(
+  succeeded(
     await api.upsertAgreements(
       [
         {
@@ -113,17 +126,17 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
       { headers },
     ),
   )
-  const found = data(await api.listAgreements({ client_code: '17850' }, { headers }))
+  const found = succeeded(await api.listAgreements({ client_code: '17850' }, { headers }))
   const { id } = present(found.results[0])
   const read = await api.readAgreement(id, { headers })
-  const agreement = data(
+  const agreement = succeeded(
     await api.updateAgreement(
       id,
       { prices: { retail: 2.2, wholesale: null } },
       { headers: { ...headers, 'If-Match': read.headers.get('etag') ?? '' } },
     ),
   )
-  const promotions = data(
+  const promotions = succeeded(
     await api.upsertPromotions(
       [
         {
@@ -135,31 +148,32 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
           price_lists: [name],
         },
       ],
+      {},
       { headers },
     ),
   )
-  const promoted = data(
+  const promoted = succeeded(
     await api.getPrices(
       { price_list_name: name, promotion_date: '2026-11-27', payload: [row] },
       { headers },
     ),
   )
-  const synced = data(await api.syncWithCatalog({ price_list_name: name }, { headers }))
-  data(await api.upsertProducts(manyProducts, { headers }))
-  const started = data(await api.syncWithCatalog({ price_list_name: name }, { headers }))
-  if ('status' in synced || !('status' in started) || !isIds(added)) throw new Error('job or not?')
+  const synced = succeeded(await api.syncWithCatalog({ price_list_name: name }, {}, { headers }))
+  succeeded(await api.upsertProducts(manyProducts, { headers }))
+  const started = succeeded(await api.syncWithCatalog({ price_list_name: name }, {}, { headers }))
+  if ('status' in synced || !('status' in started)) throw new Error('job or not?')
   const job = await until(async () => {
-    const state = data(await api.readJob(started.id, { headers }))
+    const state = succeeded(await api.readJob(started.id, { headers }))
     return state.status === 'progress' ? undefined : state
   })
   const result = present(job.result)
   return {
     letters: [...schema.attributes, ...schema.extensions, ...schema.costs].map((c) => c.letter),
-    products,
+    products: atOnce(products),
     catalog: catalog.results,
     lists,
-    added,
-    updated,
+    added: atOnce(added),
+    updated: atOnce(updated),
     attributes,
     prices,
     fault: {
@@ -169,26 +183,18 @@ export async function firstDay({ email, password }: Shop): Promise<FirstDay> {
     sales,
     replayedSales,
     dimensions: competitorSchema.input.dimensions,
-    competitors,
+    competitors: atOnce(competitors),
     agreement,
-    promotions,
+    promotions: atOnce(promotions),
     promoted,
     sync: synced,
     job: {
       status: job.status,
       total: job.progress.total,
-      added: 'added' in result ? result.added.length : -1,
+      added: 'added' in result && Array.isArray(result.added) ? result.added.length : -1,
     },
+    secondDay: await secondDay(headers),
   }
-}
-
-function data<T extends { status: number; data: unknown }>(answer: T) {
-  if (answer.status >= 300) throw new Error(JSON.stringify(answer.data))
-  return answer.data as Extract<T, { status: 200 | 201 }>['data']
-}
-
-function isIds(answer: number[] | object): answer is number[] {
-  return Array.isArray(answer)
 }
 
 /** Must not compile. */

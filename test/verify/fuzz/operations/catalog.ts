@@ -10,7 +10,8 @@ import {
   segment,
   type World,
 } from '../world.ts'
-import { pagePlan } from './pages.ts'
+import { ordered, someSearch } from './orders.ts'
+import { pagePlan, somePlace } from './pages.ts'
 
 /** The key of a product as a text. */
 export function keyOf(model: Model, { code, extensions }: ProductKey): string {
@@ -161,17 +162,23 @@ function faultyProducts(world: World): Plan {
 const listProducts: FuzzOperation = {
   id: 'listProducts',
   weight: 4,
-  valid: ({ draw, model }) => {
+  valid: (world) => {
+    const { draw, model } = world
     const code = chance(draw, 30) ? oneOf(draw, model.codes) : undefined
-    const all = [...model.products.values()]
+    const order = chance(draw, 30) ? oneOf(draw, ['code', '-code']) : undefined
+    const { query, isFound } = someSearch(world)
+    const found = [...model.products.values()]
       .filter((product) => code === undefined || product.code === code)
+      .filter(isFound)
       .sort((a, b) => a.id - b.id)
-    return pagePlan(
+    const all = order ? ordered(model, found, order) : found
+    const { after, skipped } = somePlace(
       draw,
-      '/api/v1/product_catalog/',
-      { code },
-      all.map((one) => shown(model, one)),
+      all.map(({ id }) => id),
     )
+    const rows = all.map((one) => shown(model, one))
+    const parameters = { code, order, after, ...query }
+    return pagePlan(draw, '/api/v1/product_catalog/', parameters, rows, undefined, skipped)
   },
 }
 

@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { rounded } from '../../../helpers/formula.ts'
 import { chance, oneOf, someOf } from '../draw.ts'
-import type { Column, Model, PriceList, Promotion, Row } from '../model.ts'
-import { canonical, type Value } from '../values.ts'
+import type { Model, PriceList, Promotion, Revision, Row } from '../model.ts'
+import type { Value } from '../values.ts'
 import { compareTexts, expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
 import { anyKey } from './catalog.ts'
 import { allows } from './filters.ts'
+import { compareKeys } from './orders.ts'
 import { millionths } from './price-lists.ts'
 import { promotionDay } from './promotions.ts'
+import { newest } from './revisions.ts'
 import { costsOf, priceOf, published, someDay, withRows } from './rows.ts'
 
 /** An input row and the rows of the list that it means. */
@@ -62,27 +64,13 @@ function isWanted(model: Model, { code, extensions, attributes }: Wanted, row: R
   )
 }
 
-/** By code, then by extensions: numbers as numbers, everything else as text. */
-function compareRows(columns: Column[]) {
-  return (a: Row, b: Row): number => {
-    const byCode = compareTexts(a.code, b.code)
-    if (byCode !== 0) return byCode
-    for (const { name, type } of columns) {
-      const [x, y] = [a.extensions[name] as Value, b.extensions[name] as Value]
-      const isNumber = type === 'integer' || type === 'number'
-      const order = isNumber ? Number(x) - Number(y) : compareTexts(canonical(x), canonical(y))
-      if (order !== 0) return order
-    }
-    return 0
-  }
-}
-
 /** The promoted price, computed in another way than the service does. */
-export function promoted({ kind, value }: Promotion, price: number): number {
-  if (kind === 'fixed_price') return value
+export function promoted({ kind, value }: Promotion, price: number, decimals: number): number {
+  if (kind === 'fixed_price') return rounded([millionths(value), 1_000_000n], decimals)
   const [amount, off] = [millionths(price), millionths(value)]
-  if (kind === 'percentage') return rounded([amount * (100_000_000n - off), 100_000_000_000_000n])
-  return amount > off ? rounded([amount - off, 1_000_000n]) : 0
+  if (kind === 'percentage')
+    return rounded([amount * (100_000_000n - off), 100_000_000_000_000n], decimals)
+  return amount > off ? rounded([amount - off, 1_000_000n], decimals) : 0
 }
 
 function covering(
@@ -112,11 +100,12 @@ function resultOf(
   const price = priceOf(row, wanted.dimension, wanted.date)
   const promotions = covering(model, list, wanted, row, date).map((one) => ({
     name: one.name,
-    value: promoted(one, price),
+    value: promoted(one, price, list.decimals),
   }))
   const active_price = Math.min(price, ...promotions.map(({ value }) => value))
   const extras: Record<string, unknown> = {
     base_price: price,
+    priced: row.prices.get(wanted.dimension)?.has(wanted.date ?? '') ?? false,
     margin: list.margin(price, costsOf(model, row)),
     active_margin: list.margin(active_price, costsOf(model, row)),
     dynamic_attributes: row.dynamic,
@@ -135,17 +124,35 @@ function resultOf(
   }
 }
 
-function readPlan(world: World, list: PriceList): Plan & { payload: Record<string, unknown>[] } {
+const ofThePast = ['base_price', 'priced']
+const ofToday = [...ofThePast, 'margin', 'active_margin', 'dynamic_attributes']
+
+/** Reads a list as it was: rows, prices and promotions of a revision. */
+function pastPlan(world: World, list: PriceList): Plan {
+  const { draw, model } = world
+  const as_of = draw(fc.integer({ min: 1, max: newest(list) }))
+  const { rows, promotions } = list.revisions[as_of] as Revision
+  const past = { ...world, model: { ...model, promotions } }
+  const { payload: _, ...plan } = readPlan(past, { ...list, rows }, { as_of })
+  return plan
+}
+
+function readPlan(
+  world: World,
+  list: PriceList,
+  moment: { as_of?: number } = {},
+): Plan & { payload: Record<string, unknown>[] } {
   const { draw, model } = world
   const wanted = Array.from({ length: draw(fc.integer({ min: 1, max: 3 })) }, () =>
     wantedRow(world, list),
   )
   const date = chance(draw, 80) ? promotionDay(world) : undefined
-  const include = someOf(draw, ['base_price', 'margin', 'active_margin', 'dynamic_attributes'])
+  const include = someOf(draw, moment.as_of === undefined ? ofToday : ofThePast)
   const payload = wanted.map(({ row }) => row)
   const named = chance(draw, 50) ? { price_list_id: list.id } : { price_list_name: list.name }
   const body = {
     ...named,
+    ...moment,
     payload,
     ...(date && { promotion_date: date }),
     ...(include.length > 0 && { include }),
@@ -155,7 +162,7 @@ function readPlan(world: World, list: PriceList): Plan & { payload: Record<strin
     const expected = wanted.flatMap((one) =>
       [...list.rows.values()]
         .filter((row) => isWanted(model, one, row))
-        .sort(compareRows(model.columns.extensions))
+        .sort(compareKeys(model.columns.extensions))
         .map((row) => resultOf(model, list, one, row, at, include)),
     )
     expectEqual(answer, expected, `prices of ${list.name}`)
@@ -170,7 +177,7 @@ function readPlan(world: World, list: PriceList): Plan & { payload: Record<strin
 
 function faulty(world: World): Plan {
   const { draw, model, foreign } = world
-  const unpublished = [...model.lists.values()].filter(({ isPublished }) => !isPublished)
+  const unpublished = [...model.lists.values()].filter((list) => newest(list) === 0)
   const [draft] = unpublished
   if (draft && chance(draw, 40)) {
     const { payload: _, ...plan } = readPlan(world, draft)
@@ -197,7 +204,10 @@ export const readOperations: FuzzOperation[] = [
     id: 'getPrices',
     weight: 9,
     isReady: (model) => withRows(model).length > 0,
-    valid: (world) => readPlan(world, oneOf(world.draw, published(world.model))),
+    valid: (world) => {
+      const list = oneOf(world.draw, published(world.model))
+      return chance(world.draw, 25) ? pastPlan(world, list) : readPlan(world, list)
+    },
     faulty,
   },
 ]

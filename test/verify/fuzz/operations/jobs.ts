@@ -71,7 +71,7 @@ export const jobOperations: FuzzOperation[] = [
       const status = chance(draw, 40) ? oneOf(draw, ['done', 'cancelled', 'failed']) : undefined
       const all = model.jobs
         .filter((job) => status === undefined || job.status === status)
-        .map(({ result: _, errors: __, ...summary }: Job & { errors?: unknown }) => summary)
+        .map(({ result: _, errors: __, revision: ___, ...summary }) => summary)
       return pagePlan(
         draw,
         '/api/v1/jobs/',

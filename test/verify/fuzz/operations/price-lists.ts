@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { formulas, rounded } from '../../../helpers/formula.ts'
 import { chance, oneOf, someOf } from '../draw.ts'
-import type { Filters, Margin, Model, PriceList } from '../model.ts'
+import type { Columns, Filters, Margin, Model, PriceList } from '../model.ts'
 import { day, dayAfter, freshName, text, type Value } from '../values.ts'
 import { expectEqual, type FuzzOperation, type Plan, type World } from '../world.ts'
 import { absentId, absentPlan, pagePlan } from './pages.ts'
+import { newest } from './revisions.ts'
 
 /** Filters on some of `code`, attributes and extensions. */
 export function someFilters({ draw, model }: World): Filters {
@@ -25,22 +26,38 @@ export function millionths(value: number): bigint {
   return BigInt(whole + decimals.padEnd(6, '0'))
 }
 
-function formulaFor({ draw, model }: World): { text?: string; shown: string; margin: Margin } {
-  const { costs } = model.columns
-  const names = costs.map(({ name, letter }) => [letter, `"${name.replaceAll('"', '""')}"`])
-  const given = (price: number, amounts: Record<string, number>) => ({
+/** A formula over the price and the costs of a row, of an account that has costs. */
+export function someFormula({ draw, model: { columns } }: World) {
+  const names = columns.costs.map(({ name, letter }) => [letter, `"${name.replaceAll('"', '""')}"`])
+  const { text, value } = draw(formulas(names).filter((one) => one.text.length < 80))
+  const hasPrice = text.includes('Price')
+  return {
+    text: `=${text}`,
+    value: (price: number | null, amounts: Record<string, number>) =>
+      price === null && hasPrice ? null : value(givenFor(columns)(price ?? 0, amounts)),
+  }
+}
+
+const givenFor =
+  ({ costs }: Columns) =>
+  (price: number, amounts: Record<string, number>) => ({
     price: millionths(price),
     costs: costs.map(({ name }) =>
       Object.hasOwn(amounts, name) ? millionths(amounts[name] as number) : null,
     ),
   })
-  const drawn = costs.length > 0 && chance(draw, 60) ? draw(formulas(names)) : undefined
-  if (drawn && drawn.text.length < 80) {
-    const margin: Margin = (price, amounts) => {
-      const value = drawn.value(given(price, amounts))
-      return value && rounded(value)
+
+/** A formula of a list, or the default: as it is sent, as it is read, and what it gives. */
+export function formulaFor(world: World): { text?: string; shown: string; margin: Margin } {
+  const { costs } = world.model.columns
+  const given = givenFor(world.model.columns)
+  if (costs.length > 0 && chance(world.draw, 60)) {
+    const { text, value } = someFormula(world)
+    const margin: Margin = (...of) => {
+      const exact = value(...of)
+      return exact && rounded(exact)
     }
-    return { text: `=${drawn.text}`, shown: `=${drawn.text}`, margin }
+    return { text, shown: text, margin }
   }
   const sum = costs.length === 0 ? '0' : `(${costs.map(({ letter }) => letter).join(' + ')})`
   return { shown: `= (Price - ${sum}) / Price * 100`, margin: defaultMargin(given) }
@@ -54,6 +71,7 @@ type Given = (
 /** (Price - costs) / Price * 100 */
 function defaultMargin(given: Given): Margin {
   return (amount, amounts) => {
+    if (amount === null) return null
     const { price, costs } = given(amount, amounts)
     if (price === 0n || costs.includes(null)) return null
     const rest = (costs as bigint[]).reduce((left, cost) => left - cost, price)
@@ -81,6 +99,7 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     ...(dimensions && { price_dimensions: dimensions }),
     ...(formula.text !== undefined && { margin_formula: formula.text }),
     ...(filters && { product_filters: filters }),
+    ...(chance(draw, 30) && { decimals: draw(fc.nat({ max: 6 })) }),
     ...((isCalendar || chance(draw, 30)) && { is_calendar: isCalendar }),
   }
   const settings = {
@@ -103,8 +122,9 @@ function listInput(world: World): { row: Record<string, unknown>; list: Draft } 
     validFrom: valid_from,
     filters: filters ?? {},
     margin: formula.margin,
-    isPublished: false,
+    decimals: row.decimals ?? 6,
     rows: new Map(),
+    revisions: [{ rows: new Map(), promotions: new Map() }],
   }
   return { row, list }
 }
@@ -172,15 +192,18 @@ function faultyLists(world: World): Plan {
 }
 
 /** A list as it is read, without the time of its publication. */
-function shown({ id, settings, isPublished }: PriceList): unknown {
+export function shown(list: PriceList): unknown {
+  const { id, settings } = list
   const { valid_from, valid_to } = settings as Record<string, string>
   const today = new Date().toISOString().slice(0, 10)
   const state =
     today < (valid_from ?? '') ? 'future' : today > (valid_to ?? '') ? 'expired' : 'current'
-  return { ...settings, id, state, is_published: isPublished }
+  const revision = newest(list)
+  return { ...settings, id, state, is_published: revision > 0, revision }
 }
 
-function withoutTime({ published_at: _, revision: __, ...list }: Record<string, unknown>): unknown {
+/** A list without what the model does not know. */
+export function withoutTime({ published_at: _, ...list }: Record<string, unknown>): unknown {
   return list
 }
 
@@ -227,6 +250,10 @@ export const listOperations: FuzzOperation[] = [
         model.lists.delete(name)
         // Its jobs lose the name.
         for (const job of model.jobs) if (job.price_list_id === id) delete job.price_list_name
+        for (const { shown } of model.plans.filter((plan) => plan.list.id === id)) {
+          delete shown.price_list_name
+          if (shown.status === 'open') shown.status = 'discarded'
+        }
       }
       return { call: { method: 'DELETE', path: `/api/v1/price_list/${id}` }, status: 204, check }
     },

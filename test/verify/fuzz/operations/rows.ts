@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { rounded } from '../../../helpers/formula.ts'
 import { chance, type Draw, oneOf, someOf } from '../draw.ts'
 import type { Model, PriceList, Product, Row } from '../model.ts'
 import { dayAfter, money } from '../values.ts'
@@ -6,10 +7,11 @@ import { expectEqual, type FuzzOperation, Mismatch, type Plan, type World } from
 import { keyOf, spreadKey } from './catalog.ts'
 import { allows } from './filters.ts'
 import { asNdjson } from './ndjson.ts'
-import { absentId, absentPlan, pagePlan } from './pages.ts'
+import { millionths } from './price-lists.ts'
+import { type CellName, newest, publish, putPrice } from './revisions.ts'
 
 export const published = (model: Model) =>
-  [...model.lists.values()].filter((list) => list.isPublished)
+  [...model.lists.values()].filter((list) => newest(list) > 0)
 export const withRows = (model: Model) => published(model).filter(({ rows }) => rows.size > 0)
 
 /** The products that may be added to a list. */
@@ -29,7 +31,7 @@ export function takeAdded(model: Model, list: PriceList, products: Product[], id
     if (present) expectEqual(pk, present.pk, `id of a row that was in ${list.name}`)
     else putRow(list, key, product, pk)
   }
-  if (products.length > 0) list.isPublished = true
+  if (products.length > 0) publish(model, list)
 }
 
 /** A new row at price 0. */
@@ -92,37 +94,25 @@ function faultyAdd(world: World): Plan {
   return { ...plan, status: 400, faults: [['/payload/0/code', code]] }
 }
 
-/** Key and prices of a row as a page of the list shows them. */
-function shown(model: Model, list: PriceList, row: Row, isDraft: boolean, date?: string): unknown {
-  const key = { pk: row.pk, extended_catalog_id: row.productId, code: row.code, ...row.extensions }
-  if (isDraft) return key
-  const costs = costsOf(model, row)
-  const byDimension = list.dimensions.map((name) => [name, priceOf(row, name, date)] as const)
-  return {
-    ...key,
-    prices: Object.fromEntries(byDimension),
-    margin: Object.fromEntries(
-      byDimension.map(([name, price]) => [name, list.margin(price, costs)]),
-    ),
-    dynamic_attributes: row.dynamic,
-  }
-}
-
 /** The costs of a row's product. */
 export function costsOf(model: Model, row: Row): Record<string, number> {
   return model.products.get(keyOf(model, row))?.costs ?? {}
 }
 
-type PricesPlan = Plan & { payload: Record<string, unknown>[]; isFile: boolean }
+export type PricesPlan = Plan & {
+  payload: Record<string, unknown>[]
+  cells: (CellName & { row: Row; price: number })[]
+  isFile: boolean
+}
 
-function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
+export function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
   const rows = someOf(draw, [...list.rows.values()], 1, 4)
   const cells = rows.flatMap((row) =>
     someOf(draw, list.dimensions, 1).map((dimension) => ({
       row,
       dimension,
-      price: draw(money),
-      date: someDay(draw, list),
+      price: withDecimals(draw(money), list.decimals),
+      date: someDay(draw, list) ?? '',
       isNamed: list.dimensions.length > 1 || chance(draw, 30),
     })),
   )
@@ -130,31 +120,42 @@ function setPricesPlan({ draw }: World, list: PriceList): PricesPlan {
     ...spreadKey(draw, row),
     ...(isNamed && { price_dimension: dimension }),
     price,
-    ...(date !== undefined && { date }),
+    ...(date !== '' && { date }),
   }))
   const isFile = chance(draw, 20)
   const ids = rows.map(({ pk }) => pk)
   const counts = { rows: payload.length, created: 0, updated: ids.length }
   const isSame = ({ row, dimension, price }: (typeof cells)[number]) =>
     row.prices.get(dimension)?.get('') === price
-  const check = ({ body }: { body: unknown }) => {
+  const check = ({ body }: { body: unknown }, { model }: World) => {
     const changed = new Set(cells.filter((cell) => !isSame(cell)).map(({ row }) => row))
     const unchanged = list.isCalendar ? {} : { unchanged: rows.length - changed.size }
     expectEqual(body, isFile ? { ...counts, ...unchanged } : ids, 'priced rows')
-    for (const { row, dimension, date, price } of cells) {
-      const prices = row.prices.get(dimension) ?? new Map<string, number>()
-      row.prices.set(dimension, prices.set(date ?? '', price))
-    }
+    for (const { row, price, ...cell } of cells) putPrice(row, cell, price)
+    publish(model, list)
   }
   const body = { price_list_name: list.name, payload }
   const path = '/api/v1/prices/bulk_update_prices/'
   const plan = { call: { method: 'POST', path, body }, status: 201, check }
-  return { ...plan, payload, isFile }
+  return { ...plan, payload, cells, isFile }
 }
+
+/** An amount cut off after some decimals. */
+function withDecimals(amount: number, decimals: number): number {
+  const unit = 10n ** BigInt(6 - decimals)
+  return rounded([millionths(amount) / unit, 10n ** BigInt(decimals)])
+}
+
+/** A price with more decimals than a list has. */
+const finerThan = ({ decimals }: PriceList): [object, string, string] => [
+  { price: Number(`1e-${decimals + 1}`) },
+  'price',
+  'too_many_decimals',
+]
 
 /** Sets prices, sometimes by a file; `payload` may have been changed since it was planned. */
 function sent(list: PriceList, plan: PricesPlan): Plan {
-  const { payload, isFile, ...json } = plan
+  const { payload, isFile, cells: _, ...json } = plan
   return isFile ? asNdjson(json, payload, { price_list_id: list.id }) : json
 }
 
@@ -177,6 +178,7 @@ function faultyPrices(world: World): Plan {
     [{ code: 'nobody has this' }, 'code', 'row_not_in_list'],
     [{ price_dimension: 'no such' }, 'price_dimension', 'unknown_price_dimension'],
     [{ date: date[0] }, 'date', date[1]],
+    ...(list.decimals < 6 ? [finerThan(list)] : []),
   ]
   const [change, field, code] = oneOf(draw, changes)
   Object.assign(row, change)
@@ -203,26 +205,5 @@ export const rowOperations: FuzzOperation[] = [
       return sent(list, setPricesPlan(world, list))
     },
     faulty: faultyPrices,
-  },
-  {
-    id: 'listPriceListRows',
-    weight: 6,
-    isReady: ({ lists }) => lists.size > 0,
-    valid: ({ draw, model }) => {
-      const list = oneOf(draw, [...model.lists.values()])
-      const date = chance(draw, 70) ? someDay(draw, list) : undefined
-      const isDraft = chance(draw, 20)
-      const at = list.isCalendar ? (date ?? list.validFrom) : ''
-      const rows = [...list.rows.values()].sort((a, b) => a.pk - b.pk)
-      const all = rows.map((row) => shown(model, list, row, isDraft, at))
-      const version = isDraft ? 'draft' : chance(draw, 30) ? 'published' : undefined
-      return pagePlan(draw, `/api/v1/price_list/${list.id}/rows`, { version, date }, all)
-    },
-    faulty: ({ draw, foreign }) =>
-      absentPlan(
-        'GET',
-        `/api/v1/price_list/${absentId(draw, foreign.list.id)}/rows`,
-        'price-list-not-found',
-      ),
   },
 ]

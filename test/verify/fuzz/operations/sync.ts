@@ -2,6 +2,7 @@ import { oneOf } from '../draw.ts'
 import type { Model, PriceList } from '../model.ts'
 import { compareTexts, expectEqual, type FuzzOperation, type Plan } from '../world.ts'
 import { keyOf, textsOf } from './catalog.ts'
+import { publish } from './revisions.ts'
 import { candidates, putRow } from './rows.ts'
 
 const byKey = (a: string[], b: string[]): number => {
@@ -32,7 +33,7 @@ export function takeSynced(model: Model, list: PriceList, answer: Record<string,
     const product = wanted.get(key)
     if (product) putRow(list, key, product, answer.added?.[index] ?? 0)
   }
-  list.isPublished = true
+  publish(model, list)
 }
 
 /** Syncs a list of at most 100 products. */
