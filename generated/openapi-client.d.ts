@@ -5619,10 +5619,7 @@ export interface operations {
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
-                /**
-                 * @description For a file, `observed_at` of the JSON body.
-                 * @example 2026-11-20T08:26:00Z
-                 */
+                /** @description For a file, `observed_at` of the JSON body. */
                 observed_at?: components["schemas"]["ObservedAt"];
                 /** @description For a file, `on_stale` of the JSON body. */
                 on_stale?: components["schemas"]["OnStalePrices"];

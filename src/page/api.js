@@ -31,8 +31,11 @@ export async function get(path, query = {}, signal) {
   return response.json()
 }
 
+/** @type {Set<string | undefined>} */
+const tooMuch = new Set(['result-too-large', 'too-costly'])
+
 /**
- * One page of a list. Has fewer rows than the limit if the response would be too large.
+ * One page of a list. Has fewer rows than the limit if the response would be too large, or take too long.
  *
  * @param {string} path
  * @param {Query & { limit: number }} query
@@ -44,8 +47,8 @@ export async function getPage(path, query, signal) {
   try {
     return await get(path, query, signal)
   } catch (error) {
-    const isTooLarge = error instanceof Failure && error.type === 'result-too-large'
-    if (!isTooLarge || fewer === 0) throw error
+    const isTooMuch = error instanceof Failure && tooMuch.has(error.type)
+    if (!isTooMuch || fewer === 0) throw error
     return getPage(path, { ...query, limit: fewer }, signal)
   }
 }
@@ -68,7 +71,7 @@ export async function post(path, body, signal, texts = {}) {
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  return response.json()
+  return response.status === 204 ? undefined : response.json()
 }
 
 /**

@@ -43,6 +43,11 @@ export function name(text) {
   return el('bdi', { class: 'name' }, String(text))
 }
 
+/** Names in a row, each isolated. @param {unknown[]} texts @returns {Child[]} */
+export function names(texts) {
+  return texts.flatMap((text, index) => [index > 0 && ', ', name(text)])
+}
+
 /** @param {string} id */
 export function byId(id) {
   const element = document.getElementById(id)

@@ -1,11 +1,12 @@
 import { byId } from './dom.js'
-import { readRoute } from './routes.js'
+import { href, readRoute } from './routes.js'
 import { session } from './session.js'
 import { empty } from './states.js'
 import { showJobs } from './views/jobs.js'
 import { showList } from './views/list.js'
 import { showLists } from './views/lists.js'
 import { showLogin } from './views/login.js'
+import { showPassword } from './views/password.js'
 import { showPlan } from './views/plan.js'
 import { showPlans } from './views/plans.js'
 import { showPrices } from './views/prices.js'
@@ -41,6 +42,7 @@ function show(notice) {
   leaving = new AbortController()
   const isOpen = session.token !== ''
   byId('nav').hidden = !isOpen
+  byId('own-password').hidden = !isOpen
   byId('sign-out').hidden = !isOpen
   main.replaceChildren()
   main.removeAttribute('aria-busy')
@@ -56,7 +58,14 @@ function showRoute(signal) {
   const route = readRoute(location.hash)
   const ofLists = { lists: 'lists', list: 'lists', revision: 'lists' }
   const ofPlans = { plans: 'plans', plan: 'plans' }
-  const current = { ...ofLists, ...ofPlans, prices: 'prices', jobs: 'jobs', missing: '' }
+  const current = {
+    ...ofLists,
+    ...ofPlans,
+    prices: 'prices',
+    jobs: 'jobs',
+    password: '',
+    missing: '',
+  }
   for (const link of byId('nav').querySelectorAll('a')) {
     if (link.dataset.view === current[route.view]) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
@@ -76,9 +85,18 @@ function showRoute(signal) {
       return showPlan(main, route, signal)
     case 'jobs':
       return showJobs(main, route, signal)
+    case 'password':
+      return showPassword(main, leaveForLogin)
     default:
       main.replaceChildren(empty('There is no such page.', 'Choose one above.'))
   }
+}
+
+/** The password has changed, and with it the token has ended. */
+function leaveForLogin() {
+  session.end()
+  history.replaceState(null, '', href('lists'))
+  show('Your password is changed. Log in with the new one.')
 }
 
 /** Moves the focus to the heading, so that screen readers continue there. */

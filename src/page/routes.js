@@ -8,6 +8,7 @@
  *   | { view: 'plans', list: number | undefined, status: string }
  *   | { view: 'plan', id: number, page: number, action: string, violation: string }
  *   | { view: 'jobs' }
+ *   | { view: 'password' }
  *   | { view: 'missing' }} Route
  */
 
@@ -26,7 +27,7 @@ export function readRoute(hash) {
     return isDay.test(value) ? value : undefined
   }
   if (path === '' || path === 'lists') return { view: 'lists', search: values.get('q') ?? '' }
-  if (path === 'jobs') return { view: 'jobs' }
+  if (path === 'jobs' || path === 'password') return { view: path }
   if (path === 'prices') {
     const list = readId(values.get('list'))
     const code = values.get('code') ?? ''

@@ -53,13 +53,14 @@ export function table({ caption, rows, served, isCards = false, isPart = false, 
     headCell(column, () => sortBy(index), role('columnheader')),
   )
   show()
-  return el(
+  const element = el(
     'table',
     { class: isCards ? 'cards' : '', ...role('table') },
     el('caption', { class: 'unseen' }, caption),
     el('thead', role('rowgroup'), el('tr', role('row'), head)),
     body,
   )
+  return el('div', { class: 'scroll' }, element)
 }
 
 /** @typedef {{ index: number, isDescending: boolean }} Order */

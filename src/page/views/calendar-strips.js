@@ -111,5 +111,5 @@ function keyOf({ extended_catalog_id, price_dimension }) {
  * @param {{ name: string }[]} extensions
  */
 function titleOf(row, extensions) {
-  return [...extensions.map((column) => row[column.name]), row.price_dimension].join(', ')
+  return [...extensions.map((column) => row[column.name]), row.price_dimension]
 }

@@ -1,4 +1,4 @@
-import { el, name } from '../dom.js'
+import { el, names } from '../dom.js'
 import * as format from '../format.js'
 
 const faultsShown = 20
@@ -13,8 +13,8 @@ export function faultsOf(errors, count) {
   const more = count - Math.min(errors.length, faultsShown)
   const items = errors.slice(0, faultsShown).map(({ cell, line, field, message }) => {
     const parts = [line !== undefined && `line ${format.count(line)}`, field]
-    const place = (cell ? Object.values(cell) : parts.filter(Boolean)).join(', ')
-    return el('li', {}, place && [el('strong', {}, name(place)), ': '], message)
+    const place = cell ? Object.values(cell) : parts.filter(Boolean)
+    return el('li', {}, place.length > 0 && [el('strong', {}, names(place)), ': '], message)
   })
   return el(
     'ul',

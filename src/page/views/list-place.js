@@ -48,6 +48,7 @@ export function placeOf(list, { page, date, asOf, contains, order, dimension }) 
 export function searchField({ show }, place) {
   const input = el('input', {
     type: 'search',
+    dir: 'auto',
     value: place.contains,
     maxlength: 255,
     placeholder: 'Part of a code or text',

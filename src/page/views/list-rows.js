@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
@@ -125,11 +125,7 @@ function rowTable(shown, { rows, extensions, isUnpriced, count }, place) {
         order: 'code',
         cell: (row) => [
           el('a', { class: 'strong', href: of(row) }, name(row.code)),
-          el(
-            'span',
-            { class: 'sub narrow' },
-            name(extensions.map((column) => row[column.name]).join(', ')),
-          ),
+          el('span', { class: 'sub narrow' }, names(extensions.map((column) => row[column.name]))),
         ],
       },
       ...extensions.map((column) => ({

@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { el, name } from '../dom.js'
+import { el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill } from '../states.js'
@@ -73,7 +73,7 @@ function showRows(panel, list, place, signal) {
 /** @param {PriceList} list @param {number} openPlans */
 function factsOf(list, openPlans) {
   const filters = Object.entries(list.product_filters).map(([column, values]) =>
-    el('li', {}, name(column), ' is ', name(values.join(', '))),
+    el('li', {}, name(column), ' is ', names(values)),
   )
   return [
     list.description && el('p', {}, name(list.description)),

@@ -16,6 +16,7 @@ export function showLists(main, { search }, signal) {
   let searching = new AbortController()
   const input = el('input', {
     type: 'search',
+    dir: 'auto',
     value: search,
     maxlength: 255,
     placeholder: 'Part of a name',

@@ -43,21 +43,25 @@ export function showLogin(main, { notice, onLogin }) {
 }
 
 /**
+ * A field that must be filled, with its label.
+ *
  * @param {string} label
- * @param {Record<string, string>} attributes
+ * @param {Record<string, string | number>} attributes
  */
-function field(label, attributes) {
+export function field(label, attributes) {
   const input = el('input', { required: true, ...attributes })
   return { input, label: el('label', {}, el('span', {}, label), input) }
 }
 
 /**
+ * A form that says why it was refused, and goes on at the secret.
+ *
  * @param {string} action
  * @param {{ label: HTMLElement, input: HTMLInputElement }[]} fields
  * @param {Element} problem
  * @param {() => Promise<void>} submit
  */
-function form(action, fields, problem, submit) {
+export function form(action, fields, problem, submit) {
   const button = el('button', { class: 'primary' }, action)
   const onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault()
@@ -65,7 +69,7 @@ function form(action, fields, problem, submit) {
     problem.replaceChildren()
     await submit().catch((error) => {
       problem.replaceChildren(failed(error))
-      fields.at(-1)?.input.focus()
+      fields.find(({ input }) => input.type !== 'email')?.input.focus()
     })
     button.disabled = false
   }

@@ -119,7 +119,7 @@ function refused(shown, wish, error) {
 
 /** A form that takes the reason why guardrails do not hold. @param {(reason: string) => void} onReason */
 function overriding(onReason) {
-  const reason = el('input', { type: 'text', maxlength: 255, required: true })
+  const reason = el('input', { type: 'text', dir: 'auto', maxlength: 255, required: true })
   return el(
     'form',
     {

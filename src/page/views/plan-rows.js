@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
@@ -120,7 +120,7 @@ function cellColumns({ price_list_id: list }, extensions) {
           { class: 'strong', href: href('prices', { code: row.code, list }) },
           name(row.code ?? ''),
         ),
-        el('span', { class: 'sub' }, name(placeOf(row, extensions))),
+        el('span', { class: 'sub' }, names(placeOf(row, extensions))),
         ...(row.violations ?? []).map((guardrail) =>
           el('span', { class: 'badge failed' }, guardrailWords[guardrail]),
         ),
@@ -152,9 +152,7 @@ function placeOf({ price_dimension, date, ...row }, extensions) {
     ...extensions.map((column) => row[column.name]),
     price_dimension,
     date && format.day(date),
-  ]
-    .filter((part) => part !== undefined)
-    .join(', ')
+  ].filter((part) => part !== undefined)
 }
 
 /** @param {Row} row */

@@ -1,5 +1,5 @@
 import { post } from '../api.js'
-import { el, name, svg } from '../dom.js'
+import { el, name, names, svg } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { reducedTimes, reductionsOf } from './reductions.js'
@@ -43,7 +43,7 @@ export async function historyOf(list, rows, extensions, signal) {
       el('span', { class: 'hint' }, 'published prices, and promotions as they are now'),
     ),
     answer.map((/** @type {{ history: Entry[] }} */ { history }, /** @type {number} */ index) =>
-      chart(list, titles[index] ?? '', history, reductions[index]),
+      chart(list, titles[index] ?? [], history, reductions[index]),
     ),
     rows.length > chartsMax &&
       el('p', { class: 'hint' }, `The first ${chartsMax} of ${rows.length}.`),
@@ -57,24 +57,25 @@ export async function historyOf(list, rows, extensions, signal) {
  */
 function titleOf({ price_dimensions }, key, extensions) {
   const parts = extensions.map((column) => String(key[column.name]))
-  return [...parts, ...(price_dimensions.length > 1 ? [key.price_dimension] : [])].join(', ')
+  return [...parts, ...(price_dimensions.length > 1 ? [key.price_dimension] : [])]
 }
 
 /**
  * A step for each price. The newest entries stand below as a list, which can be read.
  *
  * @param {Schemas['PriceList']} list
- * @param {string} title
+ * @param {unknown[]} title
  * @param {Entry[]} history
  * @param {Reductions | undefined} reductions
  */
 function chart(list, title, history, reductions = { promotions: [], lowest: null }) {
   const last = history.at(-1)
-  if (!last || history.every(isUnset)) return el('p', { class: 'hint' }, name(title), ': no prices')
+  if (!last || history.every(isUnset))
+    return el('p', { class: 'hint' }, names(title), ': no prices')
   return el(
     'figure',
     { class: 'steps' },
-    el('figcaption', {}, el('strong', {}, name(title)), el('output', {}, priceOf(last))),
+    el('figcaption', {}, el('strong', {}, names(title)), el('output', {}, priceOf(last))),
     steps(title, pricedOf(history), reductions),
     el(
       'details',
@@ -120,7 +121,7 @@ const pricedOf = (history) =>
 
 const [width, height] = [600, 60]
 
-/** @param {string} title @param {Entry[]} history @param {Reductions} reductions */
+/** @param {unknown[]} title @param {Entry[]} history @param {Reductions} reductions */
 function steps(title, history, { promotions, lowest }) {
   const [first] = history
   const now = Date.now()
@@ -156,7 +157,7 @@ function steps(title, history, { promotions, lowest }) {
         viewBox: `0 0 ${width} ${height}`,
         preserveAspectRatio: 'none',
         role: 'img',
-        'aria-label': `${title}: ${words} since ${format.moment(first?.from ?? '')}`,
+        'aria-label': `${title.join(', ')}: ${words} since ${format.moment(first?.from ?? '')}`,
       },
       bands,
       lowest && line(`M0,${y(lowest.price)}H${width}`, 'lowest'),
@@ -185,7 +186,7 @@ function legend(promotions, lowest) {
     'p',
     { class: 'hint legend' },
     promotions.length > 0 &&
-      el('span', { class: 'of-promoted' }, 'with promotions: ', name(promotions.join(', '))),
+      el('span', { class: 'of-promoted' }, 'with promotions: ', names(promotions)),
     lowest &&
       el(
         'span',

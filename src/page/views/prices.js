@@ -103,10 +103,10 @@ function choiceForm(lists, choice, place, signal) {
  */
 function choiceFields(lists, choice) {
   const codes = el('datalist', { id: 'codes' })
-  const text = { maxlength: 255, autocomplete: 'off', spellcheck: 'false' }
+  const text = { dir: 'auto', maxlength: 255, autocomplete: 'off', spellcheck: 'false' }
   const suggestions = { list: codes.id, placeholder: 'Product code' }
   const code = el('input', { type: 'search', value: choice.code, ...text, ...suggestions })
-  const options = lists.map((one) => el('option', { value: one.id }, one.name))
+  const options = lists.map((one) => el('option', { value: one.id, dir: 'auto' }, one.name))
   const list = el('select', {}, options)
   const preferred = lists.find(({ id }) => id === choice.list)
   const first = lists.find((one) => one.is_published) ?? lists[0]

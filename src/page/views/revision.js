@@ -1,5 +1,5 @@
 import { Failure, get, jobEvents, post } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { session } from '../session.js'
@@ -106,9 +106,7 @@ function cellTable(list, { cells, isPart }, extensions) {
       ...extensions.map((column) => row[column.name]),
       list.price_dimensions.length > 1 && price_dimension,
       date && format.day(date),
-    ]
-      .filter((part) => part !== false && part !== undefined)
-      .join(', ')
+    ].filter((part) => part !== false && part !== undefined)
   return table({
     caption: 'Changed cells',
     rows: cells,
@@ -123,7 +121,7 @@ function cellTable(list, { cells, isPart }, extensions) {
             { class: 'strong', href: href('prices', { code: cell.code, list: list.id }) },
             name(cell.code),
           ),
-          el('span', { class: 'sub' }, name(place(cell))),
+          el('span', { class: 'sub' }, names(place(cell))),
         ],
       },
       {
@@ -168,7 +166,8 @@ function undoing(shown, signal) {
  * @param {AbortSignal} signal
  */
 function question(shown, place, signal) {
-  const note = el('input', { type: 'text', maxlength: 255, placeholder: 'Why (optional)' })
+  const text = { type: 'text', dir: 'auto', maxlength: 255 }
+  const note = el('input', { ...text, placeholder: 'Why (optional)' })
   const isMistake = el('input', { type: 'checkbox' })
   const revert = () =>
     undo(shown, place, signal, { note: note.value, isMistake: isMistake.checked })

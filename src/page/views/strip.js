@@ -1,4 +1,4 @@
-import { el, name, svg } from '../dom.js'
+import { el, names, svg } from '../dom.js'
 import * as format from '../format.js'
 import { heatOf, rangeOf, steps } from '../heat.js'
 
@@ -7,7 +7,7 @@ import { heatOf, rangeOf, steps } from '../heat.js'
 /**
  * A year with a bar for each day and one marked day; `onDay` gets a newly chosen one.
  *
- * @param {string} title
+ * @param {unknown[]} title
  * @param {string[]} days
  * @param {(number | null)[]} prices
  * @param {(day: string) => void} onDay
@@ -16,7 +16,7 @@ import { heatOf, rangeOf, steps } from '../heat.js'
 export function strip(title, days, prices, onDay) {
   const words = rangeWords(days, prices)
   const output = el('output', {})
-  const attributes = { min: 0, max: days.length - 1, 'aria-label': `Day, ${title}` }
+  const attributes = { min: 0, max: days.length - 1, 'aria-label': `Day, ${title.join(', ')}` }
   const oninput = () => onDay(days[Number(cursor.value)] ?? '')
   const cursor = el('input', { type: 'range', ...attributes, oninput })
   const line = svg('line', { y1: 0, y2: 10, class: 'mark' })
@@ -31,10 +31,10 @@ export function strip(title, days, prices, onDay) {
   const element = el(
     'figure',
     { class: 'strip' },
-    el('figcaption', {}, el('strong', {}, name(title)), output),
+    el('figcaption', {}, el('strong', {}, names(title)), output),
     el('p', { class: 'hint' }, words),
     scale(prices),
-    bars(days, prices, line, `${title}, price by day: ${words}`),
+    bars(days, prices, line, `${title.join(', ')}, price by day: ${words}`),
     months(days),
     cursor,
   )
