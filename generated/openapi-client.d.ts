@@ -58,7 +58,7 @@ export interface paths {
          *     name and type. While the filters or the margin formula of a price list, the filters of a promotion or the competitor
          *     schema name a column that goes, the answer is 409 `schema-in-use`, and `errors` says what names it. A margin formula
          *     that names a cost by its letter holds it back, too, if the letter would mean another column; a list without a formula
-         *     of its own gets the new default. If the extensions change, the kept history of the price lists begins anew
+         *     of its own gets the new default, also with the first schema. If the extensions change, the kept history of the price lists begins anew
          *     (`history-not-kept`), and the rows of plans are gone: they were known by the former extensions.
          *
          *     A column cannot be named like a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`, ...);

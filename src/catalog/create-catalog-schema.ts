@@ -38,10 +38,9 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const replacement = { account, present, next }
     const isOtherKey = hasOtherKeys(replacement)
     if (!appended || isOtherKey) await rejectProducts(trx, account)
-    if (!appended) {
-      await rejectNamedColumns(trx, replacement)
-      await renewDefaultFormulas(trx, replacement)
-    }
+    if (!appended) await rejectNamedColumns(trx, replacement)
+    // Lists may be there before the first schema.
+    if (!appended || present.all.length === 0) await renewDefaultFormulas(trx, replacement)
     if (isOtherKey) await forgetFormerKeys(trx, account)
     await replaceColumns(trx, account, next.all)
     return schemaOf(next)

@@ -1,9 +1,6 @@
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import type { RowError } from '../client/index.ts'
-import { isEmpty } from '../feeds/csv.ts'
 import type { CsvShape, FeedFile } from './feed-file.ts'
-import { recordsOf } from './reshape.ts'
+import { type CellOf, csvRows, ndjsonRows } from './file-rows.ts'
 
 /** An error with the cell that it is about, as it is in the file. */
 export type BadCell = RowError & { value?: string }
@@ -29,9 +26,6 @@ function ownName(error: RowError, { columns }: CsvShape): RowError {
   return field === undefined ? error : { ...error, field }
 }
 
-/** The text of a field in a row. */
-type CellOf = (field: string) => string | undefined
-
 /** The rows that begin on these lines. */
 async function readRows(
   rows: AsyncIterable<{ line: number; cellOf: CellOf }>,
@@ -43,29 +37,4 @@ async function readRows(
     if (found.size === lines.size) break
   }
   return found
-}
-
-async function* csvRows(chunks: AsyncIterable<Buffer>, shape: CsvShape) {
-  let header: string[] | undefined
-  for await (const { fields, line } of recordsOf(chunks, shape)) {
-    if (header === undefined && isEmpty(fields)) continue
-    header ??= fields
-    const names = header
-    // Of `prices/retail` the column is `prices.retail`.
-    const cellOf: CellOf = (field) =>
-      fields[names.indexOf(field)] ?? fields[names.indexOf(field.replaceAll('/', '.'))]
-    yield { line, cellOf }
-  }
-}
-
-async function* ndjsonRows(chunks: AsyncIterable<Buffer>) {
-  let line = 0
-  for await (const text of createInterface({ input: Readable.from(chunks) })) {
-    line++
-    const cellOf: CellOf = (field) => {
-      const value = field.split('/').reduce((at, key) => at?.[key], JSON.parse(text))
-      return typeof value === 'string' ? value : JSON.stringify(value)
-    }
-    yield { line, cellOf }
-  }
 }

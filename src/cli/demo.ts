@@ -14,6 +14,10 @@ import { changePrices, loadDemo, planPrices } from './load-demo.ts'
 import { demoColleague, demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
 
+const usage = `npm run demo starts a service with a week of real sales on a database of its own, and deletes it at Ctrl-C.
+
+The environment configures it: PORT (3000) and HOST (127.0.0.1) say where it listens.`
+readArguments()
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
 let starting: Promise<Service> | undefined
 let isEnding = false
@@ -38,6 +42,16 @@ try {
   // Requests fail while the service ends; the signal of a terminal may reach PostgreSQL first.
   await nextLoop()
   if (!isEnding) throw error
+}
+
+/** Ends the process unless there are none. */
+function readArguments(): void {
+  const [first] = process.argv.slice(2)
+  if (first === undefined) return
+  const isHelp = first === '--help' || first === '-h'
+  if (!isHelp) console.error(`The demonstration has no argument "${first}".`)
+  console.log(usage)
+  process.exit(isHelp ? 0 : 2)
 }
 
 async function demonstrate({ app, server }: Service, { port, host }: Config): Promise<void> {

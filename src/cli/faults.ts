@@ -58,7 +58,9 @@ function message(fault: unknown): string {
     return `${fault.detail}\n${isOfProxy(fault) ? ofProxy : otherAddress}`
   if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
   if (fault.type === 'idempotency-key-in-use') return stillRunning
-  return [fault.detail, ...fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)].join('\n')
+  const step = fault.type === 'no-competitor-schema' ? [firstSchema] : []
+  const errors = fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)
+  return [fault.detail, ...errors, ...step].join('\n')
 }
 
 /** Commander's own message for a missing command is no sentence. */
@@ -66,6 +68,8 @@ function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
 }
 
+const firstSchema =
+  'Here that is `pricewell schema competitor-prices code`, and the columns that count.'
 const stillRunning =
   'The service is still working on it, since this was first sent. Run the same command again later to be sure.'
 /** Answers of a proxy: the body is too large for it, or the service does not answer it. */

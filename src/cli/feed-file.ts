@@ -26,12 +26,14 @@ export interface CsvShape {
   delimiter: string
   /** The service's names of columns by the user's. */
   columns: ReadonlyMap<string, string>
+  /** The user's names of columns that are not sent. */
+  without: readonly string[]
   /** Whether a column of the service has decimals, which are written with a comma. */
   isDecimal?: ((column: string) => boolean) | undefined
 }
 
 /** CSV as the service takes it. */
-export const plainShape: CsvShape = { delimiter: ',', columns: new Map() }
+export const plainShape: CsvShape = { delimiter: ',', columns: new Map(), without: [] }
 
 const formats = {
   csv: 'text/csv',

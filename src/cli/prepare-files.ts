@@ -16,6 +16,8 @@ export interface FileOptions extends Shared {
   decimalComma?: true | undefined
   /** The service's names of columns by the user's. */
   column?: Map<string, string> | undefined
+  /** The user's names of columns that are not sent. */
+  without?: string[] | undefined
 }
 
 /** The files as they are sent. */
@@ -35,11 +37,11 @@ async function shapedFiles(
   files: FeedFile[],
   options: FileOptions,
 ): Promise<FeedFile[]> {
-  const { delimiter = ',', decimalComma, column: columns = new Map() } = options
-  if (delimiter === ',' && !decimalComma && columns.size === 0) return files
+  const { delimiter = ',', decimalComma, column: columns = new Map(), without = [] } = options
+  if (delimiter === ',' && !decimalComma && columns.size === 0 && without.length === 0) return files
   const { reshaped } = await import('./reshape.ts')
   const isDecimal = decimalComma && (await decimalColumns(kind, options))
-  return files.map((file) => reshaped(file, { delimiter, columns, isDecimal }))
+  return files.map((file) => reshaped(file, { delimiter, columns, without, isDecimal }))
 }
 
 /** Which columns have decimals: those of the contract, and numbers and costs of the account. */

@@ -27,13 +27,17 @@ async function* reshape(
   shape: CsvShape,
 ): AsyncGenerator<Buffer> {
   let header: string[] | undefined
+  let isSent: boolean[] = []
   let line = 1
   let text = ''
   for await (const record of recordsOf(chunks, shape)) {
     const isHeader = header === undefined && !isEmpty(record.fields)
-    if (isHeader) header = renamed(name, record.fields, shape)
+    if (isHeader) {
+      header = renamed(name, record.fields, shape)
+      isSent = record.fields.map((column) => !shape.without.includes(column))
+    }
     const fields = isHeader ? header : withPoints(name, record, header, shape)
-    const written = csvLine(fields ?? [])
+    const written = csvLine((fields ?? []).filter((_, index) => isSent[index] ?? true))
     text += '\r\n'.repeat(record.line - line) + written
     line = record.line + (written.match(/\r\n|\r|\n/g)?.length ?? 0)
     if (text.length < pieceCharacters) continue
@@ -62,8 +66,8 @@ function asAnswered({ message: detail, options: { errors = [] } }: ServiceProble
 }
 
 /** The names of the service in place of the user's. */
-function renamed(name: string, header: string[], { columns }: CsvShape): string[] {
-  for (const from of columns.keys())
+function renamed(name: string, header: string[], { columns, without }: CsvShape): string[] {
+  for (const from of [...columns.keys(), ...without])
     if (!header.includes(from))
       throw new UsageFault(`${name} has no column "${from}"; it has: ${header.join(', ')}.`)
   return header.map((column) => columns.get(column) ?? column)

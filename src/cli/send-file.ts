@@ -52,7 +52,8 @@ async function endOf(load: Load, answered: object): Promise<Loaded | Plan> {
 }
 
 /**
- * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target`. If the file has no
+ * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target` (- is
+ * standard output). If the file has no
  * errors by now, it is loaded, and its result is returned.
  */
 export async function writeRejects(load: Load, target: string): Promise<Loaded | Plan | undefined> {
@@ -60,7 +61,7 @@ export async function writeRejects(load: Load, target: string): Promise<Loaded |
   const { data, response } = await post({ ...load, job: undefined }, mediaType, 'stream')
   const stream = data as unknown as ReadableStream<Uint8Array>
   if (!isOfType(response, mediaType)) return endOf(load, (await json(stream)) as object)
-  await writeTo(target, stream)
+  await writeTo(target === '-' ? undefined : target, stream)
   return undefined
 }
 

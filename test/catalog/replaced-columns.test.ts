@@ -155,3 +155,15 @@ t.test('the history goes on where the extensions stay', async (t) => {
   const { body } = await shop.get(`/api/v1/price_list/${list.id}/rows?as_of=1`)
   t.match(body.results, [{ code: 'A', country: 'UK' }])
 })
+
+t.test('lists that were there before the first schema get its default formula', async () => {
+  const shop = await service.newAccount(t)
+  await aList(shop, { name: 'L' })
+  await aList(shop, { name: 'Own', margin_formula: '= Price - 1' })
+  await shop.post(schemaPath, smallSchema)
+  const { results } = (await shop.get('/api/v1/price_list/')).body
+  t.match(results, [
+    { name: 'L', margin_formula: '= (Price - (D)) / Price * 100' },
+    { name: 'Own', margin_formula: '= Price - 1' },
+  ])
+})

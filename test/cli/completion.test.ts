@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 
@@ -31,4 +32,20 @@ t.test('each shell has a script with all commands', async (t) => {
       t.match(stdout, word, name)
   }
   t.equal((await run('completion', 'tcsh')).code, 2)
+})
+
+t.test('the words of an option are completed', async (t) => {
+  t.strictSame(await offered('pricewell plans --status op'), ['open'])
+  t.strictSame(await offered('pricewell load sales - --format nd'), ['ndjson'])
+  t.strictSame(await offered('pricewell plans --status open --li'), ['--list'])
+})
+
+const withoutZsh = spawnSync('zsh', ['--version']).error ? 'zsh is not installed' : false
+
+t.test('Zsh runs its script', { skip: withoutZsh }, async (t) => {
+  const typed = 'COMP_WORDS=(pricewell plans --status op); COMP_CWORD=3'
+  const zsh = `eval "$(cat script)"; ${typed}; emulate ksh -c _pricewell; print -r -- $COMPREPLY`
+  const { stdout, stderr } = await shell(`pricewell completion zsh > script; zsh -fc '${zsh}'`)
+  t.equal(stderr, '')
+  t.match(stdout, /^open /)
 })

@@ -83,7 +83,8 @@ t.test('a product that a list holds is named', async (t) => {
     '--yes',
   )
   t.equal(code, 1)
-  t.match(stderr, /in a price list.*\n {2}\/0: is in the price list "L"/)
+  const named = `\\n  ${product.extended_catalog_id}: is in the price list "L"\\n$`
+  t.match(stderr, new RegExp(`in a price list.*${named}`))
 })
 
 t.test('wrong usage is told before anything is sent', async (t) => {
@@ -103,4 +104,13 @@ t.test('wrong usage is told before anything is sent', async (t) => {
   t.match(await run('delete', 'sales', '--file', 'bad.json', '--yes'), { code: 2, stderr: /array/ })
   t.match(await run('delete', 'agreements', 'x', '--yes'), { code: 2, stderr: /"x" is no id/ })
   t.match(await run('delete', 'prices', 'x', '--yes'), { code: 2 })
+})
+
+t.test('a key that cannot be one is named', async (t) => {
+  const { run } = await anAccount(t)
+  const { code, stderr } = await run('delete', 'competitor-prices', 'Lantern', '--yes')
+  t.equal(code, 1)
+  t.match(stderr, /^1 error\. .*\n {2}Lantern: must match pattern/)
+  const json = await run('delete', 'competitor-prices', 'Lantern', '--yes', '--json')
+  t.match(JSON.parse(json.stderr), { errors: [{ pointer: '/0' }] })
 })

@@ -60,6 +60,24 @@ t.test('only a running job can be cancelled, so one is started for that example'
   t.equal(answer.status, status)
 })
 
+t.test('its help starts nothing, nor do arguments that it does not have', async (t) => {
+  for (const [argument, exitCode] of [
+    ['--help', 0],
+    ['-h', 0],
+    ['--port', 2],
+  ] as const) {
+    const folder = mkdtempSync(join(tmpdir(), 'pricewell-left-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const asked = spawn(process.execPath, [demo, argument], {
+      env: { ...process.env, TMPDIR: folder },
+    })
+    const [told] = await Promise.all([text(asked.stdout), once(asked, 'exit')])
+    t.equal(asked.exitCode, exitCode)
+    t.match(told, /PORT \(3000\) and HOST/)
+    t.strictSame(readdirSync(folder), [])
+  }
+})
+
 t.test('a port that is taken is told, and leaves nothing behind', async (t) => {
   const env = { ...process.env, PORT: new URL(url).port }
   const second = spawn(process.execPath, [demo], { env })

@@ -30,7 +30,7 @@ t.test('a list is made with all of its settings', async (t) => {
   const more = [
     ...['--description', 'For shops', '--dimension', 'retail', '--dimension', 'trade'],
     ...['--margin-formula', '= Price - D', '--filter', 'country=UK', '--filter', 'country=FR'],
-    ...['--calendar', '--currency', 'GBP', '--hide-unpriced'],
+    ...['--calendar', '--currency', 'GBP', '--decimals', '2', '--hide-unpriced'],
     ...['--guardrail', 'min_price=1.5', '--guardrail', 'no_zero'],
   ]
   const made = await run('create-list', 'Retail', ...days, ...more)
@@ -41,10 +41,16 @@ t.test('a list is made with all of its settings', async (t) => {
       ...{ valid_from: '2026-01-01', valid_to: '2026-12-31', description: 'For shops' },
       ...{ price_dimensions: ['retail', 'trade'], margin_formula: '= Price - D' },
       product_filters: { country: ['UK', 'FR'] },
-      ...{ is_calendar: true, currency: 'GBP', hide_unpriced: true },
+      ...{ is_calendar: true, currency: 'GBP', decimals: 2, hide_unpriced: true },
       guardrails: { min_price: 1.5, no_zero: true },
     },
   ])
+  t.match((await run('lists')).stdout, /^name .* calendar to\nRetail .* 2026-12-31$/m)
+  for (const decimals of ['7', '-1', 'x'])
+    t.match(await run('create-list', 'L', ...days, '--decimals', decimals), {
+      code: 2,
+      stderr: /It is a number from 0 to 6/,
+    })
   t.match(await run('create-list', 'Retail', ...days), {
     code: 1,
     stderr: /^There is a price list called "Retail" already/,

@@ -101,3 +101,49 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
       stderr: /is invalid\. It is /,
     })
 })
+
+t.test('columns are left out, and one that is not there is named', async (t) => {
+  const account = await service.newAccount(t)
+  const { run } = userOf(t, account, {
+    'a.csv':
+      'transaction_id,note,code,extension,quantity,revenue\nT1,"x\ny",A,UK,1,2\nT2,,A,UK,x,2\n',
+    'b.csv': 'transaction_id;note;code;extension;quantity;revenue\nT1;"a;b";A;UK;1;2\n',
+  })
+  const bad = await run('load', 'sales', 'a.csv', '--without', 'note')
+  t.match(bad, { code: 1, stderr: /\n {2}line 4, quantity "x": / })
+  const semicolons = ['--delimiter', ';']
+  t.equal((await run('load', 'sales', 'b.csv', ...semicolons, '--without', 'note')).code, 0)
+  t.match(await salesOf(account), [{ transaction_id: 'T1', revenue: '2' }])
+  t.match(await run('load', 'sales', 'a.csv', '--without', 'notes'), {
+    code: 2,
+    stderr: /^a\.csv has no column "notes"; it has: transaction_id, note, /,
+  })
+})
+
+t.test('a refused file says which option would make it fit', async (t) => {
+  const { run } = userOf(t, await service.newAccount(t), {
+    'semicolons.csv': 'transaction_id;code;extension;quantity;revenue\nT1;A;UK;1;2\n',
+    'tabs.csv': 'transaction_id\tcode\textension\tquantity\trevenue\nT1\tA\tUK\t1\t2\n',
+    'more.csv': 'transaction_id,Shop,code,extension,quantity,revenue\nT1,x,A,UK,1,2\n',
+    'cells.csv': 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,x,2\n',
+  })
+  const load = async (file: string) => (await run('load', 'sales', file)).stderr
+  t.match(await load('semicolons.csv'), /\nSay --delimiter ';', and --decimal-comma if /)
+  t.match(await load('tabs.csv'), /\nSay --delimiter tab, and /)
+  t.match(await load('more.csv'), /\nSay --column FROM=TO .*, --without NAME to leave it out; /)
+  t.notMatch(await load('cells.csv'), /\nSay /)
+})
+
+t.test('rejected rows go to standard output, what is wrong to standard error', async (t) => {
+  const { run } = userOf(t, await service.newAccount(t), {
+    'a.csv': 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,x,2\nT2,A,UK,1,2\n',
+  })
+  const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', '--rejects', '-')
+  t.equal(code, 1)
+  t.match(stdout, /^transaction_id,.*,error\r\nT1,A,UK,x,2,"quantity: .*"\r\n$/)
+  t.match(stderr, /line 2, quantity "x": .*\na\.csv was refused\.\n$/)
+  t.match(await run('load', 'sales', 'a.csv', '--rejects', '-', '--json'), {
+    code: 2,
+    stderr: /--rejects - does not go with --json/,
+  })
+})

@@ -43,3 +43,51 @@ t.test('a list that is not there is 1, none is 2', async (t) => {
   t.equal(none.code, 2)
   t.match(none.stderr, "missing required argument 'list'")
 })
+
+t.test('only prices far above the cheapest competitor, with a margin over a limit', async (t) => {
+  const { run, home } = commandLine(t, {
+    PRICEWELL_URL: service.app.listeningOrigin,
+    PRICEWELL_TOKEN: shop.token,
+  })
+  const codesOf = async (...args: string[]) => {
+    const { stdout } = await run('position', 'P', ...args)
+    return stdout
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => line.split(',')[2])
+  }
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [
+    { code: 'B', country: 'UK', purchase: 9 },
+    { code: 'C', country: 'UK', purchase: 5 },
+    { code: 'D', country: 'UK', purchase: 1 },
+  ])
+  await aList(shop, { name: 'P', margin_formula: '= (Price - D) / Price * 100' })
+  const codes = ['B', 'C', 'D'].map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'P', codes)
+  await setPrices(
+    shop,
+    'P',
+    codes.map((row) => ({ ...row, price: 11 })),
+  )
+  await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
+    { code: 'B', competitor_name: 'Lantern', competitor_price: 9 },
+    { code: 'C', competitor_name: 'Lantern', competitor_price: 9 },
+    { code: 'C', competitor_name: 'Torch', competitor_price: 12 },
+  ])
+  t.strictSame(await codesOf(), ['B', 'C', 'D'])
+  t.strictSame(await codesOf('--above', '10'), ['B', 'C'], 'D has no competitor')
+  t.strictSame(await codesOf('--margin-above', '20'), ['C', 'D'])
+  t.strictSame(await codesOf('--above', '10', '--margin-above', '20'), ['C'])
+  t.strictSame(await codesOf('--above', '22.222222'), [], 'the gap itself is not above it')
+  const file = join(home, 'p.ndjson')
+  const { stdout } = await run('position', 'P', '--above', '10', '-o', file)
+  t.equal(stdout, `${file}: 2 rows.\n`)
+  t.match(
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+    [{ code: 'B' }, { code: 'C' }],
+  )
+  t.match(await run('position', 'P', '--above', 'much'), { code: 2, stderr: /It is a number/ })
+})

@@ -103,3 +103,13 @@ t.test('control characters of a name do not reach the terminal', async (t) => {
   const { stdout } = await run('prices', 'L', 'A', '--promotion-date', '2027-01-01')
   t.match(stdout, /red·\[31m 1\.5/)
 })
+
+t.test('--require-valid refuses a day on which the list is not valid', async (t) => {
+  await aList(shop, { name: 'Old', valid_from: '2001-01-01', valid_to: '2001-12-31' })
+  await addProducts(shop, 'Old', [france])
+  t.equal((await run('prices', 'Old', 'A')).code, 0)
+  const refused = await run('prices', 'Old', 'A', '--require-valid')
+  t.match(refused, { code: 1, stderr: /^The price list is valid from 2001-01-01 to 2001-12-31\./ })
+  const day = ['--promotion-date', '2001-06-01']
+  t.equal((await run('prices', 'Old', 'A', '--require-valid', ...day)).code, 0)
+})

@@ -135,7 +135,8 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'wait',
   ])
   const ofUsers = ['add', 'scopes', 'reset', 'remove'].map((name) => `users ${name}`)
-  const subcommands = ['account create', 'keys create', 'keys revoke', ...ofUsers]
+  const ofSchema = ['set', 'add', 'competitor-prices'].map((name) => `schema ${name}`)
+  const subcommands = ['account create', 'keys create', 'keys revoke', ...ofUsers, ...ofSchema]
   for (const name of [...commands.filter((name) => name !== 'help'), ...subcommands]) {
     const help = await run(...name.split(' '), '--help')
     t.strictSame([help.code, help.stderr], [0, ''], name)

@@ -45,6 +45,23 @@ t.test('a user is added, logs in, is changed, reset and removed', async (t) => {
   t.match(JSON.parse((await run('users', '--json')).stdout), [{ email: admin.email }])
 })
 
+t.test('a user may be named by e-mail, in any case', async (t) => {
+  const admin = await anAdmin(t, service)
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: admin.token })
+  const email = anEmail()
+  const { id } = shown((await run('users', 'add', email, '--scopes', 'read')).stdout)
+  t.match((await run('users', 'scopes', email, 'plan')).stdout, `${email}  plan`)
+  t.equal(shown((await run('users', 'reset', email.toUpperCase())).stdout).id, id)
+  const absent = { code: 1, stdout: '', stderr: 'There is no user nobody@acme.example.\n' }
+  for (const args of [
+    ['scopes', 'nobody@acme.example', 'read'],
+    ['remove', 'nobody@acme.example'],
+  ])
+    t.strictSame(await run('users', ...args), absent)
+  t.equal((await run('users', 'remove', email)).stdout, `User ${id} is deleted.\n`)
+  t.match(await run('users', 'reset', 'ben'), { code: 2, stderr: /It is a whole number/ })
+})
+
 t.test('faults are told', async (t) => {
   const admin = await anAdmin(t, service)
   const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: admin.token })

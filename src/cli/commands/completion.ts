@@ -24,7 +24,7 @@ Examples:
     })
 }
 
-/** What may follow a command, by its words; '' is the program itself. */
+/** What may follow a command, or an option of it, by its words; '' is the program itself. */
 type Words = Map<string, string[]>
 
 function wordsOf(program: CommandUnknownOpts): Words {
@@ -41,21 +41,28 @@ function wordsOf(program: CommandUnknownOpts): Words {
     const subcommands = command.commands.map((one) => one.name())
     const options = command.options.flatMap(({ long }) => long ?? [])
     words.set(names.join(' '), [...subcommands, ...choices, ...options, ...shared, help])
+    for (const { long, argChoices } of command.options)
+      if (argChoices) words.set(`${names.join(' ')} ${long}`, argChoices)
     for (const one of command.commands) add(one, names)
   }
   for (const command of program.commands) add(command, [])
   return words
 }
 
-/** Commands of two words come first, as the first pattern that matches counts. */
+/** Those of more words come first, as the first pattern that matches counts. */
 function bash(words: Words): string {
   const cases = [...words]
     .filter(([command]) => command !== '')
     .sort(([a], [b]) => b.split(' ').length - a.split(' ').length)
-    .map(([command, all]) => `    '${command} '*) words='${all.join(' ')}' ;;`)
+    .map(([command, all]) => {
+      const [names, option] = command.split(' --')
+      const pattern = option === undefined ? `'${names} '*` : `'${names} '*'--${option} '`
+      return `    ${pattern}) words='${all.join(' ')}' ;;`
+    })
   return `_pricewell() {
   local words='${words.get('')?.join(' ')}'
-  local line="\${COMP_WORDS[*]:1:COMP_CWORD-1} "
+  local given=$((COMP_CWORD - 1))
+  local line="\${COMP_WORDS[*]:1:$given} "
   case "$line" in
 ${cases.join('\n')}
   esac
@@ -71,7 +78,13 @@ const scripts = {
   fish: (words: Words) =>
     [...words]
       .map(([command, all]) => {
-        const seen = command.split(' ').map((name) => `__fish_seen_subcommand_from ${name}`)
+        const seen = command
+          .split(' ')
+          .map((word) =>
+            word.startsWith('--')
+              ? `__fish_prev_arg_in ${word}`
+              : `__fish_seen_subcommand_from ${word}`,
+          )
         const when = command === '' ? '__fish_use_subcommand' : seen.join('; and ')
         return `complete -c pricewell -n '${when}' -a '${all.join(' ')}'`
       })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Argument } from '@commander-js/extra-typings'
-import type { PricewellClient } from '../../client/index.ts'
-import { UsageFault } from '../faults.ts'
+import { type PricewellClient, Problem } from '../../client/index.ts'
+import { Failed, UsageFault } from '../faults.ts'
 import { type DeletionKind, deletions } from '../kinds.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
@@ -40,7 +40,7 @@ Examples:
       const options = command.optsWithGlobals()
       const keys = readKeys(kind, given, options)
       await confirm(kind, keys.length, options)
-      const counts = await deleteAll(openClient(options), kind, keys)
+      const counts = await deleteAll(openClient(options), kind, keys, options.json === true)
       answer(options, counts, told(kind, counts))
     })
 }
@@ -115,17 +115,29 @@ async function deleteAll(
   { POST }: PricewellClient,
   kind: DeletionKind,
   keys: Key[],
+  isJson: boolean,
 ): Promise<Counts> {
   // All deletions have the same answer.
   const path = deletions[kind].path as typeof deletions.sales.path
   const total = { deleted: 0, absent: 0 }
   for (let from = 0; from < keys.length; from += keysMax) {
     const body = keys.slice(from, from + keysMax) as string[]
-    const { data } = await POST(path, { body })
+    const { data } = await POST(path, { body }).catch((fault) => {
+      throw isJson ? fault : withKeys(fault, body)
+    })
     total.deleted += data.deleted
     total.absent += data.absent
   }
   return total
+}
+
+/** A refusal that names the keys, which its pointers count. */
+function withKeys(fault: unknown, keys: readonly Key[]): unknown {
+  if (!(fault instanceof Problem) || fault.errors.length === 0) return fault
+  const lines = fault.errors.map(
+    ({ pointer, message }) => `  ${keys[Number(pointer.slice(1))] ?? pointer}: ${message}`,
+  )
+  return new Failed([fault.detail, ...lines].join('\n'))
 }
 
 function told(kind: DeletionKind, { deleted, absent }: Counts): string {

@@ -57,7 +57,8 @@ export async function writeExport(
       rows = passed
       bar.show(Math.min(rows, total), total)
     }
-    await writeTo(output, countingRows(chunks, format, onRows))
+    const wanted = exported.filter?.(chunks, format) ?? chunks
+    await writeTo(output, countingRows(wanted, format, onRows))
     bar.stop()
     if (output !== undefined)
       answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
@@ -86,7 +87,8 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): F
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-type Format = 'csv' | 'ndjson'
+/** The format of a file. */
+export type Format = 'csv' | 'ndjson'
 
 /** What is exported: its name for people, where it is read, and of which list and day. */
 interface Exported {
@@ -94,6 +96,10 @@ interface Exported {
   collection: { path: (typeof collections)[CollectionKind]['path']; query: object }
   list: string | undefined
   date: string | undefined
+  /** Leaves rows out. */
+  filter?:
+    | ((chunks: AsyncIterable<Uint8Array>, format: Format) => AsyncIterable<Uint8Array>)
+    | undefined
 }
 
 const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }

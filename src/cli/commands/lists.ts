@@ -6,7 +6,7 @@ import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { followJob } from './jobs.ts'
-import { castFilters, condition, oneMore } from './reprice.ts'
+import { castFilters, condition, digits, oneMore } from './reprice.ts'
 
 const listsMax = 1000
 
@@ -41,7 +41,7 @@ function listed(list: Schemas['PriceList']): TableRow {
     'valid to': to,
     dimensions: list.price_dimensions.join(', '),
     currency: list.currency,
-    calendar: list.is_calendar ? 'yes' : undefined,
+    'calendar to': list.last_date,
   }
 }
 
@@ -59,6 +59,7 @@ export function addCreateList(program: Program): void {
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
     .option('--calendar', 'it has a price for each of the 365 days from the first')
     .option('--currency <code>', 'such as EUR')
+    .option('--decimals <number>', 'the decimals that prices round to; 6 when left out', digits)
     .option('--hide-unpriced', 'prices that were never set are left out of what is read')
     .option('--guardrail <name=limit>', 'a limit for changes; may be repeated', oneGuardrail)
     .addHelpText(
@@ -67,7 +68,7 @@ export function addCreateList(program: Program): void {
 Guardrails: ${guardrailNames.join(', ')}.
 
 Example:
-  pricewell create-list 'Retail 2027' --from 2027-01-01 --to 2027-12-31 --currency EUR --filter country=France \\
+  pricewell create-list 'Retail 2027' --from 2027-01-01 --to 2027-12-31 --currency EUR --decimals 2 --filter country=France \\
     --dimension retail --dimension wholesale --guardrail max_decrease_percent=30`,
     )
     .action(async (name, _options, command) => {
@@ -89,6 +90,7 @@ interface Settings {
   filter?: Record<string, string[]> | undefined
   calendar?: true | undefined
   currency?: string | undefined
+  decimals?: number | undefined
   hideUnpriced?: true | undefined
   guardrail?: Schemas['Guardrails'] | undefined
 }
@@ -98,7 +100,7 @@ async function readSettings(
   name: string,
   { from, to, description, currency, filter, ...settings }: Settings,
 ): Promise<Schemas['PriceListInput']> {
-  const { dimension, marginFormula, calendar, hideUnpriced, guardrail } = settings
+  const { dimension, marginFormula, calendar, decimals, hideUnpriced, guardrail } = settings
   return {
     ...{ name, valid_from: from, valid_to: to },
     ...(description !== undefined && { description }),
@@ -107,6 +109,7 @@ async function readSettings(
     ...(filter && { product_filters: await castFilters(client, filter) }),
     ...(calendar && { is_calendar: true }),
     ...(currency !== undefined && { currency }),
+    ...(decimals !== undefined && { decimals }),
     ...(hideUnpriced && { hide_unpriced: true }),
     ...(guardrail && { guardrails: guardrail }),
   }

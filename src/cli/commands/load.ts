@@ -15,6 +15,7 @@ import {
 import { answer, type Program, type Shared } from '../program.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
+import { oneMore } from './reprice.ts'
 
 interface LoadOptions extends Shared, FileOptions {
   list?: string | undefined
@@ -37,7 +38,7 @@ export function addLoad(program: Program): void {
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
     .option(
       '--rejects <file>',
-      'where the rejected rows of a file are written, each with what is wrong',
+      'where the rejected rows of a file are written, each with what is wrong; - is standard output',
     )
     .option('--job', 'have a background job load it, which goes on when this command is ended')
     .option(
@@ -57,6 +58,7 @@ export function addLoad(program: Program): void {
     )
     .option('--decimal-comma', 'decimals have a comma, as in 1.234,50')
     .option('--column <from=to>', "the file's and the service's name; may be repeated", oneColumn)
+    .option('--without <column>', 'leaves a column of the file out; may be repeated', oneMore)
     .addHelpText(
       'after',
       `
@@ -97,6 +99,10 @@ function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): vo
     throw new UsageFault(`${once} goes with one file at a time.`)
   if (rejects !== undefined && once === '-')
     throw new UsageFault('--rejects has no meaning for standard input, which cannot be sent again.')
+  if (rejects === '-' && options.json)
+    throw new UsageFault(
+      '--rejects - does not go with --json, which writes to standard output, too.',
+    )
   if (options.format !== undefined && once !== '-')
     throw new UsageFault('--format is for standard input: the name of a file says what it is.')
   if (rejects !== undefined && names.length > 1)
@@ -191,8 +197,26 @@ function describeRefused(
     paint('red', printable(`${file}: ${detail}`)),
     ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
     ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
-    ...(rejects ? [`${rejects} has the rejected rows, each with what is wrong.`] : []),
+    ...(rejects && rejects !== '-'
+      ? [`${rejects} has the rejected rows, each with what is wrong.`]
+      : []),
+    ...advice(errors),
   ].join('\n')
+}
+
+const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
+
+/** What makes a file with other columns fit. */
+function advice(errors: BadCell[]): string[] {
+  const unknown = errors.find(({ code, line }) => code === 'unknown_key' && line !== undefined)
+  if (!unknown) return []
+  const [, named] = /separated by commas, not by (\w+)/.exec(unknown.message) ?? []
+  const delimiter = delimiters[named as keyof typeof delimiters]
+  if (delimiter)
+    return [`Say --delimiter ${delimiter}, and --decimal-comma if decimals have a comma.`]
+  return [
+    'Say --column FROM=TO for a column with another name, --without NAME to leave it out; `pricewell schema add` adds one to the catalog.',
+  ]
 }
 
 /** The most characters of a bad cell that people are shown. */

@@ -1,6 +1,9 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { plainShape } from '../feed-file.ts'
+import { csvRows, ndjsonRows } from '../file-rows.ts'
 import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
-import { writeExport } from './export.ts'
+import { type Format, writeExport } from './export.ts'
 
 /** `pricewell position`. */
 export function addPosition(program: Program): void {
@@ -12,17 +15,55 @@ export function addPosition(program: Program): void {
     .argument('<list>', 'the name of the price list')
     .option('-o, --output <file>', 'where to, compressed if it ends in .gz; else standard output')
     .option('--date <day>', 'one day of a calendar list; all its days when left out')
+    .option('--above <percent>', 'only prices over this above the cheapest competitor', percent)
+    .option('--margin-above <percent>', 'only prices with a margin over this', percent)
     .addHelpText(
       'after',
       `
 Competitors and sales of the last 30 days count.
 
-Example:
-  pricewell position 'Retail 2026' -o position.csv`,
+Examples:
+  pricewell position 'Retail 2026' -o position.csv
+  pricewell position 'Retail 2026' --above 10 --margin-above 20`,
     )
     .action(async (list, _options, command) => {
       const options = command.optsWithGlobals()
       const collection = { ...collections.prices, query: { include: 'competition,sales' } }
-      await writeExport(options, { name: 'position', collection, list, date: options.date })
+      const { above, marginAbove, date } = options
+      const minima = Object.entries({ 'competition/gap_percent': above, margin: marginAbove })
+      const over = minima.filter((one): one is Minimum => one[1] !== undefined)
+      const filter =
+        over.length > 0
+          ? (chunks: Chunks, format: Format) => rowsOver(over, chunks, format)
+          : undefined
+      await writeExport(options, { name: 'position', collection, list, date, filter })
     })
+}
+
+type Minimum = [field: string, minimum: number]
+type Chunks = AsyncIterable<Uint8Array>
+
+/** The header, and the rows of which each of these figures is over its minimum. */
+async function* rowsOver(
+  minima: Minimum[],
+  chunks: Chunks,
+  format: Format,
+): AsyncGenerator<Uint8Array> {
+  const rows = format === 'csv' ? csvRows(buffers(chunks), plainShape) : ndjsonRows(buffers(chunks))
+  let isHeader = format === 'csv'
+  for await (const { text, cellOf } of rows) {
+    // A row without the figure is left out.
+    const isOver = minima.every(([field, minimum]) => Number(cellOf(field) || Number.NaN) > minimum)
+    if (isHeader || isOver) yield Buffer.from(text)
+    isHeader = false
+  }
+}
+
+async function* buffers(chunks: Chunks): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(chunk)
+}
+
+function percent(text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It is a number, like 10.')
+  return Number(text)
 }

@@ -20,6 +20,7 @@ export function addPrices(program: Program): void {
     .option('--date <day>', 'the day to read of a calendar list; today when left out')
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
     .option('--as-of <moment>', 'as it was at a revision, or at a day and time')
+    .option('--require-valid', 'fails if the list is not valid on that day')
     .addHelpText(
       'after',
       "\nExample:\n  pricewell prices 'Retail 2026' 85123A --where country=France --dimension retail",
@@ -29,7 +30,7 @@ export function addPrices(program: Program): void {
       const client = openClient(options)
       const extensions = await castExtensions(client, options.where ?? {})
       const payload = await inputRows(client, list, { code, ...extensions }, options)
-      const { promotionDate: promotion_date, asOf: as_of } = options
+      const { promotionDate: promotion_date, asOf: as_of, requireValid } = options
       // Costs, and so margins, have no history.
       const margins = as_of === undefined ? (['margin', 'active_margin'] as const) : []
       const { data } = await client.POST('/api/v1/prices/get_prices/', {
@@ -39,6 +40,7 @@ export function addPrices(program: Program): void {
           payload,
           ...(promotion_date && { promotion_date }),
           ...(as_of !== undefined && { as_of }),
+          ...(requireValid && { require_valid: true }),
         },
       })
       const shown = data.length > 0 ? table(data.map(columns)) : 'No row of the list matches.'

@@ -31,7 +31,7 @@ export function addReprice(program: Program): void {
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',
-      "\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
+      "\nA formula has Price, COSTS, costs by letter or \"name\", COMP_MIN, COMP_MAX, COMP_AVG, COMP_MEDIAN, COMP_COUNT, SALES_QTY,\nSALES_REVENUE, SALES_AVG, and MIN, MAX, IFNULL, ROUND, CEILING, FLOOR, ENDING and IF(a < b, then, otherwise).\n\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
     )
     .action(async (list, _options, command) => {
       const options = command.optsWithGlobals()
@@ -109,8 +109,9 @@ export function condition(text: string, earlier: Conditions = {}): Conditions {
 /** Adds a text to earlier ones. */
 export const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
 
-function digits(text: string): number {
-  if (!/^\d$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
+/** A number of decimals. */
+export function digits(text: string): number {
+  if (!/^[0-6]$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
   return Number(text)
 }
 

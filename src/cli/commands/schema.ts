@@ -1,14 +1,16 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
-import { answer, type Program } from '../program.ts'
+import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
+import { oneMore } from './reprice.ts'
 
 type Catalog = Schemas['CatalogSchema']
 type Competitors = Schemas['HeldCompetitorSchema']
 
-/** `pricewell schema`. */
+/** `pricewell schema`, with `set`, `add` and `competitor-prices`. */
 export function addSchema(program: Program): void {
-  program
+  const schema = program
     .command('schema')
     .description('Shows the columns of the catalog and of competitor prices, with their types.')
     .addHelpText('after', '\nExample:\n  pricewell schema')
@@ -21,6 +23,104 @@ export function addSchema(program: Program): void {
       ])
       const told = { catalog, competitor_prices: competitors ?? null }
       answer(options, told, `${catalogText(catalog)}\n\n${competitorText(competitors, catalog)}`)
+    })
+  addDeclaration(schema, {
+    name: 'set',
+    description:
+      'Sets all columns of the catalog; while there are products, only `add` is possible.',
+    readPresent: async () => ({}),
+  })
+  addDeclaration(schema, {
+    name: 'add',
+    description:
+      'Adds columns to the catalog; while there are products, attributes and costs only.',
+    readPresent: async ({ GET }) => declared((await GET('/api/v1/product_catalog/schema/')).data),
+  })
+  addCompetitors(schema)
+}
+
+/** The `schema` command, which the others stand below. */
+type SchemaCommand = ReturnType<Program['command']>
+type Declared = Schemas['CatalogSchemaInput']
+
+/** The columns as they were declared, without letters. */
+function declared({ attributes, extensions, costs }: Catalog): Declared {
+  const withoutLetter = <C extends Column>({ letter: _, ...column }: C) => column
+  return {
+    attributes: attributes.map(withoutLetter),
+    extensions: extensions.map(withoutLetter),
+    costs: costs.map(({ name }) => ({ name })),
+  }
+}
+
+interface Declaration {
+  name: string
+  description: string
+  /** The columns that stay. */
+  readPresent: (client: PricewellClient) => Promise<Declared>
+}
+
+function addDeclaration(schema: SchemaCommand, declaration: Declaration): void {
+  const { name, description, readPresent } = declaration
+  schema
+    .command(name)
+    .description(description)
+    .option(
+      '--extension <name[:type]>',
+      'identifies a row beside the code; may be repeated',
+      oneColumn,
+    )
+    .option('--attribute <name[:type]>', 'describes a code; may be repeated', oneColumn)
+    .option('--cost <name>', 'a number, for margins; may be repeated', oneMore)
+    .addHelpText(
+      'after',
+      `
+Types: ${types.join(', ')}; string when left out.
+
+Example:
+  pricewell schema ${name} --extension country --attribute weight:number --cost purchase`,
+    )
+    .action(async (_options, command) => {
+      const { extension = [], attribute = [], cost = [], ...options } = command.optsWithGlobals()
+      const client = openClient(options)
+      const present = await readPresent(client)
+      const body = {
+        attributes: [...(present.attributes ?? []), ...attribute],
+        extensions: [...(present.extensions ?? []), ...extension],
+        costs: [...(present.costs ?? []), ...cost.map((name) => ({ name }))],
+      }
+      const { data } = await client.POST('/api/v1/product_catalog/schema/create_schema/', { body })
+      answer(options, data, catalogText(data))
+    })
+}
+
+const types = ['string', 'integer', 'number', 'boolean', 'date'] as const
+
+type ColumnInput = Schemas['ColumnInput']
+
+/** Adds a column, such as weight:number, to earlier ones. */
+function oneColumn(text: string, earlier: ColumnInput[] = []): ColumnInput[] {
+  const [, name = text, given = 'string'] = /^(.*):([^:]*)$/s.exec(text) ?? []
+  const type = types.find((one) => one === given)
+  if (!type || name === '')
+    throw new InvalidArgumentError(`It is a name, or a name and a type: ${types.join(', ')}.`)
+  return [...earlier, { name, type }]
+}
+
+function addCompetitors(schema: SchemaCommand): void {
+  schema
+    .command('competitor-prices')
+    .description('Sets the columns of the catalog that say which product a competitor price is of.')
+    .argument('<column...>', 'code, attributes, extensions')
+    .option('--dated', 'a competitor price may be that of a day (departure_date)')
+    .addHelpText('after', '\nExample:\n  pricewell schema competitor-prices code country')
+    .action(async (columns, { dated }, command) => {
+      const options: Shared = command.optsWithGlobals()
+      const client = openClient(options)
+      const path = '/api/v1/competitor_prices/schema/create_schema/'
+      const body = { attributes_config: columns, ...(dated && { is_dated: true }) }
+      const { data } = await client.POST(path, { body })
+      answer(options, data, `Competitor prices have: ${data.input.dimensions.join(', ')}.`)
     })
 }
 
@@ -47,10 +147,10 @@ interface Column {
   name: string
   type: string
   letter?: string
-  allowed_values?: readonly unknown[]
+  values?: readonly unknown[]
 }
 
-function described(kind: string, { name, type, letter, allowed_values: values }: Column): TableRow {
+function described(kind: string, { name, type, letter, values }: Column): TableRow {
   return { column: name, kind, type, letter, 'allowed values': values?.join(', ') }
 }
 

@@ -7,6 +7,7 @@ import { idShownBy } from './jobs.ts'
 import { scopes as known, readScopes } from './keys.ts'
 
 const readId = idShownBy('pricewell users')
+const readUser = (text: string) => (text.includes('@') ? text.toLowerCase() : readId(text))
 
 /** `pricewell users`, with `add`, `scopes`, `reset` and `remove`. */
 export function addUsers(program: Program): void {
@@ -52,38 +53,48 @@ function addChanges(users: Users): void {
   users
     .command('scopes')
     .description('Changes what a user may do.')
-    .argument('<id>', 'the id of the user', readId)
+    .argument('<user>', 'the id or the e-mail of the user', readUser)
     .argument('<scopes>', `those that the user has from now on: ${known.join(', ')}`, readScopes)
-    .addHelpText('after', '\nExample:\n  pricewell users scopes 2 plan')
-    .action(async (id, scopes, _options, command) => {
+    .addHelpText('after', '\nExample:\n  pricewell users scopes ben@acme.example plan')
+    .action(async (user, scopes, _options, command) => {
       const options: Shared = command.optsWithGlobals()
-      const params = { path: { id } }
-      const { PATCH } = openClient(options)
-      const { data } = await PATCH('/api/v1/users/{id}', { params, body: { scopes } })
+      const client = openClient(options)
+      const params = { path: { id: await findUser(client, user) } }
+      const { data } = await client.PATCH('/api/v1/users/{id}', { params, body: { scopes } })
       answer(options, data, table([row(data)]))
     })
   users
     .command('reset')
     .description('Gives a user another password, which ends the logins of the user in 10 seconds.')
-    .argument('<id>', 'the id of the user', readId)
-    .addHelpText('after', '\nExample:\n  pricewell users reset 2')
-    .action(async (id, _options, command) => {
+    .argument('<user>', 'the id or the e-mail of the user', readUser)
+    .addHelpText('after', '\nExample:\n  pricewell users reset ben@acme.example')
+    .action(async (user, _options, command) => {
       const options: Shared = command.optsWithGlobals()
-      const params = { path: { id } }
-      const { POST } = openClient(options)
-      const { data } = await POST('/api/v1/users/{id}/reset_password/', { params })
+      const client = openClient(options)
+      const params = { path: { id: await findUser(client, user) } }
+      const { data } = await client.POST('/api/v1/users/{id}/reset_password/', { params })
       answerPassword(options, data)
     })
   users
     .command('remove')
     .description('Deletes a user, which ends the logins of the user in 10 seconds; keys live on.')
-    .argument('<id>', 'the id of the user', readId)
-    .addHelpText('after', '\nExample:\n  pricewell users remove 2')
-    .action(async (id, _options, command) => {
+    .argument('<user>', 'the id or the e-mail of the user', readUser)
+    .addHelpText('after', '\nExample:\n  pricewell users remove ben@acme.example')
+    .action(async (user, _options, command) => {
       const options: Shared = command.optsWithGlobals()
-      await openClient(options).DELETE('/api/v1/users/{id}', { params: { path: { id } } })
+      const client = openClient(options)
+      const id = await findUser(client, user)
+      await client.DELETE('/api/v1/users/{id}', { params: { path: { id } } })
       answer(options, { id }, `User ${id} is deleted.`)
     })
+}
+
+/** The id of a user. Throws Failed if nobody has that e-mail. */
+async function findUser(client: PricewellClient, user: number | string): Promise<number> {
+  if (typeof user === 'number') return user
+  const found = (await readUsers(client)).find(({ email }) => email === user)
+  if (!found) throw new Failed(`There is no user ${user}.`)
+  return found.id
 }
 
 /** All users, a page at a time. */

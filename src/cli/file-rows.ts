@@ -1,0 +1,46 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { isEmpty } from '../feeds/csv.ts'
+import { csvLine } from '../feeds/csv-cell.ts'
+import type { CsvShape } from './feed-file.ts'
+import { recordsOf } from './reshape.ts'
+
+/** The text of a field in a row; `prices/retail` is `retail` in `prices`. */
+export type CellOf = (field: string) => string | undefined
+
+/** A row of a file: the line on which it begins, its text as CSV with commas or NDJSON, and its cells. */
+export interface FileRow {
+  line: number
+  text: string
+  cellOf: CellOf
+}
+
+/** The records of a CSV file; the first one that is not empty is the header. */
+export async function* csvRows(
+  chunks: AsyncIterable<Buffer>,
+  shape: Pick<CsvShape, 'delimiter'>,
+): AsyncGenerator<FileRow> {
+  let header: string[] | undefined
+  for await (const { fields, line } of recordsOf(chunks, shape)) {
+    if (header === undefined && isEmpty(fields)) continue
+    header ??= fields
+    const names = header
+    // Of `prices/retail` the column is `prices.retail`.
+    const cellOf: CellOf = (field) =>
+      fields[names.indexOf(field)] ?? fields[names.indexOf(field.replaceAll('/', '.'))]
+    yield { line, text: csvLine(fields), cellOf }
+  }
+}
+
+/** The rows of an NDJSON file. */
+export async function* ndjsonRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
+  let line = 0
+  for await (const text of createInterface({ input: Readable.from(chunks) })) {
+    line++
+    const cellOf: CellOf = (field) => {
+      const value = field.split('/').reduce((at, key) => at?.[key], JSON.parse(text))
+      return typeof value === 'string' ? value : JSON.stringify(value)
+    }
+    yield { line, text: `${text}\n`, cellOf }
+  }
+}
