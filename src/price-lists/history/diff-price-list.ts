@@ -24,7 +24,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
     const { offset, limit } = pageOf(query)
-    const all = selectDiff(list, columns, revisions)
+    const all = await selectDiff(trx, list, columns, revisions)
     const page = sql<StoredCell>`select * from (${all}) as diff order by id offset ${offset} limit ${limit}`
     const { count, rows } = await readPage(trx, { all, page })
     const results = await mapCooperatively(rows, shownCell(list, columns))
@@ -41,7 +41,7 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
       ...['price_dimension', ...(list.is_calendar ? ['date'] : [])],
       ...['change', 'old', 'new', 'change_percent'],
     ],
-    query: sql`${selectDiff(list, columns, revisions)} order by id`,
+    query: sql`${await selectDiff(trx, list, columns, revisions)} order by id`,
     rowsOf: (cell: StoredCell) => [show(cell)],
   }
 }
@@ -104,7 +104,13 @@ export interface StoredCell {
 }
 
 /** SQL of the cells that differ, as they are shown. */
-function selectDiff(list: PriceList, columns: Columns, revisions: Revisions): RawBuilder<unknown> {
+async function selectDiff(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  revisions: Revisions,
+): Promise<RawBuilder<unknown>> {
+  const cells = await differentCells(trx, list, revisions)
   return sql`
     select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,
       dimension, date, change, old, new, ${changePercent(sql`old`, sql`new`)} as change_percent
@@ -112,7 +118,7 @@ function selectDiff(list: PriceList, columns: Columns, revisions: Revisions): Ra
       select pk, product_id, code, extensions, dimension, date,
         case when was and is_now then 'priced' when is_now then 'added' else 'removed' end as change,
         case when was then coalesce(old, 0) end as old, case when is_now then coalesce(new, 0) end as new
-      from ${differentCells(list, revisions)}
+      from ${cells}
     ) as cell`
 }
 
@@ -121,15 +127,44 @@ function selectDiff(list: PriceList, columns: Columns, revisions: Revisions): Ra
  * price (null where none was set), and whether the row was in the list before (`was`) and after (`is_now`). A row that
  * left and came back counts by what it had at the ends.
  */
-export function differentCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+export async function differentCells(
+  trx: Trx,
+  list: PriceList,
+  revisions: Revisions,
+): Promise<RawBuilder<unknown>> {
+  const { rows } = await sql`
+    select from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id}
+      and revision > ${revisions.after} and revision <= ${revisions.until} and added + removed > 0
+    limit 1`.execute(trx)
+  return rows.length > 0 ? cellsByKey(list, revisions) : cellsByRow(list, revisions)
+}
+
+const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
+  (array_agg(cell.new order by cell.revision desc))[1] as last_new`
+
+/** `differentCells` where no row has come or gone: a fourth of the look-ups. */
+function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  return sql`(
+    select cell.row_id as pk, r.product_id, r.code, r.extension_key, r.extensions, cell.dimension, cell.date,
+      cell.first_old as old, cell.last_new as new, true as was, true as is_now
+    from (
+      select cell.row_id, cell.dimension, cell.date, ${ends}
+      from ${changedCells(list, revisions)}
+      group by cell.row_id, cell.dimension, cell.date
+    ) as cell
+    cross join ${keyOfCell(list)}
+    where cell.first_old is distinct from cell.last_new
+  ) as cell`
+}
+
+function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
   return sql`(
     select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
       cell.first_old as old, cell.last_new as new, row.was, row.is_now
     from (
-      select r.code, r.extension_key, r.extensions, cell.dimension, cell.date,
-        (array_agg(cell.old order by cell.revision))[1] as first_old,
-        (array_agg(cell.new order by cell.revision desc))[1] as last_new
+      select r.code, r.extension_key, r.extensions, cell.dimension, cell.date, ${ends}
       from ${changedCells(list, revisions)} cross join ${keyOfCell(list)}
       group by r.code, r.extension_key, r.extensions, cell.dimension, cell.date
     ) as cell

@@ -21,11 +21,12 @@ export interface Undone {
  * must be locked, and its removed rows archived.
  */
 export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
+  const cells = await differentCells(trx, list, revisions)
   await sql`
     create temporary table undone_cells on commit drop as
     select cell.pk as row_id, cell.code, cell.extensions, cell.dimension, cell.date, cell.old as price, cell.new as held,
       case when later.row_id is not null then 'changed_since' end as conflict
-    from ${differentCells(list, revisions)} left join ${laterCells(list, revisions)}
+    from ${cells} left join ${laterCells(list, revisions)}
       on later.row_id = cell.pk and later.dimension = cell.dimension and later.date is not distinct from cell.date
     where cell.was and cell.is_now`.execute(trx)
   await sql`

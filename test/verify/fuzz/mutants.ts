@@ -120,7 +120,7 @@ export function refusedHeaders(draw: Draw, call: Call): Plan {
 function faultyTexts({ type, format, enum: values, minLength }: Record<string, unknown>): string[] {
   if (type === 'integer') return ['x', '-1', '1.5', '', '9007199254740993', '1e400']
   if (format === 'date') return ['2026-02-30', 'x', '20260101', '2026-1-1']
-  if (values) return ['none', '']
+  if (values) return ['no such', '']
   return minLength === 1 ? ['', 'x'.repeat(256)] : []
 }
 

@@ -134,7 +134,9 @@ async function populate(app: Service['app'], token: string): Promise<Foreign> {
     payload: codes,
   })
   const promotion = { name: 'P', kind: 'amount', value: 1, ...year }
-  const { created } = await call('POST', '/api/v1/promotions/bulk_create_or_update/', [promotion])
+  const promotions = '/api/v1/promotions/bulk_create_or_update/'
+  const plan = await call('POST', `${promotions}?plan=true`, [promotion])
+  const { created } = await call('POST', promotions, [promotion])
   const agreement = {
     name: 'A',
     client_code: 'C',
@@ -144,5 +146,5 @@ async function populate(app: Service['app'], token: string): Promise<Foreign> {
   }
   await call('POST', '/api/v1/agreement/bulk_create_or_update', [agreement])
   const { results } = await call('GET', '/api/v1/agreement/')
-  return { list, agreement: results[0].id, promotion: created[0], job: job.id }
+  return { list, agreement: results[0].id, promotion: created[0], plan: plan.id, job: job.id }
 }

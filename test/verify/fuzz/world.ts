@@ -23,6 +23,7 @@ export interface Foreign {
   list: { id: number; name: string }
   agreement: number
   promotion: number
+  plan: number
   job: number
 }
 

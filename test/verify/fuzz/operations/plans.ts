@@ -148,7 +148,7 @@ const ended = ({ plans }: Model) => plans.filter(({ shown }) => shown.status !==
 /** A plan that has ended, or one that is not there. */
 function refused({ draw, model, foreign }: World, method: string, suffix = ''): Plan {
   const [plan] = someOf(draw, ended(model), 0, 1)
-  const path = `/api/v1/plans/${plan?.id ?? absentId(draw, foreign.job)}/${suffix}`
+  const path = `/api/v1/plans/${plan?.id ?? absentId(draw, foreign.plan)}/${suffix}`
   const call = { method, path, ...(suffix && { body: {} }) }
   return plan ? { call, status: 409, type: 'plan-not-open' } : { ...absentPlan(method, path), call }
 }
