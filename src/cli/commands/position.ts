@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { plainShape } from '../feed-file.ts'
-import { csvRows, ndjsonRows } from '../file-rows.ts'
 import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
 import { type Format, writeExport } from './export.ts'
@@ -49,6 +48,8 @@ async function* rowsOver(
   chunks: Chunks,
   format: Format,
 ): AsyncGenerator<Uint8Array> {
+  // Other commands start without it.
+  const { csvRows, ndjsonRows } = await import('../file-rows.ts')
   const rows = format === 'csv' ? csvRows(buffers(chunks), plainShape) : ndjsonRows(buffers(chunks))
   let isHeader = format === 'csv'
   for await (const { text, cellOf } of rows) {
