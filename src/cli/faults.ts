@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
+import { sentence } from '../client/problem.ts'
 import { paint, printable } from './terminal.ts'
 
 /** Wrong usage, or a file that cannot be read or written; the message says what to do. */
@@ -58,18 +59,30 @@ function message(fault: unknown): string {
     return `${fault.detail}\n${isOfProxy(fault) ? ofProxy : otherAddress}`
   if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
   if (fault.type === 'idempotency-key-in-use') return stillRunning
-  const step = fault.type === 'no-competitor-schema' ? [firstSchema] : []
-  const errors = fault.errors.map((e) => `  ${e.pointer}: ${e.message}`)
-  return [fault.detail, ...errors, ...step].join('\n')
+  const errors = fault.errors.slice(0, shownMax).map((error) => `  ${sentence(error)}`)
+  const more = fault.errorCount - errors.length
+  return [
+    fault.detail,
+    ...errors,
+    ...(more > 0 && errors.length > 0 ? [`  and ${more} more`] : []),
+    ...(nextSteps[fault.type] ?? []),
+  ].join('\n')
 }
+
+const shownMax = 20
 
 /** Commander's own message for a missing command is no sentence. */
 function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
 }
 
-const firstSchema =
-  'Here that is `pricewell schema competitor-prices code`, and the columns that count.'
+/** The option or command that does what the service advises. */
+const nextSteps: Partial<Record<Problem['type'], string[]>> = {
+  'no-competitor-schema': [
+    'Here that is `pricewell schema competitor-prices code`, and the columns that count.',
+  ],
+  'revert-conflict': ['Here that is --skip.'],
+}
 const stillRunning =
   'The service is still working on it, since this was first sent. Run the same command again later to be sure.'
 /** Answers of a proxy: the body is too large for it, or the service does not answer it. */

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/openapi-client.d.ts'
-import { Unreachable } from './problem.ts'
+import { sentence, Unreachable } from './problem.ts'
 import { pause } from './retry.ts'
 
 export type Job = components['schemas']['Job']
@@ -20,10 +20,6 @@ export class JobFailed extends Error {
     super([`Job ${job.id}: ${job.status}.`, ...job.errors.slice(0, 3).map(sentence)].join(' '))
     this.job = job
   }
-}
-
-function sentence({ pointer, message }: Job['errors'][number]): string {
-  return pointer ? `${pointer}: ${message}` : message
 }
 
 /** Whether the answer is a job instead of a result, as for more than 100 products, and for files on request. */

@@ -67,6 +67,12 @@ export function retryAfterSeconds({ headers }: Response): number | undefined {
   return Number.isNaN(until) ? undefined : Math.max(0, (until - Date.now()) / 1000)
 }
 
-function sentence({ pointer, message }: RowError): string {
-  return `${pointer}: ${message}`
+/** An error with its place: the cell of a price list, or the pointer. */
+export function sentence({
+  pointer,
+  cell,
+  message,
+}: Pick<RowError, 'cell' | 'message'> & Partial<Pick<RowError, 'pointer'>>): string {
+  const place = cell ? Object.values(cell).join(', ') : pointer
+  return place ? `${place}: ${message}` : message
 }

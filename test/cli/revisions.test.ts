@@ -55,6 +55,16 @@ t.test('revert undoes a revision and says what it did', async (t) => {
   t.match(await run('revert', 'L', '--revision', 'x'), { code: 2 })
 })
 
+t.test('a revert names the cells that were changed again since', async (t) => {
+  const { run } = await aChangedList(t)
+  const { code, stderr } = await run('revert', 'L', '--revision', '2')
+  t.equal(code, 1)
+  t.match(
+    stderr,
+    /^1 change cannot be undone\..*\n {2}A, UK, price: was changed again since\n.*--skip\./,
+  )
+})
+
 t.test('prices are shown as they were, and over time', async (t) => {
   const { run } = await aChangedList(t)
   t.match((await run('prices', 'L', 'A', '--as-of', '2')).stdout, /A +UK +2 +2\n$/)
