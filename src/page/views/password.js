@@ -3,7 +3,7 @@ import { el } from '../dom.js'
 import { field, form } from './login.js'
 
 /**
- * A form for the own password; `onChanged` is called when it has changed and the token has ended.
+ * A form to change one's own password. `onChanged` is called once it has changed, which ends the token.
  *
  * @param {HTMLElement} main
  * @param {() => void} onChanged
