@@ -1,7 +1,7 @@
 /** A calendar list has prices for this many days from `valid_from`, whatever `valid_to` says. */
 export const horizonDays = 365
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 const calendarCycleMs = 146_097 * dayMs
 
 /** The last day of a calendar list. */
@@ -26,6 +26,11 @@ export function monthPlace(date: string): { month: string; place: number } {
 /** The day so many days after another one, or before it. */
 export const dayAfter = (date: string, days: number): string =>
   formatDay(parseDay(date) + days * dayMs)
+
+/** The days since 1970: loops over a year of a thousand rows take a tenth of the time of dates as texts. */
+export const dayNumber = (date: string): number => parseDay(date) / dayMs
+
+export const dateOfNumber = (day: number): string => formatDay(day * dayMs)
 
 /** From 0, Sunday. */
 export const dayOfWeek = (date: string): number => new Date(parseDay(date)).getUTCDay()

@@ -26,6 +26,10 @@ export interface ListRows {
   from: RawBuilder<unknown>
   /** The same without prices. */
   fromKeys: RawBuilder<unknown>
+  /** Joins the rows `r` that meet a condition. */
+  join: (condition: RawBuilder<unknown>) => RawBuilder<unknown>
+  /** The same for a condition that names their code. */
+  joinByCode: (condition: RawBuilder<unknown>) => RawBuilder<unknown>
   /** A FROM item `m` with the columns of `calendar_months`. */
   fromMonths: RawBuilder<unknown>
   /** True for a row `r` that is in the list. */
@@ -36,8 +40,23 @@ export interface ListRows {
 export function publishedRows(list: ListRows['list']): ListRows {
   const from = sql`price_list_rows r`
   const fromMonths = sql`calendar_months m`
-  return { list, from, fromKeys: from, fromMonths, isMember: isPublishedNow(list) }
+  const join = joinRows(list, from)
+  return {
+    list,
+    from,
+    fromKeys: from,
+    join,
+    joinByCode: join,
+    fromMonths,
+    isMember: isPublishedNow(list),
+  }
 }
+
+/** Joins the rows of a list in a FROM item. */
+export const joinRows =
+  ({ account_id, id }: ListKey, from: RawBuilder<unknown>): ListRows['join'] =>
+  (condition) =>
+    sql`join ${from} on r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
 
 /** SQL of the price that was set for a row `r` and a day; null without one. */
 export function setOnDay(

@@ -270,6 +270,26 @@ const calls: [name: string, path: string, body: unknown, method?: string][] = [
       prices: { price: 2 },
     })),
   ],
+  [
+    'get_prices by key as of a revision',
+    '/api/v1/prices/get_prices/',
+    { ...list, payload: listKeys, as_of: 2 },
+  ],
+  [
+    'get_prices by code as of a revision',
+    '/api/v1/prices/get_prices/',
+    { ...list, payload: [{ code: 'P77' }, { code: 'P78' }], as_of: 2 },
+  ],
+  [
+    'get_prices of a day as of a revision',
+    '/api/v1/prices/get_prices/',
+    { ...calendar, payload: days, as_of: 2 },
+  ],
+  [
+    'get_prices with the lowest price',
+    '/api/v1/prices/get_prices/',
+    { ...list, payload: listKeys, include: ['lowest_price'] },
+  ],
   ['agreement update', `/api/v1/agreement/${agreementId}`, { prices: { price: 3 } }, 'PATCH'],
 ]
 
@@ -282,6 +302,21 @@ for (const [name, path, body, method = 'POST'] of calls) {
     })
     t.not(statements.length, 0)
     t.strictSame(await faultsOf(statements), [])
+  })
+}
+
+for (const asOf of [{}, { as_of: 2 }]) {
+  t.test(`get_prices by code looks up the codes only: ${JSON.stringify(asOf)}`, async (t) => {
+    for (const payload of [listKeys, [{ code: 'P77' }, { code: 'P78' }]]) {
+      const statements = await statementsOf(async () => {
+        const body = { ...list, ...asOf, payload }
+        t.equal((await shop.post('/api/v1/prices/get_prices/', body)).status, 201)
+      })
+      const plans = await Promise.all(statements.map((one) => planOf(planner, shop.id, one)))
+      const nodes = plans.flat().filter((node) => node['Relation Name'] === 'price_list_rows')
+      t.not(nodes.length, 0)
+      for (const node of nodes) t.ok(columnsOf(node['Index Cond']).includes('code'))
+    }
   })
 }
 

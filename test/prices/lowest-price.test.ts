@@ -51,6 +51,14 @@ t.test('the lowest price of the 30 days before the last day on which the price f
   t.match(await lowest('2026-04-15', { days: 10 }), { price: 12, from: '2026-03-22' })
 })
 
+t.test('a reduction is found up to a year back', async (t) => {
+  const { lowest } = await aListOverTime(t, months)
+  const reduction = { reduction_from: '2026-04-01', price: 8, on: '2026-03-10' }
+  for (const date of ['2026-05-15', '2026-05-16', '2026-08-01', '2027-03-31'])
+    t.match(await lowest(date), reduction, date)
+  t.match(await lowest('2027-04-01'), { reduction_from: '2027-04-01', price: 6 })
+})
+
 t.test('a day counts with the lowest price at any moment of it', async (t) => {
   const { lowest } = await aListOverTime(t, months)
   const day = { days: 1, before: '2026-03-11' }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
-import type { ListRows } from '../list-rows.ts'
-import type { PriceList } from '../queries.ts'
+import { joinRows, type ListRows } from '../list-rows.ts'
+import { ofList } from '../publication.ts'
+import type { ListKey, PriceList } from '../queries.ts'
 
 /*
  * The past of a list. A row has its present prices and the revision that set them. The change of that revision has the
@@ -47,40 +48,48 @@ export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Pro
 export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
   const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
     added_version, removed_version`
-  const ofList = sql`account_id = ${list.account_id} and price_list_id = ${list.id}`
-  const all = sql`(
-    select id, ${columns} from price_list_rows where ${ofList}
-    union all select row_id, ${columns} from removed_rows where ${ofList}
+  const allWhere = (condition: RawBuilder<unknown>) => sql`(
+    select id, ${columns} from price_list_rows r where ${ofList(list)} and ${condition}
+    union all select row_id, ${columns} from removed_rows r where ${ofList(list)} and ${condition}
   )`
   const walked = { list, revision, walk }
-  const past = sql`(
+  const pastWhere = (condition: RawBuilder<unknown>) => sql`(
     select now.account_id, now.price_list_id, now.id, now.product_id, now.code, now.extensions, now.extension_key,
       now.dynamic_attributes, now.added_version, now.removed_version, past.prices, past.since
-    from ${all} as now cross join lateral (${pastPrices(walked)}) as past
-  ) as r`
+    from ${allWhere(condition)} as now cross join lateral (${pricesAt(walked)}) as past
+  )`
+  const rowsWhere = list.is_calendar ? allWhere : pastWhere
   const pastMonths = sql`(
     select now.account_id, now.price_list_id, now.row_id, now.dimension, now.month, past.prices, past.since
-    from calendar_months now cross join lateral (${pastPrices(walked)}) as past
+    from calendar_months now cross join lateral (${pricesAt(walked)}) as past
     where now.account_id = ${list.account_id} and now.price_list_id = ${list.id}
   ) as m`
-  const fromKeys = sql`${all} as r`
+  const from = sql`${rowsWhere(sql`true`)} as r`
   return {
     list,
-    from: list.is_calendar ? fromKeys : past,
-    fromKeys,
+    from,
+    fromKeys: sql`${allWhere(sql`true`)} as r`,
     fromMonths: pastMonths,
+    join: joinRows(list, from),
+    // A join to the union of all rows would scan the list.
+    joinByCode: (condition) => sql`join lateral ${rowsWhere(condition)} as r on true`,
     isMember: sql`r.added_version <= ${revision} and (r.removed_version is null or r.removed_version > ${revision})`,
   }
 }
 
-interface Walked {
-  list: PriceList
-  revision: number
-  walk: Walk
-}
+/** What of a list walks need. */
+type WalkedList = ListKey & Pick<PriceList, 'is_calendar' | 'price_dimensions'>
 
 /** SQL of the `prices` of the row or month `now` at a revision, and of the revision that had set them (`since`). */
-function pastPrices({ list, revision, walk: { direction, slices } }: Walked): RawBuilder<unknown> {
+export function pricesAt({
+  list,
+  revision,
+  walk: { direction, slices },
+}: {
+  list: WalkedList
+  revision: number | RawBuilder<number>
+  walk: Walk
+}): RawBuilder<unknown> {
   const formerIn = (of: RawBuilder<unknown>) =>
     formerPrices(list, sql`now`, { revision: of, slices })
   if (direction === 'forward')
@@ -112,7 +121,7 @@ function pastPrices({ list, revision, walk: { direction, slices } }: Walked): Ra
  * `month` in a calendar list.
  */
 export function formerPrices(
-  list: PriceList,
+  list: WalkedList,
   row: RawBuilder<unknown>,
   { revision, slices }: { revision: RawBuilder<unknown>; slices: number },
 ): RawBuilder<unknown> {
@@ -134,7 +143,7 @@ interface Looked {
 }
 
 function changeOfRow(
-  { account_id, id, price_dimensions }: PriceList,
+  { account_id, id, price_dimensions }: WalkedList,
   { row, revision, slice }: Looked,
 ): RawBuilder<unknown> {
   const prices = price_dimensions.map(
@@ -153,7 +162,7 @@ function changeOfRow(
 
 /** Months have 31 prices each, which the arrays of a change hold one after the other. */
 function changeOfMonth(
-  { account_id, id }: PriceList,
+  { account_id, id }: WalkedList,
   { row, revision, slice }: Looked,
 ): RawBuilder<unknown> {
   return sql`

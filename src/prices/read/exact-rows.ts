@@ -1,19 +1,16 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely'
-import { extensionKey } from '../../catalog/row-key.ts'
+import { CompiledQuery } from 'kysely'
 import type { Positioned } from '../../contract/duplicates.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
-import { type AccountSelect, accountSelect, type TextRow } from '../../database/account-select.ts'
+import type { AccountSelect, TextRow } from '../../database/account-select.ts'
 import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
-import { monthPlace } from '../../price-lists/calendar.ts'
-import { pastPrices } from '../../price-lists/history/past-prices.ts'
-import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { type MatchingRow, setPrice } from './matching-rows.ts'
+import { columnsOf, keyColumns, selectOfPast, selects } from './exact-selects.ts'
+import type { MatchingRow } from './matching-rows.ts'
 import type { HeldRows, WrittenRows } from './price-rows.ts'
-import { type Pricing, rejectChanged, shownRevision, versionColumns } from './pricing.ts'
+import { type Pricing, rejectChanged, shownRevision } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
 /** Keys of one statement: while Postgres looks them up, the next are checked and the last are written. */
@@ -96,12 +93,14 @@ const findPresentRows: FindRows = async (run, pricing, wanted) => {
 }
 
 const findPastRows: FindRows = async (run, pricing, wanted) => {
-  const { list, moment } = pricing
+  const { list, moment } = pricing as PastPricing
   const given = keyColumns.map(({ value }) => arrayLiteral(wanted.map(value)))
-  const values = [list.account_id, list.id, ...given, moment?.revision ?? 0]
-  const [row] = await run(pastSelect, values)
+  const values = [list.account_id, list.id, ...given, moment.revision]
+  const [row] = await run(selectOfPast(list, moment.walk, wanted.length), values)
   return readFound(pricing, wanted, row, readNumbers)
 }
+
+type PastPricing = Pricing & Required<Pick<Pricing, 'moment'>>
 
 function readFound(
   pricing: Pricing,
@@ -117,102 +116,6 @@ function readFound(
     prices: read(prices),
   })
   return { found, version: Number(version) }
-}
-
-interface KeyColumn {
-  name: string
-  type: string
-  value: (row: WantedRow) => string | number
-}
-
-const keyColumns: KeyColumn[] = [
-  { name: 'code', type: 'text', value: ({ code }) => code ?? '' },
-  { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
-  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
-]
-
-const dayColumns: KeyColumn[] = [
-  ...keyColumns,
-  { name: 'month', type: 'date', value: ({ date = '' }) => monthPlace(date).month },
-  { name: 'place', type: 'integer', value: ({ date = '' }) => monthPlace(date).place },
-]
-
-const columnsOf = ({ is_calendar }: PriceList): KeyColumn[] =>
-  is_calendar ? dayColumns : keyColumns
-
-/** The list of a select: $1 and $2. The values of the key columns follow. */
-const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('$2') }
-
-/** The select for any keys as of a revision: the last value. */
-const pastSelect = selectOfPast(sql.raw<number>(`$${keyColumns.length + 3}::integer`))
-
-/** The selects for one key, for keys that differ only in the code (most reads ask for one market), and for any keys. */
-const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
-
-function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
-  // The same statement for all lists: what is unpriced is left out, or is 0, once it is read.
-  const listRows = publishedRows({ ...parameterList, is_calendar, hide_unpriced: false })
-  const price = setPrice(listRows)
-  const values = columns.map(({ name, type }, index) =>
-    sql.raw(`$${index + 3}::${type} as ${name}`),
-  )
-  const arrays = columns.map(({ type }, index) => sql.raw(`$${index + 3}::${type}[]`))
-  const names = sql.raw(columns.map(({ name }) => name).join(', '))
-  const found = sql`
-    left join price_list_rows r on r.account_id = $1 and r.price_list_id = $2
-      and r.code = input.code and r.extension_key = input.extension_key and ${listRows.isMember}`
-  const select = (kind: string, fields: RawBuilder<unknown>, input: RawBuilder<unknown>) =>
-    accountSelect(
-      `prices_of_${is_calendar ? 'days' : 'rows'}_${kind}`,
-      sql`select ${fields}, ${versionColumns(parameterList)} from ${input} ${found}`,
-    )
-  // Arrays: an object for each row would cost more than finding it.
-  const arraysOf = sql`array_agg(r.id order by at)::text as ids, array_agg(r.product_id order by at)::text as products,
-    array_agg(${price} order by at)::text as prices`
-  return {
-    one: select(
-      'one',
-      sql`r.id, r.product_id, ${price} as price`,
-      sql`(select ${sql.join(values)}) as input`,
-    ),
-    alike: select(
-      'alike',
-      arraysOf,
-      sql`(
-      select code, at, ${sql.join(values.slice(1))} from unnest(${arrays[0]}) with ordinality as given (code, at)
-    ) as input`,
-    ),
-    any: select(
-      'any',
-      arraysOf,
-      sql`unnest(${sql.join(arrays)}) with ordinality as input (${names}, at)`,
-    ),
-  }
-}
-
-function selectOfPast(revision: RawBuilder<number>) {
-  const isRow = sql`r.account_id = $1 and r.price_list_id = $2 and r.code = input.code
-    and r.extension_key = input.extension_key and r.added_version <= ${revision}
-    and (r.removed_version is null or r.removed_version > ${revision})`
-  const hasRemoved = sql`(select exists (select from removed_rows where account_id = $1 and price_list_id = $2))`
-  const columns = sql`product_id, since, prices`
-  return accountSelect(
-    'prices_of_past_rows',
-    sql`
-    with recursive found as materialized (
-      select at, dimension, r.id, r.product_id, r.since, r.prices[dimension] as price
-      from unnest($3::text[], $4::text[], $5::integer[]) with ordinality as input (code, extension_key, dimension, at)
-      left join lateral (
-        select id, ${columns} from price_list_rows r where ${isRow}
-        union all
-        select row_id, ${columns} from removed_rows r where ${hasRemoved} and ${isRow}
-      ) as r on true
-    ), ${pastPrices(parameterList, revision)}
-    select array_agg(id order by at)::text as ids, array_agg(product_id order by at)::text as products,
-      array_agg(case when since > ${revision} then past.price else found.price end order by at)::text as prices,
-      ${versionColumns(parameterList, revision)}
-    from found left join past using (at)`,
-  )
 }
 
 /** A number for each wanted row, null where the list has no such row; also a price is null where none was set. */

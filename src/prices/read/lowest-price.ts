@@ -2,10 +2,8 @@ import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
-import { dayAfter, today } from '../../price-lists/calendar.ts'
-import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
-import type { Promotion } from '../../promotions/queries.ts'
-import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
+import { dateOfNumber, dayAfter, dayMs, dayNumber, today } from '../../price-lists/calendar.ts'
+import { type FormerPromotion, findFormerPromotions } from './former-promotions.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { Pricing } from './pricing.ts'
 import { findPeriods, type Period } from './published-periods.ts'
@@ -17,7 +15,7 @@ type Options = Partial<NonNullable<Schemas['GetPricesInput']['lowest_price']>>
 export const lowestRowsMax = 10_000
 /** A reduction is looked for so many days back. */
 const reductionDays = 365
-const dayMs = 86_400_000
+const recentDays = 45
 
 /** The lowest price of each found row before its reduction; null if no day of it is known. */
 export type FindLowest = (match: MatchingRow) => LowestPrice | null
@@ -29,7 +27,10 @@ export function rejectManyLowest(rows: number): void {
   throw new Problem('result-too-large', detail)
 }
 
-/** Loads the published prices and the promotions of the days that may count. */
+/**
+ * Finds the lowest price of each row before its reduction, or before a given day. Reductions are mostly recent: the whole
+ * year is read only of rows that have none in the last days. Throws `result-too-large` and `too-costly`.
+ */
 export async function loadLowestPrices(
   trx: Trx,
   pricing: Pricing,
@@ -37,44 +38,53 @@ export async function loadLowestPrices(
   { wanted, found }: { wanted: WantedRow[]; found: MatchingRow[] },
 ): Promise<FindLowest> {
   rejectManyLowest(found.length)
-  const end = before ?? pricing.date
-  const begin = dayAfter(end, -days - (before === undefined ? reductionDays : 0))
   const date = dayNumber(pricing.date)
   const given = before === undefined ? undefined : dayNumber(before)
+  const knownFrom = await historyBegin(trx, pricing)
+  const lowest = new Map<MatchingRow, LowestPrice | null>()
+  for (const span of spansOf(before, progressive)) {
+    const left = found.filter((match) => !lowest.has(match))
+    const last = given ?? date
+    const range = { first: last - days - span, last }
+    const lows = await loadLows(trx, pricing, range, { wanted, found: left })
+    for (const [index, match] of left.entries()) {
+      const series = lows[index] as DailyLows
+      const reduction = given ?? reductionOf(series, date, { span, progressive })
+      const from = reduction ?? (span === reductionDays ? date : undefined)
+      if (from !== undefined) lowest.set(match, lowestBefore(series, from, days, knownFrom))
+    }
+  }
+  return (match) => lowest.get(match) ?? null
+}
+
+/** How far back a reduction is looked for, one after the other. */
+function spansOf(before: string | undefined, progressive: boolean): number[] {
+  if (before !== undefined) return [0]
+  return progressive ? [reductionDays] : [recentDays, reductionDays]
+}
+
+/** The lowest price of each day of a range, for each row, from the published prices and the promotions of those days. */
+async function loadLows(
+  trx: Trx,
+  pricing: Pricing,
+  range: Days,
+  { wanted, found }: { wanted: WantedRow[]; found: MatchingRow[] },
+): Promise<DailyLows[]> {
   const cells = found.map(({ at, code, extensions }) => ({
     ...(wanted[at] as WantedRow),
     code,
     extensions,
   }))
-  const [periods, promotions, knownFrom] = await Promise.all([
-    findPeriods(trx, pricing.list, cells, `${begin}T00:00:00Z`),
-    findPromotions(trx, pricing, { begin, end }),
-    historyBegin(trx, pricing),
+  const days = { begin: dateOfNumber(range.first), end: dateOfNumber(range.last) }
+  const [periods, promotions] = await Promise.all([
+    findPeriods(trx, pricing.list, cells, `${days.begin}T00:00:00Z`),
+    findFormerPromotions(trx, pricing, days),
   ])
-  const places = new Map(found.map((match, index) => [match, index]))
-  const range = { first: dayNumber(begin), last: dayNumber(end) }
-  return (match) => {
-    const index = places.get(match) as number
+  return found.map((match, index) => {
     const { dimension } = wanted[match.at] as WantedRow
     const covering = promotions.filter((promotion) => promotion.covers(match, dimension))
-    const series = new DailyLows(periods[index] ?? [], covering, range)
-    const from = given ?? reductionOf(series, date, progressive)
-    return lowestBefore(series, from, days, knownFrom)
-  }
-}
-
-/** A day as a number: the loops over a year of a thousand rows take a tenth of the time of dates as texts. */
-const dayNumber = (date: string): number => Date.parse(`${date}T00:00:00Z`) / dayMs
-const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
-
-interface Defined {
-  validFrom: number
-  validTo: number
-  /** When the promotion was defined so. */
-  from: number
-  until: number
-  reprice: Reprice
-  covers: (match: MatchingRow, dimension: number) => boolean
+    return new DailyLows(periods[index] ?? [], covering, range)
+  })
 }
 
 /** The lowest price of each day of a range, as far as it is known. */
@@ -82,7 +92,7 @@ class DailyLows {
   readonly #first: number
   readonly #lows: (number | undefined)[]
 
-  constructor(periods: Period[], promotions: Defined[], { first, last }: Days) {
+  constructor(periods: Period[], promotions: FormerPromotion[], { first, last }: Days) {
     this.#first = first
     this.#lows = new Array(last - first + 1).fill(undefined)
     for (const period of periods) {
@@ -106,7 +116,7 @@ class DailyLows {
     return undefined
   }
 
-  #count({ price, from, to }: Period, day: number, promotions: Defined[]): void {
+  #count({ price, from, to }: Period, day: number, promotions: FormerPromotion[]): void {
     this.#lower(day, price)
     const [begin, end] = [Math.max(from, day * dayMs), Math.min(to, (day + 1) * dayMs)]
     for (const one of promotions) {
@@ -129,19 +139,23 @@ interface Days {
 }
 
 /**
- * The last day on which the price fell, if it is still below what it was before; with `isProgressive` the first of the
- * falls that lead there without a rise. The day itself if there is none.
+ * The last day of the span on which the price fell, if it is still below what it was before; when `progressive`, the first
+ * of the falls that lead there without a rise. Undefined if there is none.
  */
-function reductionOf(series: DailyLows, date: number, isProgressive: boolean): number {
+function reductionOf(
+  series: DailyLows,
+  date: number,
+  { span, progressive }: { span: number; progressive: boolean },
+): number | undefined {
   const present = series.of(date) ?? series.before(date)
-  const first = date + 1 - reductionDays
+  const first = date + 1 - span
   for (let day = date; day >= first; day--) {
     const [price, before] = [series.of(day), series.before(day)]
-    if (before === undefined || present === undefined) break
+    if (before === undefined || present === undefined) return undefined
     if (price !== undefined && price < before && present < before)
-      return isProgressive ? firstFall(series, day, first) : day
+      return progressive ? firstFall(series, day, first) : day
   }
-  return date
+  return undefined
 }
 
 function firstFall(series: DailyLows, fall: number, first: number): number {
@@ -173,52 +187,13 @@ function lowestBefore(
   if (!lowest) return null
   return {
     price: lowest.price,
-    on: dateOf(lowest.on),
-    from: dateOf(from),
-    to: dateOf(reduction - 1),
-    reduction_from: dateOf(reduction),
+    on: dateOfNumber(lowest.on),
+    from: dateOfNumber(from),
+    to: dateOfNumber(reduction - 1),
+    reduction_from: dateOfNumber(reduction),
     days_known,
     complete: knownFrom <= from * dayMs,
   }
-}
-
-interface StoredDays {
-  valid_from: string
-  valid_to: string
-  from: number
-  until: number
-}
-
-/** Promotions of the list that were valid on a day of the range, each as it was defined at a time. */
-async function findPromotions(
-  trx: Trx,
-  { list, columns }: Pricing,
-  { begin, end }: { begin: string; end: string },
-): Promise<Defined[]> {
-  const terms = sql`kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions`
-  const { rows } = await sql<Promotion & StoredDays>`
-    select kind, value, valid_from, valid_to, product_filters, price_dimensions,
-      extract(epoch from greatest(from_at, '0001-01-01')) * 1000 as "from",
-      extract(epoch from least(until_at, '9999-12-31')) * 1000 as until
-    from (
-      select ${terms}, changed_at as from_at, 'infinity'::timestamptz as until_at from promotions
-      where account_id = ${list.account_id}
-      union all select ${terms}, from_at, until_at from promotion_versions where account_id = ${list.account_id}
-    ) as promotions
-    where valid_to >= ${begin}::date and valid_from <= ${end}::date
-      and (price_lists is null or ${list.name} = any(price_lists))
-    limit ${promotionsMax + 1}`.execute(trx)
-  rejectManyPromotions(rows.length)
-  return rows.map((promotion) => {
-    const isCovered = coversOf(promotion, columns)
-    const { price_dimensions, from, until, valid_from, valid_to } = promotion
-    const covers = (match: MatchingRow, dimension: number) =>
-      isCovered(match) &&
-      (price_dimensions?.includes(list.price_dimensions[dimension - 1] ?? '') ?? true)
-    const moments = { from: Number(from), until: Number(until) }
-    const valid = { validFrom: dayNumber(valid_from), validTo: dayNumber(valid_to) }
-    return { ...valid, ...moments, reprice: compileReprice(promotion, list.decimals), covers }
-  })
 }
 
 /** When the known history of the list begins. */

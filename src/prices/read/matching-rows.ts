@@ -71,14 +71,22 @@ export function selectAllMatching(
   const byCode = rows.filter((row) => row.code !== null && !isExact(row))
   const others = rows.filter((row) => row.code === null)
   const parts = [
-    { rows: byKey, on: sql`r.code = input.code and r.extension_key = input.extension_key` },
-    { rows: byCode, on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}` },
+    {
+      rows: byKey,
+      hasCode: true,
+      on: sql`r.code = input.code and r.extension_key = input.extension_key`,
+    },
+    {
+      rows: byCode,
+      hasCode: true,
+      on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}`,
+    },
     ...groupByNames(others.filter(namesAttribute)).map((group) => {
       const codes = sql`join product_attributes a on a.account_id = ${rowsOfList.list.account_id}`
-      return { rows: group, codes, on: matchesAttributes(columns, group) }
+      return { rows: group, codes, on: matchesAttributes(columns, group), hasCode: false }
     }),
     ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => {
-      return { rows: group, on: matchesExtensions(columns, group) }
+      return { rows: group, on: matchesExtensions(columns, group), hasCode: false }
     }),
   ].filter(({ rows }) => rows.length > 0)
   const selects = parts.map((part) => selectMatching(rowsOfList, part, extras))
@@ -91,14 +99,17 @@ interface Part {
   /** Joined before the rows of the list, because attributes are stored by code. */
   codes?: RawBuilder<unknown>
   on: RawBuilder<unknown>
+  /** Whether each input row has a code. */
+  hasCode: boolean
 }
 
 function selectMatching(
   rowsOfList: ListRows,
-  { rows, codes = sql``, on }: Part,
+  { rows, codes = sql``, on, hasCode }: Part,
   extras: Extras,
 ): RawBuilder<unknown> {
-  const { list, from, isMember } = rowsOfList
+  const { list, isMember } = rowsOfList
+  const join = hasCode ? rowsOfList.joinByCode : rowsOfList.join
   return sql`
     select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${setPrice(rowsOfList)}, 0) as price
       ${extras.costs ? sql`, p.costs` : sql``}
@@ -106,10 +117,10 @@ function selectMatching(
       ${extras.attributes ? sql`, pa.attributes` : sql``}
       ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
     from ${inputRows(rows)} ${codes}
-    join ${from} on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and ${on} and ${isMember}${list.hide_unpriced ? sql` and ${setPrice(rowsOfList)} is not null` : sql``}
+    ${join(sql`${on} and ${isMember}`)}
     ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
-    ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}`
+    ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}
+    ${list.hide_unpriced ? sql`where ${setPrice(rowsOfList)} is not null` : sql``}`
 }
 
 /**

@@ -15,8 +15,6 @@ export interface HistoryRange {
   to?: string | undefined
   /** Leaves out prices that a later revision set. */
   untilRevision?: number | undefined
-  /** All entries, not only the newest; they say that their revision was a mistake (`voided`) or no price set (`unset`). */
-  withMarks?: boolean
 }
 
 /** Advice for a history that takes too long. */
@@ -33,21 +31,14 @@ export async function findHistories(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  { from, to, untilRevision = list.version, withMarks = false }: HistoryRange,
+  { from, to, untilRevision = list.version }: HistoryRange,
 ): Promise<{ entries: string; count: number }[]> {
   if (wanted.length === 0) return []
   const until = await revisionAt(trx, list, from)
   const slices = await findSlices(trx, list, until)
   const statement = sql<{ at: number; entries: string; count: number }>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
-    chain (at, dimension, month, place, id, row_id, added_version, removed_version, since, prices) as (
-      ${presentPrices(list)}
-      union all
-      select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
-        chain.removed_version, former.since, former.prices
-      from chain cross join ${formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })}
-      where chain.since > greatest(${until}, chain.added_version)
-    ), priced as (
+    ${priceChain(list, until, slices)}, priced as (
       select at, id, added_version, removed_version, greatest(since, added_version) as revision,
         prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
       from chain
@@ -62,7 +53,7 @@ export async function findHistories(
         ) as ended
       from changed
     ), dated as (
-      select b.at, b.price, b.revision, v.kind, v.origin, v.voided, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
+      select b.at, b.price, b.revision, v.kind, v.origin, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
         row_number() over (partition by b.at order by b.revision desc) as place
       from bounded b
       left join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = b.revision
@@ -70,9 +61,9 @@ export async function findHistories(
       where b.revision <= ${untilRevision} and ${isWithin(from, to)}
     )
     select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
-        'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'${withMarks ? marks : sql``}
+        'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'
       ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
-    from dated where ${withMarks ? sql`true` : sql`place <= ${entriesMax}`}
+    from dated where place <= ${entriesMax}
     group by at`
   const { rows } = await withinReadTime(shorterHistory, () => statement.execute(trx))
   const byRow = new Map(rows.map((row) => [row.at, row]))
@@ -81,8 +72,6 @@ export async function findHistories(
     return { entries, count: Number(count) }
   })
 }
-
-const marks = sql`, 'voided', case when voided then true end, 'unset', case when price is null then true end`
 
 const utc = (moment: RawBuilder<unknown>) =>
   sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
@@ -126,6 +115,22 @@ export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
     select code, extension_key, dimension, month, place, at - 1 as at
     from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
   ) as input`
+}
+
+/** The columns of `presentPrices` and `priceChain`. */
+export const chainColumns = sql`at, dimension, month, place, id, row_id, added_version, removed_version, since, prices`
+
+/** SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision that holds at `until`. */
+export function priceChain(list: PriceList, until: number, slices: number): RawBuilder<unknown> {
+  const former = formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })
+  return sql`chain (${chainColumns}) as (
+      ${presentPrices(list)}
+      union all
+      select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
+        chain.removed_version, former.since, former.prices
+      from chain cross join ${former}
+      where chain.since > greatest(${until}, chain.added_version)
+    )`
 }
 
 /** SQL of the last prices of the rows with the wanted keys that are or were in a list, and the revision that set them. */

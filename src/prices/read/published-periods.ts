@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
-import type { Schemas } from '../../contract/operation.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { areReadAtOnce, changedCell } from '../../price-lists/history/past-prices.ts'
+import { findSlices } from '../../price-lists/history/past-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import {
-  findHistories,
+  chainColumns,
   presentPrices,
+  priceChain,
   revisionAt,
   shorterHistory,
   wantedRows,
@@ -31,33 +32,17 @@ export async function findPeriods(
   wanted: WantedRow[],
   from: string,
 ): Promise<Period[][]> {
-  if (!areReadAtOnce(list, wanted.length)) return walkPeriods(trx, list, wanted, from)
+  if (wanted.length === 0) return []
   const revisions = await findRevisions(trx, list, await revisionAt(trx, list, from))
   // The changes since then do not say whether a mistake had set the price that held then.
-  if (revisions.wereMistakesBefore) return walkPeriods(trx, list, wanted, from)
-  return withinReadTime(shorterHistory, () => readPeriods(trx, list, { wanted, from, revisions }))
-}
-
-/** An entry of a history, with what leaves it out. */
-type Entry = Schemas['PriceEntry'] & { voided?: boolean; unset?: boolean }
-
-/** Looks for the changes of each row. */
-async function walkPeriods(
-  trx: Trx,
-  list: PriceList,
-  wanted: WantedRow[],
-  from: string,
-): Promise<Period[][]> {
-  const histories = await findHistories(trx, list, wanted, { from, withMarks: true })
-  return histories.map(({ entries }) =>
-    (JSON.parse(entries) as Entry[])
-      .filter(({ voided, unset }) => !voided && !unset)
-      .map(({ price, from, to }) => ({
-        price,
-        from: Date.parse(from),
-        to: to === null ? Number.POSITIVE_INFINITY : Date.parse(to),
-      })),
-  )
+  const isAtOnce = areReadAtOnce(list, wanted.length) && !revisions.wereMistakesBefore
+  const find = isAtOnce ? readStays : walkStays
+  const stays = await withinReadTime(shorterHistory, () => find(trx, list, wanted, revisions.first))
+  const periods: Period[][] = wanted.map(() => [])
+  const since = Date.parse(from)
+  for (const stay of stays)
+    periods[stay.at]?.push(...periodsOf(stay, revisions).filter(({ to }) => to > since))
+  return periods
 }
 
 /** The revisions of a list since one. */
@@ -86,21 +71,6 @@ async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<
   }
 }
 
-/** Reads all changes of the list since then. */
-async function readPeriods(
-  trx: Trx,
-  list: PriceList,
-  { wanted, from, revisions }: { wanted: WantedRow[]; from: string; revisions: Revisions },
-): Promise<Period[][]> {
-  const stays = await findStays(trx, list, wanted)
-  await addChanges(trx, list, stays, revisions.first)
-  const periods: Period[][] = wanted.map(() => [])
-  const since = Date.parse(from)
-  for (const stay of stays)
-    periods[stay.at]?.push(...periodsOf(stay, revisions).filter(({ to }) => to > since))
-  return periods
-}
-
 /** The time of a row in a list: from one revision to another, null if it is still there. */
 interface Stay {
   /** Index of the wanted row. */
@@ -108,29 +78,79 @@ interface Stay {
   id: number
   dimension: number
   added: number
+  /** The revision that set the first of the prices. */
+  since: number
   /** Each price with the revision that ended it; null if none was set. In order once all are found. */
   prices: { price: number | null; ended: number | null }[]
 }
 
-/** The rows with the wanted keys that are or were in the list, with their last prices. */
-async function findStays(trx: Trx, list: PriceList, wanted: WantedRow[]): Promise<Stay[]> {
-  const arrays = ['at', 'id', 'dimension', 'added_version', 'removed_version', 'price']
-  const { rows } = await sql<Record<string, string | null>>`
-    with wanted as materialized (select * from ${wantedRows(wanted)}),
-    present (at, dimension, month, place, id, row_id, added_version, removed_version, since, prices) as (${presentPrices(list)}),
-    stays as (select *, prices[dimension] as price from present)
-    select ${sql.join(arrays.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`))}
-    from stays`.execute(trx)
-  const [at = [], id = [], dimension = [], added = [], ended = [], price = []] = arrays.map(
-    (name) => readNumbers(rows[0]?.[name] ?? null),
-  )
+const stayColumns = ['at', 'id', 'dimension', 'added_version', 'removed_version', 'since', 'price']
+
+/** SQL of the columns of stays as texts of arrays: an object for each row would take longer than finding it. */
+const stayArrays = sql.join(
+  stayColumns.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`),
+)
+
+/** The rows with the wanted keys that are or were in the list, with one price each. */
+function staysOf(row: Record<string, string | null> | undefined): Stay[] {
+  const [at = [], id = [], dimension = [], added = [], removed = [], since = [], price = []] =
+    stayColumns.map((name) => readNumbers(row?.[name] ?? null))
   return at.map((index, stay) => ({
-    at: index,
+    at: index as number,
     id: id[stay] as number,
     dimension: dimension[stay] as number,
     added: added[stay] as number,
-    prices: [{ price: price[stay] ?? null, ended: ended[stay] ?? null }],
+    since: Math.max(since[stay] as number, added[stay] as number),
+    prices: [{ price: price[stay] ?? null, ended: removed[stay] ?? null }],
   }))
+}
+
+/** Reads all changes of the list after a revision. */
+async function readStays(
+  trx: Trx,
+  list: PriceList,
+  wanted: WantedRow[],
+  first: number,
+): Promise<Stay[]> {
+  const { rows } = await sql<Record<string, string | null>>`
+    with wanted as materialized (select * from ${wantedRows(wanted)}),
+    present (${chainColumns}) as (${presentPrices(list)}),
+    stays as (select *, prices[dimension] as price from present)
+    select ${stayArrays} from stays`.execute(trx)
+  // Which revision set a price is known once its changes are: until then each holds since the row was added.
+  const stays = staysOf(rows[0]).map((stay) => ({ ...stay, since: stay.added }))
+  await addChanges(trx, list, stays, first)
+  return stays
+}
+
+/** Looks for the changes of each row after a revision, backward. */
+async function walkStays(
+  trx: Trx,
+  list: PriceList,
+  wanted: WantedRow[],
+  first: number,
+): Promise<Stay[]> {
+  const slices = await findSlices(trx, list, first)
+  const { rows } = await sql<Record<string, string | null>>`
+    with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
+    ${priceChain(list, first, slices)},
+    stays as (
+      select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain order by at, id, added_version, since
+    )
+    select ${stayArrays} from stays`.execute(trx)
+  const stays: Stay[] = []
+  for (const stay of staysOf(rows[0])) {
+    const last = stays.at(-1)
+    const { at, id, added, since } = stay
+    if (last?.at !== at || last.id !== id || last.added !== added) {
+      stays.push(stay)
+      continue
+    }
+    const former = last.prices.at(-1)
+    if (former) former.ended = since
+    last.prices.push(...stay.prices)
+  }
+  return stays
 }
 
 /** Adds the prices that revisions after the first have ended. */
@@ -172,9 +192,9 @@ function addFormer({ added, prices }: Stay, ended: number, price: number | null)
   if (ended > added && ended <= last) prices.push({ price, ended })
 }
 
-function periodsOf({ added, prices }: Stay, { momentOf, voided }: Revisions): Period[] {
+function periodsOf({ since, prices }: Stay, { momentOf, voided }: Revisions): Period[] {
   const periods: Period[] = []
-  let began = added
+  let began = since
   for (const [index, { price, ended }] of prices.entries()) {
     // A change of another dimension ends no price.
     if (index < prices.length - 1 && prices[index + 1]?.price === price) continue

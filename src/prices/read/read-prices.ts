@@ -4,7 +4,6 @@ import { withinReadTime } from '../../contract/read-cost.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
-import { isWalkedAtOnce } from '../../price-lists/history/past-prices.ts'
 import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { findClientPrices } from './client-prices.ts'
 import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
@@ -100,10 +99,8 @@ async function readExact(
   { body, errors, rowsMax }: Read,
   { extras, held }: ShownRows,
 ): Promise<PricesRead | undefined> {
-  const { moment, list } = pricing
-  const keys = Math.min(body.payload.length, keysAtOnce)
   if (
-    (moment && !isWalkedAtOnce(list, moment.walk, keys)) ||
+    (pricing.moment && pricing.list.is_calendar) ||
     body.client_code !== undefined ||
     lookedUpFields(body).length > 0 ||
     extras.priced ||

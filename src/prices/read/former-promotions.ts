@@ -1,0 +1,57 @@
+import { sql } from 'kysely'
+import type { Trx } from '../../database/pool.ts'
+import { dayNumber } from '../../price-lists/calendar.ts'
+import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
+import type { Promotion } from '../../promotions/queries.ts'
+import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
+import type { MatchingRow } from './matching-rows.ts'
+import type { Pricing } from './pricing.ts'
+
+/** A promotion as it was defined at a time. Days are numbers, times milliseconds. */
+export interface FormerPromotion {
+  validFrom: number
+  validTo: number
+  from: number
+  until: number
+  reprice: Reprice
+  covers: (match: MatchingRow, dimension: number) => boolean
+}
+
+interface StoredDays {
+  valid_from: string
+  valid_to: string
+  from: number
+  until: number
+}
+
+/** Promotions of the list that were valid on a day of the range, each as it was defined at a time. */
+export async function findFormerPromotions(
+  trx: Trx,
+  { list, columns }: Pricing,
+  { begin, end }: { begin: string; end: string },
+): Promise<FormerPromotion[]> {
+  const terms = sql`kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions`
+  const { rows } = await sql<Promotion & StoredDays>`
+    select kind, value, valid_from, valid_to, product_filters, price_dimensions,
+      extract(epoch from greatest(from_at, '0001-01-01')) * 1000 as "from",
+      extract(epoch from least(until_at, '9999-12-31')) * 1000 as until
+    from (
+      select ${terms}, changed_at as from_at, 'infinity'::timestamptz as until_at from promotions
+      where account_id = ${list.account_id}
+      union all select ${terms}, from_at, until_at from promotion_versions where account_id = ${list.account_id}
+    ) as promotions
+    where valid_to >= ${begin}::date and valid_from <= ${end}::date
+      and (price_lists is null or ${list.name} = any(price_lists))
+    limit ${promotionsMax + 1}`.execute(trx)
+  rejectManyPromotions(rows.length)
+  return rows.map((promotion) => {
+    const isCovered = coversOf(promotion, columns)
+    const { price_dimensions, from, until, valid_from, valid_to } = promotion
+    const covers = (match: MatchingRow, dimension: number) =>
+      isCovered(match) &&
+      (price_dimensions?.includes(list.price_dimensions[dimension - 1] ?? '') ?? true)
+    const moments = { from: Number(from), until: Number(until) }
+    const valid = { validFrom: dayNumber(valid_from), validTo: dayNumber(valid_to) }
+    return { ...valid, ...moments, reprice: compileReprice(promotion, list.decimals), covers }
+  })
+}
