@@ -6,10 +6,10 @@ import { matchingProducts } from '../../price-lists/catalog-difference.ts'
 import { keyOfCell, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { makePlan } from './plan-rows.ts'
+import { joinProducts, makePlan } from './plan-rows.ts'
 
 const noPrices = sql`null::integer as dimension, null::date as date`
-const noChange = sql`null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
+const noChange = sql`null::numeric[] as costs, null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
 
 /** Makes a plan that adds products, by their ids in payload order, as the text of an array. */
 export async function planAddedProducts(
@@ -100,13 +100,14 @@ export async function planRevert(
     { operation: 'revert', list: unguarded, origin, call },
     sql`
       select null::integer as position, r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, u.dimension,
-        u.date, null as action, u.held as old, u.price as new, null as reason, null::jsonb as inputs
+        u.date, null as action, p.costs, u.held as old, u.price as new, null as reason, null::jsonb as inputs
       from pg_temp.undone_cells u
       join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.id = u.row_id
+      ${joinProducts(list)}
       where u.conflict is null
       union all
       select null, cell.row_id, r.product_id, r.code, r.extensions, r.extension_key, null, null,
-        case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null
+        case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null, null
       from pg_temp.undone_rows cell cross join ${keyOfCell(list)} where cell.conflict is null`,
   )
 }

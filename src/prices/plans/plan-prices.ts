@@ -4,7 +4,7 @@ import type { Trx } from '../../database/pool.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { heldPrice } from '../write/stale-cells.ts'
-import { keyOfRow, makePlan } from './plan-rows.ts'
+import { joinProducts, keyOfRow, makePlan } from './plan-rows.ts'
 
 /** The call that would set prices. */
 export interface PlannedPrices {
@@ -26,10 +26,11 @@ export async function planPrices(
     trx,
     { operation: 'update_prices', list, origin, call: { observed_at } },
     sql`
-      select f.position, ${keyOfRow}, f.dimension, f.date, null as action, ${held} as old, f.price as new,
+      select f.position, ${keyOfRow}, f.dimension, f.date, null as action, p.costs, ${held} as old, f.price as new,
         null as reason, null::jsonb as inputs
       from ${cells} join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id}
         and r.code = f.code and r.extension_key = f.extension_key and ${isPublishedNow(list)}
+      ${joinProducts(list)}
       ${months}`,
   )
 }

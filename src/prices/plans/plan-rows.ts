@@ -3,10 +3,14 @@ import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { answerPlan, insertPlan, type NewPlan, type PlanTotals } from '../../plans/queries.ts'
-import { listViolations, violationsOf } from '../../price-lists/guardrails.ts'
+import { guardrailsOf, listViolations, violationsOf } from '../../price-lists/guardrails.ts'
 import { changePercent } from '../../price-lists/history/diff-price-list.ts'
 import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+
+/** Joins the products `p` of rows `r`. */
+export const joinProducts = ({ account_id }: PriceList) =>
+  sql`left join products p on p.account_id = ${account_id} and p.id = r.product_id`
 
 /** The columns of a row of the list that a plan shows. */
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
@@ -35,8 +39,8 @@ export async function makePlan(
 
 /**
  * Stores what a plan would do. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
- * and, of cells, whose action is null and follows from the prices: dimension, date, old, new, inputs, and reason, why there
- * is no new price.
+ * and, of cells, whose action is null and follows from the prices: dimension, date, costs, old, new, inputs, and reason, why
+ * there is no new price.
  */
 async function storeRows(
   trx: Trx,
@@ -45,16 +49,12 @@ async function storeRows(
   rows: RawBuilder<unknown>,
 ): Promise<void> {
   const columns = await findColumns(trx, list.account_id)
-  const given = sql`(
-    select cell.*, p.costs from (${rows}) as cell
-    left join products p on p.account_id = ${list.account_id} and p.id = cell.product_id
-  ) as cell`
+  const given = sql`(${rows}) as cell`
   const isPriced = sql`(reason is null and new is distinct from old)`
   const isUnchanged = sql`(action = 'none' or action is null and new is not distinct from old)`
   const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
   await sql`
-    with cell as materialized (select * from ${withMargins(list, columns, given, rowColumns)}),
-    stored as (
+    with stored as (
       insert into plan_rows (account_id, plan_id, place, position, row_id, product_id, code, extensions, extension_key,
         dimension, date, action, reason, old, new, change_percent, margin_before, margin_after, violations, inputs)
       select ${list.account_id}, ${planId}, row_number() over (order by code, extensions, dimension, date), position,
@@ -63,7 +63,7 @@ async function storeRows(
         coalesce(reason, case when ${isUnchanged} then 'unchanged' end), old, new,
         ${changePercent(sql`old`, sql`new`)}, margin_before, margin_after,
         case when action is null and ${isPriced} then ${violationsOf(list, price)} else '{}' end, inputs
-      from cell
+      from (select * from ${withMargins(list, columns, given, rowColumns)} offset 0) as cell
       returning place
     )
     select count(*) from stored`.execute(trx)
@@ -91,7 +91,7 @@ async function totalRows(
   const isRise = sql`action = 'price' and (old is null or new > old)`
   const isFall = sql`action = 'price' and new < old`
   const hasMargins = sql`margin_before is not null and margin_after is not null`
-  const { rows } = await sql<{ summary: Schemas['PlanSummary']; changed_rows: number }>`
+  const { rows } = await sql<{ summary: Schemas['PlanSummary'] }>`
     select json_build_object(
         'rows', count(*) + ${untouched},
         'changed', count(*) filter (where action = 'price'),
@@ -105,27 +105,31 @@ async function totalRows(
         'margin_before', ${percent(sql`avg(margin_before) filter (where ${hasMargins})`)},
         'margin_after', ${percent(sql`avg(margin_after) filter (where ${hasMargins})`)},
         'negative_margin', count(*) filter (where margin_after < 0)
-      ) as summary, count(distinct row_id) filter (where action = 'price') as changed_rows
+      ) as summary
     from plan_rows where ${ofPlan}`.execute(trx)
-  const { summary = {}, changed_rows = 0 } = rows[0] ?? {}
-  const moved = { changed: Number(changed_rows), removed: summary.removed ?? 0 }
-  return { summary, violations: await countViolations(trx, planId, list, moved) }
+  const { summary = {} } = rows[0] ?? {}
+  return { summary, violations: await countViolations(trx, planId, list, summary.removed ?? 0) }
 }
 
 async function countViolations(
   trx: Trx,
   planId: number,
   list: PriceList,
-  { changed, removed }: { changed: number; removed: number },
+  removed: number,
 ): Promise<PlanTotals['violations']> {
-  const { rows } = await sql<PlanTotals['violations'][number]>`
+  if (Object.keys(guardrailsOf(list)).length === 0) return []
+  const ofPlan = sql`account_id = ${list.account_id} and plan_id = ${planId}`
+  const { rows: violations } = await sql<PlanTotals['violations'][number]>`
     select guardrail, count(*)::integer as rows from plan_rows, unnest(violations) as guardrail
-    where account_id = ${list.account_id} and plan_id = ${planId} group by guardrail order by guardrail`.execute(
+    where ${ofPlan} group by guardrail order by guardrail`.execute(trx)
+  const { rows } = await sql<{ changed: number }>`
+    select count(distinct row_id) as changed from plan_rows where ${ofPlan} and action = 'price'`.execute(
     trx,
   )
+  const changed = Number(rows[0]?.changed)
   const ofList = listViolations(list, { changed, removed }).map((guardrail) => ({
     guardrail,
     rows: guardrail === 'max_changed_percent' ? changed : removed,
   }))
-  return [...rows, ...ofList]
+  return [...violations, ...ofList]
 }

@@ -4,7 +4,7 @@ import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { makePlan } from '../plans/plan-rows.ts'
+import { joinProducts, makePlan } from '../plans/plan-rows.ts'
 import { heldPrice } from '../write/stale-cells.ts'
 import { type FigureCells, joinFigures } from './joined-figures.ts'
 import type { RepriceCall } from './reprice-call.ts'
@@ -22,6 +22,11 @@ export async function countCells(
   return Number(rows[0]?.count) * cellsOfRow
 }
 
+const cellColumns = [
+  ...['row_id', 'product_id', 'code', 'extensions', 'extension_key', 'dimension', 'date'],
+  ...['costs', 'old'],
+]
+
 /** Makes a plan of the new prices of a locked list, in one statement. */
 export async function planReprice(
   trx: Trx,
@@ -30,16 +35,14 @@ export async function planReprice(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const { formula } = call
-  const priced = formula.pricedCells(await selectedCells(trx, list, call), [
-    ...['row_id', 'product_id', 'code', 'extensions', 'extension_key', 'dimension', 'date', 'old'],
-    ...formula.inputs,
-  ])
+  const columns = [...new Set([...cellColumns, ...formula.inputs])]
+  const priced = formula.pricedCells(await selectedCells(trx, list, call), columns)
   return makePlan(
     trx,
     { operation: 'reprice', list, origin },
     sql`
       select null::integer as position, row_id, product_id, code, extensions, extension_key, dimension, date,
-        null as action, old, value as new, reason, ${formula.named} as inputs
+        null as action, costs, old, value as new, reason, ${formula.named} as inputs
       from ${priced}`,
   )
 }
@@ -63,7 +66,7 @@ async function selectedCells(
       select dimension, date from unnest(${dimensions}::integer[]) as dimension cross join unnest(${days}::date[]) as date
     ) as f
     ${months}
-    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    ${joinProducts(list)}
     ${sql.join(
       figures.map(({ join }) => join),
       sql` `,
