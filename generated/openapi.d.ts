@@ -1294,7 +1294,8 @@ export interface paths {
         /**
          * Cancel a job
          * @description Ends a waiting or running job. Jobs write or publish everything at their end, so readers never see part of a
-         *     cancelled job; what it prepared is undone before this call answers. A job that has ended is 409 `job-ended`.
+         *     cancelled job; the draft of one is undone before this call answers. The plan of a cancelled application is open
+         *     again. A job that has ended is 409 `job-ended`.
          */
         post: operations["cancelJob"];
         delete?: never;
@@ -5120,13 +5121,17 @@ export interface operations {
                 /**
                  * @description By `code`, by published `price` or by `margin`, `-` before it for descending; by id without it. Prices that were
                  *     never set and margins that are `null` come last either way, equal rows by code and extensions. The draft has
-                 *     `code` only, and rows of the past (`as_of`) no `margin`. A margin, a price of a day and a price of the past are
-                 *     looked up for each row: over 100,000 rows, as the other parameters leave them, are 400 `too-costly`.
+                 *     `code` only, and rows of the past (`as_of`) no `margin`. `price` has no index and looks at every row: 0.5 s for
+                 *     1,000,000. A margin, a price of a day and a price of the past are looked up for each row: over 100,000 rows, as
+                 *     the other parameters leave them, are 400 `too-costly`.
                  */
                 order?: "code" | "-code" | "price" | "-price" | "margin" | "-margin";
                 /** @description Whose price or margin orders the rows, the first of the list by default. Only with `order`. */
                 price_dimension?: components["schemas"]["Text"];
-                /** @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case are the same; accents count. */
+                /**
+                 * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case
+                 *     are the same; accents count. It looks at every row: 0.6 s for 1,000,000.
+                 */
                 contains?: components["schemas"]["Text"];
                 /**
                  * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as

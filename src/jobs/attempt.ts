@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
 import type { Origin } from '../contract/operation.ts'
 import type { Database, Trx } from '../database/pool.ts'
@@ -63,6 +63,19 @@ export function inAttempt<T>(
   return inAccount(attempt.db, attempt.account, async (trx) =>
     work(trx, await lockCurrent(trx, attempt)),
   )
+}
+
+/**
+ * A whole job in one transaction. `work` locks the job (`lockCurrent`) only at its end: until then the job can be read,
+ * cancelled and taken over.
+ */
+export function inOneTransaction<T>(attempt: Attempt, work: (trx: Trx) => Promise<T>): Promise<T> {
+  attempt.signal.throwIfAborted()
+  return inAccount(attempt.db, attempt.account, async (trx) => {
+    // For the statement that writes the most.
+    await sql`set local statement_timeout = '1h'`.execute(trx)
+    return work(trx)
+  })
 }
 
 /** Locks the job until the transaction ends, if this attempt is the current one. Throws AttemptLost. */

@@ -5,6 +5,7 @@ import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
+import type { CurrentJob } from '../jobs/attempt.ts'
 
 /** A plan to be made. */
 export interface NewPlan {
@@ -117,6 +118,20 @@ function rejectMissing(): never {
 export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string[]): void {
   if (allowed.includes(status)) return
   throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
+}
+
+/** Opens the plan again that a cancelled job was to apply, unless that job still runs: then it does so at its end. */
+export async function reopenPlanOf(
+  trx: Trx,
+  { account_id, id }: Pick<CurrentJob, 'account_id' | 'id'>,
+): Promise<void> {
+  await sql`
+    update plans set status = 'open', apply_at = null, call = call - 'application' - 'hasJob'
+    where account_id = ${account_id} and status = 'scheduled' and id in (
+      select p.id from plans p join jobs j on j.account_id = ${account_id} and j.id = ${id}
+      where p.account_id = ${account_id} and p.id = (j.query ->> 'plan_id')::bigint and j.status = 'cancelled'
+      for update of p skip locked
+    )`.execute(trx)
 }
 
 /** Discards the open and scheduled plans of a list. */

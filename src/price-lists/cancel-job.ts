@@ -2,7 +2,11 @@ import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { findJob } from '../jobs/job-info.ts'
 import { endUndone } from '../jobs/job-row.ts'
+import { reopenPlanOf } from '../plans/queries.ts'
 import { undoDraft } from './publication.ts'
+
+/** The jobs that write a draft in chunks. */
+const drafting = new Set(['add-products', 'remove-products', 'sync-with-catalog'])
 
 /** Cancels a job and undoes what it has not published. Throws `job-ended` for a job that has ended. */
 export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) =>
@@ -18,10 +22,11 @@ export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) 
     if (job && job.status !== 'progress')
       throw new Problem('job-ended', `The job has ended (${job.status}); nothing was changed.`)
     if (job) {
-      // A job that has not begun has no draft; the draft is another job's. A file is loaded in one transaction, which
-      // holds the lock of the list and waits for the job's row before it commits.
-      if (job.attempt >= 0 && job.kind !== 'load-file') await undoDraft(trx, job)
+      // A job that has not begun has no draft; the draft is another job's. Those without a draft work in one transaction,
+      // which may hold the lock of the list and waits for the job's row before it commits.
+      if (job.attempt >= 0 && drafting.has(job.kind)) await undoDraft(trx, job)
       await endUndone(trx, job, 'cancelled', [])
+      if (job.kind === 'apply-plan') await reopenPlanOf(trx, job)
     }
     return findJob(trx, account, params.id)
   })

@@ -1,11 +1,15 @@
-import t from 'tap'
+import pg from 'pg'
+import t, { type Test } from 'tap'
 import { inAttempt, startAttempt } from '../../src/jobs/attempt.ts'
+import type { RunJob } from '../../src/jobs/run-job.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { syncInChunks } from '../../src/price-lists/sync-job.ts'
+import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
+import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
 import { aBigJob, addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
-import { select } from '../helpers/sql.ts'
+import { select, untilLockAwaited } from '../helpers/sql.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
 /** Accepts jobs and runs none: what is under way is under the tests' control. */
@@ -116,6 +120,69 @@ t.test('cancelling a job that waits leaves the draft of the running one alone', 
   await t.rejects(runAddProducts(attempt, await startAttempt(attempt), 100), isStopped)
   t.equal((await cancel(shop, second.id)).body.status, 'cancelled')
   t.equal(await countOf(shop, list, 'draft'), 100)
+})
+
+const addedPlan = async (shop: TestAccount) => {
+  const payload = someCodes(101).map((code) => ({ code, country: 'UK' }))
+  const body = { price_list_name: 'L', payload }
+  return (await shop.post('/api/v1/prices/bulk_add_products/?plan=true', body)).body
+}
+const applyPlan = (shop: TestAccount, { id }: { id: number }) =>
+  shop.post(`/api/v1/plans/${id}/apply/`, {})
+const planNow = async (shop: TestAccount, { id }: { id: number }) =>
+  (await shop.get(`/api/v1/plans/${id}/`)).body
+
+/** Runs a job that waits for the list, cancels it, and lets it go on. */
+async function cancelWaiting(
+  t: Test,
+  shop: TestAccount,
+  { list, job, run }: { list: { id: number }; job: { id: number }; run: RunJob },
+): Promise<void> {
+  const holder = new pg.Client({ connectionString: service.url })
+  await holder.connect()
+  t.teardown(() => holder.end())
+  await holder.query(`begin; select from price_lists where id = ${list.id} for update`)
+  const attempt = anAttempt(db, shop, job, 0)
+  const running = t.rejects(run(attempt, await startAttempt(attempt)), isLost)
+  await untilLockAwaited(service.url, 'pricewell test jobs', running)
+  t.match(await cancel(shop, job.id), { status: 200, body: { status: 'cancelled' } })
+  await holder.query('commit')
+  await running
+}
+
+t.test('the making of a large plan is cancelled while it runs', async (t) => {
+  const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const headers = { prefer: 'respond-async' }
+  const path = '/api/v1/prices/sync_with_catalog/?plan=true'
+  const { body: job } = await shop.send('POST', path, { price_list_name: 'L' }, headers)
+  await cancelWaiting(t, shop, { list, job, run: runMakePlan })
+  t.equal((await shop.get('/api/v1/plans/')).body.count, 0)
+})
+
+t.test('an application is cancelled while it runs, and its plan is open again', async (t) => {
+  const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const plan = await addedPlan(shop)
+  const { body: job } = await applyPlan(shop, plan)
+  await cancelWaiting(t, shop, { list, job, run: runApplyPlan })
+  t.match(await planNow(shop, plan), { status: 'open', apply_at: undefined })
+  t.equal((await shop.get(`/api/v1/price_list/${list.id}`)).body.is_published, false)
+})
+
+t.test('the plan of a cancelled application that waits is open again', async (t) => {
+  const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  const plan = await addedPlan(shop)
+  const { body: job } = await applyPlan(shop, plan)
+  t.equal((await planNow(shop, plan)).status, 'scheduled')
+  await cancel(shop, job.id)
+  t.match(await planNow(shop, plan), { status: 'open', apply_at: undefined })
+  const { body: second } = await applyPlan(shop, plan)
+  const attempt = anAttempt(db, shop, second, 0)
+  await runApplyPlan(attempt, await startAttempt(attempt))
+  t.equal((await planNow(shop, plan)).status, 'applied')
+  t.equal(await countOf(shop, list, 'published'), 101)
 })
 
 t.test('the jobs after a cancelled one go on', async (t) => {

@@ -1,10 +1,18 @@
 import { sql } from 'kysely'
 import { Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
-import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
+import { inAccount } from '../../database/tenant-transaction.ts'
+import {
+  type Attempt,
+  AttemptLost,
+  inAttempt,
+  inOneTransaction,
+  lockCurrent,
+  type RunningJob,
+} from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
-import { rejectEnded } from '../../plans/queries.ts'
+import { rejectEnded, reopenPlanOf } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
 
 interface AppliedPlan {
@@ -12,26 +20,29 @@ interface AppliedPlan {
   skip?: ('stale' | 'violations')[]
 }
 
-/** Applies a plan in one transaction. If it is refused, the plan has failed, too. */
+/** Applies a plan in one transaction. If it is refused, the plan has failed, too; if it is cancelled, the plan is open again. */
 export const runApplyPlan: RunJob = refusable(async (attempt, row) => {
   const call = row.query as unknown as AppliedPlan
   try {
-    await inAttempt(attempt, (trx, job) => applyInJob(trx, job, call))
+    await inOneTransaction(attempt, (trx) => applyInJob(trx, { attempt, job: row, call }))
   } catch (error) {
     if (error instanceof Problem)
       await inAttempt(attempt, (trx, job) => failPlan(trx, job, call, error))
+    if (error instanceof AttemptLost)
+      await inAccount(attempt.db, attempt.account, (trx) => reopenPlanOf(trx, row))
     throw error
   }
 })
 
-async function applyInJob(trx: Trx, job: RunningJob, call: AppliedPlan): Promise<void> {
-  // For the statement that writes the largest plan.
-  await sql`set local statement_timeout = '1h'`.execute(trx)
+async function applyInJob(
+  trx: Trx,
+  { attempt, job, call }: { attempt: Attempt; job: RunningJob; call: AppliedPlan },
+): Promise<void> {
   const plan = await lockPlanWithList(trx, job.account_id, call.plan_id)
   rejectEnded(plan, ['scheduled'])
   const { origin, id } = job
   const { jobResult, revision } = await apply(trx, plan, { skip: call.skip, origin, job: id })
-  await endWithResult(trx, job, jobResult, revision)
+  await endWithResult(trx, await lockCurrent(trx, attempt), jobResult, revision)
 }
 
 async function failPlan(

@@ -1,8 +1,7 @@
-import { sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { inAttempt, type RunningJob } from '../../jobs/attempt.ts'
+import { inOneTransaction, lockCurrent, type RunningJob } from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
@@ -13,12 +12,10 @@ import type { LargeCall } from './enqueue-plan.ts'
 import { planSync } from './plan-moves.ts'
 
 /** Makes a large plan in one transaction. Its result names the plan. */
-export const runMakePlan: RunJob = refusable((attempt, { query }) =>
-  inAttempt(attempt, async (trx, job) => {
-    // For the statement that stores the largest plan.
-    await sql`set local statement_timeout = '1h'`.execute(trx)
-    const { body } = await makePlan(trx, job, query as unknown as LargeCall)
-    await endWithResult(trx, job, { plan_id: body.id })
+export const runMakePlan: RunJob = refusable((attempt, job) =>
+  inOneTransaction(attempt, async (trx) => {
+    const { body } = await makePlan(trx, job, job.query as unknown as LargeCall)
+    await endWithResult(trx, await lockCurrent(trx, attempt), { plan_id: body.id })
   }),
 )
 
