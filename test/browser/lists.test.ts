@@ -127,6 +127,20 @@ t.test('a search finds rows on all pages, and says if there is none', async (t) 
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
 })
 
+t.test('an order that so many rows do not allow is left out', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  const problem = { type: 'too-costly', title: 'The read would cost too much', status: 400 }
+  await page.route('**/rows?*order=margin*', (route) =>
+    route.fulfill({ status: 400, contentType: 'application/problem+json', json: problem }),
+  )
+  await page.getByRole('button', { name: 'retail margin' }).click()
+  await page.locator('th:not([aria-sort])').first().waitFor()
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  t.equal(await page.locator('th[aria-sort]').count(), 0)
+  t.equal(await page.getByText('The read would cost too much').count(), 0)
+})
+
 t.test('behind the last page of a list is the last one', async (t) => {
   const page = await open(t, `/#/lists/${list.id}?page=9`)
   await page.getByText('Page 2 of 2').waitFor()

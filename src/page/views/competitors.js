@@ -1,4 +1,4 @@
-import { Failure, get, getPage } from '../api.js'
+import { getPage } from '../api.js'
 import { el, name } from '../dom.js'
 import * as format from '../format.js'
 
@@ -12,21 +12,24 @@ import * as format from '../format.js'
 const shownMax = 3
 const comparedMax = 10_000
 
+/** What an entry says of itself; the other fields name the product. */
+const ownFields = [
+  'id',
+  'hash',
+  'competitor_price',
+  'competitor_name',
+  'departure_date',
+  'latest_update',
+]
+
 /**
- * Competitor prices for the rows of this code; none without a schema.
+ * Competitor prices for the rows of this code; none if competitor prices do not name codes.
  *
  * @param {string} code
  * @param {AbortSignal} signal
  * @returns {Promise<Competitors>}
  */
 export async function competitorsOf(code, signal) {
-  const schema = await get('/api/v1/competitor_prices/schema/', {}, signal).catch((error) => {
-    if (error instanceof Failure && error.status === 404) return undefined
-    throw error
-  })
-  /** @type {string[]} */
-  const dimensions = schema?.input.dimensions ?? []
-  if (!dimensions.includes('code')) return { about: () => [], compared: 0, count: 0 }
   const { entries, count } = await readEntries(code, signal)
   const sorted = entries.sort((a, b) => a.competitor_price - b.competitor_price)
   // Competitor prices hold strings; an attribute has one value for all rows of the code.
@@ -34,8 +37,9 @@ export async function competitorsOf(code, signal) {
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
   ) =>
-    dimensions.every(
-      (column) => !Object.hasOwn(row, column) || String(row[column]) === entry[column],
+    Object.entries(entry).every(
+      ([column, value]) =>
+        ownFields.includes(column) || !Object.hasOwn(row, column) || String(row[column]) === value,
     )
   const about = (/** @type {Record<string, unknown>} */ row) =>
     sorted.filter((entry) => isAbout(entry, row))

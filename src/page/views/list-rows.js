@@ -1,4 +1,4 @@
-import { get } from '../api.js'
+import { Failure, get } from '../api.js'
 import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -42,10 +42,17 @@ export async function rowsOf(shown, place, signal) {
     order,
     price_dimension: dimension,
   }
-  const [{ count, results }, { extensions }] = await Promise.all([
-    get(path, query, signal),
+  const read = get(path, query, signal).catch((error) => {
+    // The order was chosen when a search had left fewer rows.
+    if (error instanceof Failure && error.type === 'too-costly' && order !== '') return undefined
+    throw error
+  })
+  const [found, { extensions }] = await Promise.all([
+    read,
     get('/api/v1/product_catalog/schema/', {}, signal),
   ])
+  if (!found) return rowsOf(shown, { ...place, order: '' }, signal)
+  const { count, results } = found
   announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
   if (count === 0 && contains === '') return emptyRows(list)
   const all = Math.ceil(count / rowsAtOnce)
