@@ -120,7 +120,10 @@ export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string
   throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
 }
 
-/** Opens the plan again that a cancelled job was to apply, unless that job still runs: then it does so at its end. */
+/**
+ * Opens the plan again that a cancelled job was to apply, unless another job is to apply it, or this one still runs: then it
+ * does so at its end.
+ */
 export async function reopenPlanOf(
   trx: Trx,
   { account_id, id }: Pick<CurrentJob, 'account_id' | 'id'>,
@@ -130,6 +133,10 @@ export async function reopenPlanOf(
     where account_id = ${account_id} and status = 'scheduled' and id in (
       select p.id from plans p join jobs j on j.account_id = ${account_id} and j.id = ${id}
       where p.account_id = ${account_id} and p.id = (j.query ->> 'plan_id')::bigint and j.status = 'cancelled'
+        and not exists (
+          select from jobs other where other.account_id = ${account_id} and other.status = 'progress'
+            and other.kind = 'apply-plan' and other.query -> 'plan_id' = j.query -> 'plan_id'
+        )
       for update of p skip locked
     )`.execute(trx)
 }

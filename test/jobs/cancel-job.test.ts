@@ -132,16 +132,16 @@ const applyPlan = (shop: TestAccount, { id }: { id: number }) =>
 const planNow = async (shop: TestAccount, { id }: { id: number }) =>
   (await shop.get(`/api/v1/plans/${id}/`)).body
 
-/** Runs a job that waits for the list, cancels it, and lets it go on. */
+/** Runs a job until it waits for a lock, cancels it, and lets it go on. */
 async function cancelWaiting(
   t: Test,
   shop: TestAccount,
-  { list, job, run }: { list: { id: number }; job: { id: number }; run: RunJob },
+  { lock, job, run }: { lock: string; job: { id: number }; run: RunJob },
 ): Promise<void> {
   const holder = new pg.Client({ connectionString: service.url })
   await holder.connect()
   t.teardown(() => holder.end())
-  await holder.query(`begin; select from price_lists where id = ${list.id} for update`)
+  await holder.query(`begin; ${lock}`)
   const attempt = anAttempt(db, shop, job, 0)
   const running = t.rejects(run(attempt, await startAttempt(attempt)), isLost)
   await untilLockAwaited(service.url, 'pricewell test jobs', running)
@@ -150,25 +150,29 @@ async function cancelWaiting(
   await running
 }
 
+const lockOf = ({ id }: { id: number }) => `select from price_lists where id = ${id} for update`
+
 t.test('the making of a large plan is cancelled while it runs', async (t) => {
   const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
   const list = await aList(shop, { name: 'L' })
   const headers = { prefer: 'respond-async' }
   const path = '/api/v1/prices/sync_with_catalog/?plan=true'
   const { body: job } = await shop.send('POST', path, { price_list_name: 'L' }, headers)
-  await cancelWaiting(t, shop, { list, job, run: runMakePlan })
+  await cancelWaiting(t, shop, { lock: lockOf(list), job, run: runMakePlan })
   t.equal((await shop.get('/api/v1/plans/')).body.count, 0)
 })
 
-t.test('an application is cancelled while it runs, and its plan is open again', async (t) => {
-  const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const plan = await addedPlan(shop)
-  const { body: job } = await applyPlan(shop, plan)
-  await cancelWaiting(t, shop, { list, job, run: runApplyPlan })
-  t.match(await planNow(shop, plan), { status: 'open', apply_at: undefined })
-  t.equal((await shop.get(`/api/v1/price_list/${list.id}`)).body.is_published, false)
-})
+for (const at of ['its beginning', 'its end'])
+  t.test(`an application is cancelled at ${at}, and its plan is open again`, async (t) => {
+    const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
+    const list = await aList(shop, { name: 'L' })
+    const plan = await addedPlan(shop)
+    const { body: job } = await applyPlan(shop, plan)
+    const lock = at === 'its end' ? 'lock table list_revisions in share mode' : lockOf(list)
+    await cancelWaiting(t, shop, { lock, job, run: runApplyPlan })
+    t.match(await planNow(shop, plan), { status: 'open', apply_at: undefined })
+    t.equal((await shop.get(`/api/v1/price_list/${list.id}`)).body.is_published, false)
+  })
 
 t.test('the plan of a cancelled application that waits is open again', async (t) => {
   const shop = await aShop(t, service, { codes: someCodes(101), countries: ['UK'] })
