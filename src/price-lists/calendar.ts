@@ -30,6 +30,7 @@ export const dayAfter = (date: string, days: number): string =>
 /** The days since 1970: loops over a year of a thousand rows take a tenth of the time of dates as texts. */
 export const dayNumber = (date: string): number => parseDay(date) / dayMs
 
+/** The date of a day number. */
 export const dateOfNumber = (day: number): string => formatDay(day * dayMs)
 
 /** From 0, Sunday. */

@@ -22,8 +22,8 @@ export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) 
     if (job && job.status !== 'progress')
       throw new Problem('job-ended', `The job has ended (${job.status}); nothing was changed.`)
     if (job) {
-      // A job that has not begun has no draft; the draft is another job's. Those without a draft work in one transaction,
-      // which may hold the lock of the list and waits for the job's row before it commits.
+      // A job that has not begun has no draft; the draft is another job's. Other kinds work in one transaction: it may hold
+      // the lock of the list, and waits for the job's row before it commits.
       if (job.attempt >= 0 && drafting.has(job.kind)) await undoDraft(trx, job)
       await endUndone(trx, job, 'cancelled', [])
       if (job.kind === 'apply-plan') await reopenPlanOf(trx, job)

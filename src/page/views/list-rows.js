@@ -51,7 +51,7 @@ export async function rowsOf(shown, place, signal) {
     read,
     get('/api/v1/product_catalog/schema/', {}, signal),
   ])
-  if (!found) return rowsOf(shown, { ...place, order: '' }, signal)
+  if (!found) return rowsOf(shown, { ...place, order: '', dimension: '' }, signal)
   const { count, results } = found
   announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
   if (count === 0 && contains === '') return emptyRows(list)

@@ -44,6 +44,7 @@ export async function loadLowestPrices(
   const lowest = new Map<MatchingRow, LowestPrice | null>()
   for (const span of spansOf(before, progressive)) {
     const left = found.filter((match) => !lowest.has(match))
+    if (left.length === 0) break
     const last = given ?? date
     const range = { first: last - days - span, last }
     const lows = await loadLows(trx, pricing, range, { wanted, found: left })
