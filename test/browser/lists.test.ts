@@ -13,6 +13,7 @@ const list = await aList(shop, {
   description: 'Shop prices',
   product_filters: { country: ['UK', 'FR'] },
   price_dimensions: ['retail', 'wholesale'],
+  guardrails: { max_decrease_percent: 30, max_increase_percent: 0, no_zero: false },
 })
 await aList(shop, { name: 'Winter' })
 const rows = someCodes(30).flatMap((code) => [
@@ -72,7 +73,9 @@ t.test('a list shows its settings and pages through its rows', async (t) => {
   const page = await open(t, `/#/lists/${list.id}`)
   await page.getByRole('heading', { name: 'Retail' }).waitFor()
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
-  t.match(await page.locator('.facts').innerText(), /country is UK, FR/)
+  const facts = await page.locator('.facts').innerText()
+  t.match(facts, /country is UK, FR/)
+  t.match(facts, /Guardrails\s+it rises by at most 0%\s+it falls by at most 30%\s*$/)
   t.ok(await page.getByText('1,234.50').isVisible())
   t.equal(await shownRows(page), 50)
   await page.getByRole('link', { name: 'Next →' }).click()

@@ -80,7 +80,7 @@ export const competitorLegend = () =>
   el(
     'p',
     { class: 'hint' },
-    'Beside each competitor: how far our price in force is above (+) or below (−) theirs',
+    'Beside each competitor: how far our price in force is above (+) or below (-) theirs',
   )
 
 /**

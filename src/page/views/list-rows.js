@@ -183,7 +183,6 @@ function priceColumns({ price_dimensions, is_calendar }, index, { asOf }, { isUn
     {
       label: dimension,
       isNumber: true,
-      isWide: index > 0,
       ...(isOrdered && { order: `price ${index}` }),
       cell: (row) =>
         isUnpriced(row, dimension)
@@ -193,7 +192,6 @@ function priceColumns({ price_dimensions, is_calendar }, index, { asOf }, { isUn
     {
       label: price_dimensions.length > 1 ? `${dimension} margin` : 'margin',
       isNumber: true,
-      isWide: true,
       ...(isFew && { order: `margin ${index}` }),
       cell: ({ margin }) => format.margin(margin?.[dimension]),
     },

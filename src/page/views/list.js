@@ -75,6 +75,7 @@ function factsOf(list, openPlans) {
   const filters = Object.entries(list.product_filters).map(([column, values]) =>
     el('li', {}, name(column), ' is ', names(values)),
   )
+  const limits = guardrailsOf(list.guardrails).map((limit) => el('li', {}, limit))
   return [
     list.description && el('p', {}, name(list.description)),
     el(
@@ -89,11 +90,31 @@ function factsOf(list, openPlans) {
         'Plans',
         el('a', { href: href('plans', { list: list.id }) }, `${format.count(openPlans)} open`),
       ),
+      limits.length > 0 && fact('Guardrails', el('ul', {}, limits)),
       list.currency !== undefined && fact('Currency', list.currency),
       list.decimals < 6 && fact('Decimals', list.decimals),
       list.origin !== 'api' && fact('Made by', name(list.origin)),
     ),
   ].filter((node) => node instanceof Node)
+}
+
+/** @param {PriceList['guardrails']} guardrails @returns {string[]} */
+function guardrailsOf(guardrails) {
+  /** @type {{ [key in keyof Required<typeof guardrails>]: (value: number) => string }} */
+  const words = {
+    min_price: (value) => `a price is at least ${format.price(value)}`,
+    max_price: (value) => `a price is at most ${format.price(value)}`,
+    max_increase_percent: (value) => `it rises by at most ${format.margin(value)}`,
+    max_decrease_percent: (value) => `it falls by at most ${format.margin(value)}`,
+    min_margin_percent: (value) => `the margin is at least ${format.margin(value)}`,
+    no_zero: () => 'no price is 0',
+    max_changed_percent: (value) => `a call changes at most ${format.margin(value)} of the rows`,
+    max_removed_percent: (value) => `a call removes at most ${format.margin(value)} of the rows`,
+  }
+  return Object.entries(words).flatMap(([key, say]) => {
+    const value = guardrails[/** @type {keyof typeof guardrails} */ (key)]
+    return value === undefined || value === false ? [] : [say(Number(value))]
+  })
 }
 
 /**

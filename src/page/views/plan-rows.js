@@ -71,7 +71,7 @@ export async function rowsOf(plan, choice, extensions, signal) {
   const caption = `Rows of plan ${plan.id}`
   return [
     heading,
-    table({ caption, rows: results, columns, isPart: count > results.length }),
+    table({ caption, rows: results, columns, isCards: true, isPart: count > results.length }),
     pager(plan, choice, Math.ceil(count / rowsAtOnce)),
   ].filter((node) => node instanceof Node)
 }
@@ -114,17 +114,20 @@ function cellColumns({ price_list_id: list }, extensions) {
     {
       label: 'Product',
       sort: ({ code = '' }) => code,
-      cell: (row) => [
+      cell: (row) =>
         el(
-          'a',
-          { class: 'strong', href: href('prices', { code: row.code, list }) },
-          name(row.code ?? ''),
+          'div',
+          {},
+          el(
+            'a',
+            { class: 'strong', href: href('prices', { code: row.code, list }) },
+            name(row.code ?? ''),
+          ),
+          el('span', { class: 'sub' }, names(placeOf(row, extensions))),
+          ...(row.violations ?? []).map((guardrail) =>
+            el('span', { class: 'badge failed' }, guardrailWords[guardrail]),
+          ),
         ),
-        el('span', { class: 'sub' }, names(placeOf(row, extensions))),
-        ...(row.violations ?? []).map((guardrail) =>
-          el('span', { class: 'badge failed' }, guardrailWords[guardrail]),
-        ),
-      ],
     },
     { label: 'Action', isWide: true, sort: ({ action }) => action, cell: actionOf },
     { label: 'Before', isNumber: true, sort: (row) => row.old ?? -1, cell: beforeOf },
@@ -188,7 +191,7 @@ function promotionOf(promotion) {
   const { kind, value, valid_from, valid_to } = /** @type {Schemas['Promotion']} */ (promotion)
   const what = {
     percentage: format.change(-value),
-    amount: `−${format.price(value)}`,
+    amount: `-${format.price(value)}`,
     fixed_price: format.price(value),
   }
   return [

@@ -77,7 +77,7 @@ async function differences({ list, revision: { revision } }, { extensions }, sig
       'div',
       { class: 'heading' },
       el('h2', {}, `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`),
-      el('span', { class: 'hint' }, `the largest change first${limited ? ` ${limited}` : ''}`),
+      el('span', { class: 'hint' }, `the largest change first${limited ? `, ${limited}` : ''}`),
     ),
     cellTable(
       list,
@@ -109,20 +109,24 @@ function cellTable(list, { cells, isPart }, extensions) {
     ].filter((part) => part !== false && part !== undefined)
   return table({
     caption: 'Changed cells',
+    isCards: true,
     rows: cells,
     isPart,
     columns: [
       {
         label: 'Product',
         sort: ({ code }) => code,
-        cell: (cell) => [
+        cell: (cell) =>
           el(
-            'a',
-            { class: 'strong', href: href('prices', { code: cell.code, list: list.id }) },
-            name(cell.code),
+            'div',
+            {},
+            el(
+              'a',
+              { class: 'strong', href: href('prices', { code: cell.code, list: list.id }) },
+              name(cell.code),
+            ),
+            el('span', { class: 'sub' }, names(place(cell))),
           ),
-          el('span', { class: 'sub' }, names(place(cell))),
-        ],
       },
       {
         label: 'Before',
