@@ -3,10 +3,12 @@
 // the present one is too old, the one that comes with the packages takes over.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+// Halves the time of a command. Node 20 has no such cache.
+module.enableCompileCache?.()
 const [major, minor] = process.versions.node.split('.').map(Number)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const entry = existsSync(source) ? source : new URL('../dist/src/cli/main.js', import.meta.url)
@@ -17,7 +19,7 @@ else if (entry === source && major < 22) fail()
 else await import(entry)
 
 function findNewerNode() {
-  const { resolve } = createRequire(import.meta.url)
+  const { resolve } = module.createRequire(import.meta.url)
   const { platform, arch } = process
   const names = [
     `node-${platform === 'win32' ? 'win' : platform}-${arch}`,
@@ -33,7 +35,9 @@ function findNewerNode() {
 }
 
 function runWith(node) {
-  const child = spawn(node, [fileURLToPath(entry), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143)
