@@ -28,9 +28,6 @@ export function columnsOf<Row, T>(
  */
 const copyRowsMin = 12_000
 
-/** Whether so many rows are copied. A transaction can have one copied input of a table at a time. */
-export const isCopied = (rows: number): boolean => rows >= copyRowsMin
-
 /** Above so many rows, other requests run between two columns. */
 const rowsAtOnce = 1000
 
@@ -44,7 +41,7 @@ export async function inputRows<T>(
   rows: readonly T[],
   name = 'input',
 ): Promise<RawBuilder<unknown>> {
-  if (!isCopied(rows.length)) return unnestedRows(columns, rows)
+  if (rows.length < copyRowsMin) return unnestedRows(columns, rows)
   const definitions = columns.map(({ name, type }) => sql`${sql.ref(name)} ${sql.raw(type)}`)
   const table = sql.raw(`pg_temp.${name}`)
   await sql`drop table if exists ${table}`.execute(trx)

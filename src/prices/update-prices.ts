@@ -113,11 +113,11 @@ async function record(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,
-  { set: { ids, written, slices }, origin, observed_at }: Recorded,
+  { set: { ids, written }, origin, observed_at }: Recorded,
 ): Promise<number> {
   await rejectViolations(trx, list, { written, origin, findPlaces: placesIn(list, byRow, ids) })
   const { priced } = written
-  const change = { kind: 'update_prices', priced, added: 0, removed: 0, slices } as const
+  const change = { kind: 'update_prices', priced, added: 0, removed: 0 } as const
   return recordRevision(trx, list, { ...change, origin, observed_at })
 }
 
@@ -171,5 +171,5 @@ async function write(
 ): Promise<SetPrices> {
   if (!list.is_calendar) return setPrices(trx, list, byRow)
   const ids = found ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
-  return { ids, written: await setDays(trx, list, byRow, ids as number[]), slices: 1 }
+  return { ids, written: await setDays(trx, list, byRow, ids as number[]) }
 }

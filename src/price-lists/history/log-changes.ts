@@ -7,8 +7,6 @@ const changesOfRow = 64
 interface Changes {
   revision: number
   change: 'priced' | 'added' | 'removed'
-  /** Statements of one revision whose rows may overlap. */
-  slice?: number
   /** A FROM item with id, since, old and new (prices by dimension) of each changed row. */
   rows: RawBuilder<unknown>
 }
@@ -16,7 +14,7 @@ interface Changes {
 /** SQL that writes changes of rows of a list to its history. */
 export function insertChanges(
   { account_id, id, price_dimensions }: PriceList,
-  { revision, change, slice = 0, rows }: Changes,
+  { revision, change, rows }: Changes,
 ): RawBuilder<unknown> {
   // An array of arrays would have to be unnested again: dimension after dimension.
   const prices = (column: 'old' | 'new') =>
@@ -29,7 +27,7 @@ export function insertChanges(
   return sql`
     insert into list_changes (account_id, price_list_id, revision, change, slice, first_row_id,
       row_ids, from_revisions, old_prices, new_prices)
-    select ${account_id}, ${id}, ${revision}, ${change}, ${slice}, min(id),
+    select ${account_id}, ${id}, ${revision}, ${change}, 0, min(id),
       array_agg(id order by id), array_agg(since order by id), ${prices('old')}, ${prices('new')}
     from (
       select *, (row_number() over (order by id) - 1) / ${sql.lit(changesOfRow)} as place from ${rows}
@@ -44,7 +42,7 @@ const rowsOfMonths = 8
 /** As `insertChanges`, for months of rows: row_id, dimension, month, since, old and new (prices by day). */
 export function insertMonthChanges(
   { account_id, id }: PriceList,
-  { revision, change, rows }: Omit<Changes, 'slice'>,
+  { revision, change, rows }: Changes,
 ): RawBuilder<unknown> {
   const all = (column: string) =>
     sql`array_agg(${sql.ref(column)} order by row_id, dimension, month)`

@@ -125,26 +125,25 @@ export function formerPrices(
   row: RawBuilder<unknown>,
   { revision, slices }: { revision: RawBuilder<unknown>; slices: number },
 ): RawBuilder<unknown> {
-  const looked = { row, revision, slice: sql`slices.slice` }
-  const change = list.is_calendar ? changeOfMonth(list, looked) : changeOfRow(list, looked)
+  const changeOf = list.is_calendar ? changeOfMonth : changeOfRow
   // A row of a calendar list that a revert brought back has its months from before.
-  const kinds = list.is_calendar ? sql`('priced'), ('added')` : sql`('priced')`
-  return sql`lateral (
-    select change.since, change.prices
-    from generate_series(0, ${sql.lit(slices - 1)}) as slices (slice) cross join (values ${kinds}) as kinds (kind)
-    cross join lateral (${change}) as change
-  ) as former`
+  const kinds = list.is_calendar ? ['priced', 'added'] : ['priced']
+  const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
+    kinds.map((kind) => changeOf(list, { row, revision, slice, kind })),
+  )
+  return sql`lateral (${sql.join(changes, sql` union all `)}) as former`
 }
 
 interface Looked {
   row: RawBuilder<unknown>
   revision: RawBuilder<unknown>
-  slice: RawBuilder<unknown>
+  slice: number
+  kind: string
 }
 
 function changeOfRow(
   { account_id, id, price_dimensions }: WalkedList,
-  { row, revision, slice }: Looked,
+  { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
   const prices = price_dimensions.map(
     (_, index) => sql`h.old_prices[${sql.lit(index)} * cardinality(h.row_ids) + h.place]`,
@@ -153,8 +152,8 @@ function changeOfRow(
     select h.from_revisions[h.place] as since, array[${sql.join(prices)}] as prices
     from (
       select row_ids, from_revisions, old_prices, array_position(row_ids, ${row}.id) as place from list_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = kinds.kind
-        and slice = ${slice} and first_row_id <= ${row}.id
+      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
+        and slice = ${sql.lit(slice)} and first_row_id <= ${row}.id
       order by first_row_id desc limit 1
     ) as h
     where h.place is not null`
@@ -163,7 +162,7 @@ function changeOfRow(
 /** Months have 31 prices each, which the arrays of a change hold one after the other. */
 function changeOfMonth(
   { account_id, id }: WalkedList,
-  { row, revision, slice }: Looked,
+  { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
   return sql`
     select h.from_revisions[h.place] as since, array(select unnest(h.old_prices[h.place:h.place])) as prices
@@ -173,8 +172,8 @@ function changeOfMonth(
           where month.row_id = ${row}.row_id and month.dimension = ${row}.dimension and month.month = ${row}.month
         ) as place
       from calendar_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = kinds.kind
-        and slice = ${slice} and first_row_id <= ${row}.row_id
+      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
+        and slice = ${sql.lit(slice)} and first_row_id <= ${row}.row_id
       order by first_row_id desc limit 1
     ) as h
     where h.place is not null`

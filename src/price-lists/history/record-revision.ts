@@ -21,8 +21,6 @@ export interface Change {
   reverts?: { from: number; to: number }
   /** When the sender saw the prices. */
   observed_at?: string | undefined
-  /** The statements that wrote the changes. */
-  slices?: number
 }
 
 /** The revision that a write of a locked list makes. */
@@ -35,7 +33,7 @@ export const nextRevision = ({ version }: PriceList): number => version + 1
 export async function recordRevision(
   trx: Trx,
   list: PriceList,
-  { origin, slices = 1, job, plan, reverts, observed_at, ...change }: Change,
+  { origin, job, plan, reverts, observed_at, ...change }: Change,
 ): Promise<number> {
   const { priced, added, removed } = change
   const isPublication = !['update_prices', 'reprice', 'revert'].includes(change.kind)
@@ -58,7 +56,8 @@ export async function recordRevision(
         observed_at === undefined ? null : sql`${utcTimestamp(observed_at)}::timestamptz`,
       reverts_from: reverts?.from ?? null,
       reverts_to: reverts?.to ?? null,
-      slices,
+      // A revision of an earlier version may have several.
+      slices: 1,
       ...change,
     })
     .execute()

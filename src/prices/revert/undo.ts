@@ -56,7 +56,7 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
         select row_id, ${sql.join(restored)} from pg_temp.undone_cells where conflict is null group by row_id
       ) as input
       join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.row_id
-    ), ${writeChanged(list, 0)}
+    ), ${writeChanged(list)}
     select ${writtenOf(list)} from found`.execute(trx)
   return readWritten(list, rows[0]).priced
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
-import { columnsOf, type InputColumn, inputRows, isCopied } from '../../database/input-rows.ts'
+import { columnsOf, type InputColumn, inputRows } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
 import { insertChanges } from '../../price-lists/history/log-changes.ts'
@@ -34,13 +34,6 @@ export async function findPublishedRows(
   return readNumbers(rows[0]?.ids ?? null)
 }
 
-/**
- * Rows of one statement: while Postgres writes them, the next are prepared. The first statement is small, so that
- * Postgres starts at once.
- */
-const firstRows = 1000
-const rowsAtOnce = 4500
-
 /** What a write of prices has changed. */
 export interface Written {
   /** Cells that have another price now. */
@@ -55,7 +48,6 @@ export interface Written {
 export interface SetPrices {
   ids: RowIds
   written: Written
-  slices: number
 }
 
 /**
@@ -63,63 +55,31 @@ export interface SetPrices {
  * unchanged rows are not written; unknown rows are skipped.
  */
 export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
-  const columns = rowColumns(list, byRow)
-  const rows = Array.from({ length: byRow.starts.length - 1 }, (_, row) => row)
-  const ids: RowIds = new Array(rows.length).fill(null)
-  const slices: Promise<Written>[] = []
-  for (const slice of slicesOf(rows)) {
-    const input = await inputRows(trx, columns, slice)
-    const done = setPricesOf(trx, list, input, slices.length).then(
-      ({ found, positions, written }) => {
-        for (const [index, row] of positions.entries()) ids[row] = found[index] as number
-        return written
-      },
-    )
-    // Its failure is seen below, where all slices are awaited.
-    done.catch(() => undefined)
-    slices.push(done)
-  }
-  const written = (await Promise.all(slices)).reduce(bothWritten, nothingWritten)
-  return { ids, written, slices: slices.length }
-}
-
-const nothingWritten: Written = { priced: 0, changed: 0, mayViolate: false }
-
-const bothWritten = (one: Written, other: Written): Written => ({
-  priced: one.priced + other.priced,
-  changed: one.changed + other.changed,
-  mayViolate: one.mayViolate || other.mayViolate,
-})
-
-/** Sets the prices of an input. Returns the ids of the found rows and their positions in it. */
-async function setPricesOf(
-  trx: Trx,
-  list: PriceList,
-  input: RawBuilder<unknown>,
-  slice: number,
-): Promise<{ found: number[]; positions: number[]; written: Written }> {
+  const count = byRow.starts.length - 1
+  const rows = Array.from({ length: count }, (_, row) => row)
+  const input = await inputRows(trx, rowColumns(list, byRow), rows)
   const merged = list.price_dimensions.map((_, index) => {
     const given = sql.ref(`input.${priceName(index)}`)
     return sql`coalesce(${given}, r.prices[${sql.lit(index + 1)}])`
   })
-  const { rows } = await sql<Record<'ids' | 'positions', string | null> & WrittenRow>`
+  const answer = await sql<Record<'ids' | 'positions', string | null> & WrittenRow>`
     with found as materialized (
       select r.id, input.position, r.since, r.prices as old, array[${sql.join(merged)}] as new
       from ${input} join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
         and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}
-    ), ${writeChanged(list, slice)}
+    ), ${writeChanged(list)}
     select array_agg(id)::text as ids, array_agg(position)::text as positions, ${writtenOf(list)}
     from found`.execute(trx)
-  const { ids = null, positions = null } = rows[0] ?? {}
-  return {
-    found: readNumbers(ids),
-    positions: readNumbers(positions),
-    written: readWritten(list, rows[0]),
-  }
+  const [written] = answer.rows
+  const found = readNumbers(written?.ids ?? null)
+  const ids: RowIds = new Array(count).fill(null)
+  for (const [index, row] of readNumbers(written?.positions ?? null).entries())
+    ids[row as number] = found[index] as number
+  return { ids, written: readWritten(list, written) }
 }
 
 /** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices are others, and their changes. */
-export function writeChanged(list: PriceList, slice: number): RawBuilder<unknown> {
+export function writeChanged(list: PriceList): RawBuilder<unknown> {
   const revision = nextRevision(list)
   const rows = sql`(select id, since, old, new from found where new is distinct from old) as changed`
   return sql`
@@ -128,7 +88,7 @@ export function writeChanged(list: PriceList, slice: number): RawBuilder<unknown
       from found
       where u.account_id = ${list.account_id} and u.price_list_id = ${list.id} and u.id = found.id
         and found.new is distinct from found.old
-    ), logged as (${insertChanges(list, { revision, change: 'priced', slice, rows })})`
+    ), logged as (${insertChanges(list, { revision, change: 'priced', rows })})`
 }
 
 /** What `writtenOf` selects. */
@@ -164,14 +124,6 @@ export function readWritten(list: PriceList, row: WrittenRow | undefined): Writt
   const { priced = 0, changed = 0, is_violating = false } = row ?? {}
   const mayViolate = is_violating || guardsMargins(list)
   return { priced: Number(priced), changed: Number(changed), mayViolate }
-}
-
-/** A single slice if the rows go by COPY, of which a transaction can run one at a time. */
-function* slicesOf(rows: number[]): Generator<number[]> {
-  if (isCopied(rows.length)) return yield rows
-  if (rows.length > 0) yield rows.slice(0, firstRows)
-  for (let from = firstRows; from < rows.length; from += rowsAtOnce)
-    yield rows.slice(from, from + rowsAtOnce)
 }
 
 /** Columns of a row, by its index: its key, and its price in each dimension, null if not given. */

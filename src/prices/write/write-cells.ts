@@ -71,7 +71,7 @@ async function writePrices(
         select r.id, r.since, r.prices as old, ${given} as prices
         from ${cells} ${joinPublished(list)} group by r.id, r.since, r.prices
       ) as input
-    ), ${writeChanged(list, 0)}
+    ), ${writeChanged(list)}
     select count(*) as updated, ${writtenOf(list)} from found`.execute(trx)
   return { updated: Number(rows[0]?.updated), written: readWritten(list, rows[0]) }
 }

@@ -183,3 +183,43 @@ t.test('one row is read as it is among many', async (t) => {
     return { version: count as number }
   }
 })
+
+t.test('a revision that an earlier version wrote with two statements is read as one', async (t) => {
+  const codes = ['A', 'B', 'C']
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', codes.map(uk))
+  for (const price of [5, 7])
+    await setPrices(
+      shop,
+      'L',
+      codes.map((code) => ({ ...uk(code), price })),
+    )
+  await splitChanges(list, 3)
+  const payload = codes.map(uk)
+  const body = { price_list_name: 'L', payload }
+  const prices = async (rows: object[]) =>
+    (await shop.post(pricesPath, { ...body, payload: rows, as_of: 2 })).body.map(
+      (row: { active_price: number }) => row.active_price,
+    )
+  t.strictSame(await prices(payload), [5, 5, 5])
+  for (const code of codes) t.strictSame(await prices([uk(code)]), [5], code)
+  const histories = (await shop.post('/api/v1/prices/get_price_history/', body)).body
+  t.equal(histories.length, 3)
+  for (const { history } of histories) t.match(history, [{ price: 0 }, { price: 5 }, { price: 7 }])
+})
+
+/** Gives the second row of a revision a place of its own among the changes, between those of the others. */
+async function splitChanges({ id }: { id: number }, revision: number): Promise<void> {
+  const arrays = ['row_ids', 'from_revisions', 'old_prices', 'new_prices']
+  const ofRevision = `price_list_id = ${id} and revision = ${revision}`
+  const key = 'account_id, price_list_id, revision, change'
+  await query(
+    service.url,
+    `insert into list_changes (${key}, slice, first_row_id, ${arrays})
+      select ${key}, 1, row_ids[2], ${arrays.map((name) => `${name}[2:2]`)} from list_changes where ${ofRevision}`,
+  )
+  const others = arrays.map((name) => `${name} = ${name}[1:1] || ${name}[3:3]`)
+  await query(service.url, `update list_changes set ${others} where ${ofRevision} and slice = 0`)
+  await query(service.url, `update list_revisions set slices = 2 where ${ofRevision}`)
+}
