@@ -120,6 +120,15 @@ export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string
   throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
 }
 
+/** Opens a plan again that a job was to apply. */
+export async function reopenPlan(trx: Trx, account: number, id: number): Promise<void> {
+  await sql`
+    update plans set ${opened}
+    where account_id = ${account} and id = ${id} and status = 'scheduled'`.execute(trx)
+}
+
+const opened = sql`status = 'open', apply_at = null, call = call - 'application' - 'hasJob'`
+
 /**
  * Opens the plan again that a cancelled job was to apply, unless another job is to apply it, or this one still runs: then it
  * does so at its end.
@@ -129,7 +138,7 @@ export async function reopenPlanOf(
   { account_id, id }: Pick<CurrentJob, 'account_id' | 'id'>,
 ): Promise<void> {
   await sql`
-    update plans set status = 'open', apply_at = null, call = call - 'application' - 'hasJob'
+    update plans set ${opened}
     where account_id = ${account_id} and status = 'scheduled' and id in (
       select p.id from plans p join jobs j on j.account_id = ${account_id} and j.id = ${id}
       where p.account_id = ${account_id} and p.id = (j.query ->> 'plan_id')::bigint and j.status = 'cancelled'

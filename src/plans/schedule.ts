@@ -54,7 +54,11 @@ export async function enqueueApplication(
   const { rows: total = 0 } = summary as Schemas['PlanSummary']
   const { origin, skip } = application
   const job = { account, priceListId, kind: 'apply-plan', origin } as const
-  return enqueueJob(trx, boss, { ...job, total, call: { plan_id: id, skip } })
+  return enqueueJob(trx, boss, {
+    ...job,
+    total,
+    call: { plan_id: id, skip, is_scheduled: plan.status === 'scheduled' },
+  })
 }
 
 async function setScheduled(

@@ -12,22 +12,31 @@ import {
 } from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
-import { rejectEnded, reopenPlanOf } from '../../plans/queries.ts'
+import { rejectEnded, reopenPlan, reopenPlanOf } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
 
 interface AppliedPlan {
   plan_id: number
   skip?: ('stale' | 'violations')[]
+  /** Whether its moment has come: nobody waits for the answer. */
+  is_scheduled?: boolean
 }
 
-/** Applies a plan in one transaction. If it is refused, the plan has failed, too; if it is cancelled, the plan is open again. */
+/**
+ * Applies a plan in one transaction. If it is refused or cancelled, the plan is open again, to be applied in another way; a
+ * scheduled plan that is refused has failed.
+ */
 export const runApplyPlan: RunJob = refusable(async (attempt, row) => {
   const call = row.query as unknown as AppliedPlan
   try {
     await inOneTransaction(attempt, (trx) => applyInJob(trx, { attempt, job: row, call }))
   } catch (error) {
     if (error instanceof Problem)
-      await inAttempt(attempt, (trx, job) => failPlan(trx, job, call, error))
+      await inAttempt(attempt, (trx, job) =>
+        call.is_scheduled
+          ? failPlan(trx, job, call, error)
+          : reopenPlan(trx, job.account_id, call.plan_id),
+      )
     if (error instanceof AttemptLost)
       await inAccount(attempt.db, attempt.account, (trx) => reopenPlanOf(trx, row))
     throw error

@@ -36,7 +36,10 @@ export async function applyPrices(application: Application): Promise<Applied> {
   return { priced, added: 0, removed: 0, skipped, result: ids, jobResult: counts }
 }
 
-/** SQL of the places of prices that were changed since, or whose row has left. */
+/**
+ * SQL of the places of prices that were changed since, or whose row has left. A price that the plan found as it was to be is
+ * one of them.
+ */
 function staleCells({ list, plan }: Application) {
   const base = plan.base_revision ?? 0
   const later = changedCells(list, { after: base, until: list.version })
@@ -47,5 +50,6 @@ function staleCells({ list, plan }: Application) {
       on later.row_id = plan.row_id and later.dimension = plan.dimension ${day}
     left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.id = plan.row_id and ${isPublishedNow(list)}
-    where ${ofPlan(plan)} and plan.action = 'price' and (later.row_id is not null or r.id is null)`
+    where ${ofPlan(plan)} and (plan.action = 'price' or plan.reason = 'unchanged')
+      and (later.row_id is not null or r.id is null)`
 }

@@ -94,6 +94,26 @@ t.test('a price that was changed since is stale, nothing else of the list matter
   t.strictSame(await pricesNow(), { A: 12, B: 21 })
 })
 
+t.test(
+  'a price that the plan found as it was to be is stale, too, once it was changed',
+  async (t) => {
+    const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
+    const call = { price_list_name: 'L', formula: '=MAX(Price, 10)' }
+    const { body: reprice } = await shop.post('/api/v1/prices/reprice/', call)
+    const planned = await planPrices({ A: 10, B: 21 })
+    await setPrices(shop, 'L', [{ ...uk('A'), price: 9 }])
+    for (const { id, operation } of [reprice, planned]) {
+      const refused = await apply(id)
+      expectProblem(t, refused, { status: 409, type: 'plan-stale' })
+      t.match(refused.body.errors, [{ cell: uk('A') }], operation)
+    }
+    const applied = await apply(planned.id, { skip: ['stale'] })
+    t.match(applied, { status: 201, headers: { 'skipped-rows': '1' } })
+    t.equal(applied.body.length, 1)
+    t.strictSame(await pricesNow(), { A: 9, B: 21 })
+  },
+)
+
 t.test('products, a sync and a revert are planned and applied', async (t) => {
   const { shop, list, plan, apply, pricesNow } = await aPricedList(t)
   const added = await plan('/api/v1/prices/bulk_add_products/', { payload: [uk('C'), uk('A')] })
@@ -350,6 +370,22 @@ t.test('above 100 products a job applies a plan, and answers what the call would
     price_list_id: list.id,
     summary: { unchanged: 101 },
   })
+})
+
+t.test('a plan is open again when the job that applies it is refused', async (t) => {
+  const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  const body = { price_list_name: 'L', payload: codes.map(uk) }
+  const { body: plan } = await shop.post('/api/v1/prices/bulk_add_products/?plan=true', body)
+  await addProducts(shop, 'L', [uk('P7')])
+  const path = `/api/v1/plans/${plan.id}/`
+  const refused = await shop.finished((await shop.post(`${path}apply/`, {})).body)
+  t.match(refused, { status: 'failed', errors: [{ code: 'stale' }] })
+  t.equal((await shop.get(path)).body.status, 'open')
+  const again = await shop.post(`${path}apply/`, { skip: ['stale'] })
+  t.match(await shop.finished(again.body), { status: 'done', result: { rows: 100, skipped: 1 } })
+  t.equal((await shop.get(path)).body.status, 'applied')
 })
 
 t.test('plans need the scope plan, their application write', async (t) => {
