@@ -71,12 +71,20 @@ async function* unzipped(name: string, chunks: AsyncIterable<Buffer>): AsyncGene
   }
 }
 
-/** Throws `UsageFault` if rejected rows could not be loaded from a file of that name. */
-export function rejectMisnamed(rejects: string, { name, mediaType }: FeedFile): void {
+/** Throws `UsageFault` if rejected rows would replace the file itself, or could not be loaded from a file of that name. */
+export function rejectTarget(rejects: string, { name, mediaType }: FeedFile): void {
+  if (isSameFile(rejects, name))
+    throw new UsageFault(`--rejects would replace ${name}: name another file.`)
   const [, format] = ending.exec(rejects.toLowerCase()) ?? []
   if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
   const [text, end] = mediaType === 'text/csv' ? ['CSV', '.csv'] : ['NDJSON', '.ndjson']
   throw new UsageFault(`The rejected rows of ${name} are ${text}: let ${rejects} end in ${end}.`)
+}
+
+/** Whether two names lead to one file. */
+function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((name) => statSync(name, { throwIfNoEntry: false }))
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino
 }
 
 /** Reads a file of `size` bytes that is sent as `bytes`. Another size is an error before anything is sent. */

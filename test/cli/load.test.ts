@@ -3,6 +3,7 @@ import {
   existsSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -152,6 +153,40 @@ t.test('the reject file has the rejected rows; corrected, it is loaded', async (
   await run('load', 'sales', 'n.ndjson', '--rejects', 'rejects.ndjson')
   t.match(read('rejects.ndjson').split('\n'), [/^\{"transaction_id":"N2".*"error":"code: /, ''])
 })
+
+t.test('the reject file never replaces the file itself', async (t) => {
+  const account = await service.newAccount(t)
+  const file = `${csv('A1')}A2,,UK,1,2\n`
+  const { run, read, home } = userOf(t, account, { 'a.csv': file })
+  symlinkSync('a.csv', join(home, 'link.csv'))
+  for (const rejects of ['a.csv', './a.csv', 'link.csv']) {
+    const stderr = '--rejects would replace a.csv: name another file.\n'
+    t.match(await run('load', 'sales', 'a.csv', '--rejects', rejects), { code: 2, stderr })
+    t.equal(read('a.csv'), file, rejects)
+  }
+})
+
+t.test(
+  'a file that breaks a guardrail, or is stale, does not keep the next from being loaded',
+  async (t) => {
+    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+    const list = await aList(shop, { name: 'L', guardrails: { max_price: 10 } })
+    await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+    const files = {
+      'high.csv': 'code,country,price\nA,UK,99\n',
+      'low.csv': 'code,country,price\nA,UK,9\n',
+      'old.csv': 'code,country,price,expected_price\nA,UK,8,777\n',
+      'new.csv': 'code,country,price\nA,UK,7\n',
+    }
+    const { run } = userOf(t, shop, files)
+    const { code, stderr } = await run('load', 'prices', '--list', 'L', ...Object.keys(files))
+    t.equal(code, 1)
+    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\n/)
+    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: /)
+    t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
+    t.equal((await rowsOf(shop, list))[0].prices.price, 7)
+  },
+)
 
 t.test('a refused file that is loaded when it is sent for its errors was loaded', async (t) => {
   const errors = [{ pointer: '/0/code', row: 0, line: 2, code: 'row_not_in_list', message: 'no' }]

@@ -2,7 +2,7 @@ import { Argument, Option } from '@commander-js/extra-typings'
 import { Problem, type Schemas } from '../../client/index.ts'
 import type { BadCell } from '../bad-cells.ts'
 import { Failed, UsageFault } from '../faults.ts'
-import { type FeedFile, rejectMisnamed } from '../feed-file.ts'
+import { type FeedFile, rejectTarget } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
 import {
@@ -79,7 +79,8 @@ Examples:
       const options = command.optsWithGlobals()
       rejectMisuse(kind, names, options)
       const files = await prepareFiles(kind, names, options)
-      for (const file of files) rejectMisnamed(options.rejects ?? '', file)
+      if (options.rejects !== undefined)
+        for (const file of files) rejectTarget(options.rejects, file)
       let refused = 0
       for (const file of files) if (!(await loadOne(kind, file, options))) refused++
       if (refused > 0 && files.length === 1) throw new Failed(`${names[0]} was refused.`)
@@ -165,7 +166,10 @@ async function tellRefused(
 
 /** Whether the error is about this file only. */
 function isOfFile(error: unknown): error is Problem {
-  const types = ['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large']
+  const types = [
+    ...['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large'],
+    ...['stale-rows', 'guardrail-violated'],
+  ]
   return error instanceof Problem && types.includes(error.type)
 }
 
