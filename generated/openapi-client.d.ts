@@ -1225,7 +1225,8 @@ export interface paths {
         /**
          * Apply a plan
          * @description Does what the plan shows, and answers what the planned call would have answered. Above 100 products that come or
-         *     go, or 100,000 prices, a background job does it.
+         *     go, or 100,000 prices, a background job does it; if that is refused, the plan is open again. A `Change-Note` takes
+         *     the place of the plan's.
          *
          *     What was changed after the plan's `base_revision`, or is otherwise in the catalog by now, is stale: 409
          *     `plan-stale` names it and nothing is applied. Nothing else of the list matters. Guardrails are checked again, with
@@ -2670,6 +2671,8 @@ export interface components {
             actor?: components["schemas"]["Actor"];
             /** @description The `Change-Note` of the call. */
             note?: string;
+            /** @description The plan that it applied. */
+            plan_id?: components["schemas"]["Id"];
         };
         /**
          * @description Computed exactly, never below 0, rounded half up to the `decimals` of the list; the nearest double if it has more
@@ -2813,6 +2816,8 @@ export interface components {
                 actor?: components["schemas"]["Actor"];
                 /** @description The `Change-Note` of the call. */
                 note?: string;
+                /** @description The plan that it applied. */
+                plan_id?: components["schemas"]["Id"];
             };
             /** @description Promotions that are valid on the day or whose filters cover the product, by name: the first 100. */
             promotions: {
@@ -7939,6 +7944,11 @@ export interface operations {
                  *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @example Spring prices, agreed with purchasing
+                 */
+                "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
                  *     the scope `override`.

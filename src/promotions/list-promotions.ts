@@ -9,6 +9,7 @@ import {
   readPageOfLargeRows,
   withoutAbsent,
 } from '../contract/read-page.ts'
+import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf } from './queries.ts'
@@ -16,6 +17,7 @@ import { isValidOn, promotionsAsOf } from './queries.ts'
 /** One page of promotions, by id or in the order that is asked for. */
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
+    await rejectAhead(trx, query)
     const present = promotionsOf(trx, account, query)
     const ordered = {
       rows: sql`(${filtered(trx, account, query).select(keyColumns)})`,
@@ -29,14 +31,17 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
   })
 
 /** All promotions that the filters leave, in the order of the list. */
-export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => ({
-  columns: fields,
-  query: trx
-    .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
-    .select(fields)
-    .orderBy(orderBy(orderKeys(query.order, orders))),
-  rowsOf: (promotion: object) => [withoutAbsent(promotion)],
-})
+export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => {
+  await rejectAhead(trx, query)
+  return {
+    columns: fields,
+    query: trx
+      .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
+      .select(fields)
+      .orderBy(orderBy(orderKeys(query.order, orders))),
+    rowsOf: (promotion: object) => [withoutAbsent(promotion)],
+  }
+}
 
 const fields = [
   'id',
@@ -72,6 +77,15 @@ function filtered(trx: Trx, account: number, query: Filters) {
     .$if(contains !== undefined, (all) =>
       all.where(containsText([sql.ref('name')], contains ?? '')),
     )
+}
+
+/** Throws `invalid-request` for a moment that is still to come. */
+async function rejectAhead(trx: Trx, { as_of }: Filters): Promise<void> {
+  if (as_of === undefined) return
+  const { rows } = await sql<{ is_ahead: boolean }>`
+    select ${utcTimestamp(as_of)}::timestamptz > clock_timestamp() as is_ahead`.execute(trx)
+  if (rows[0]?.is_ahead)
+    throw invalidRequest([{ pointer: '/query/as_of', code: 'range', message: 'must not be ahead' }])
 }
 
 /** The promotions of now, or as they were. */

@@ -55,6 +55,17 @@ t.test('a published price says what set it; one that nobody set is not priced', 
   t.match(b.explain.published, { price: 0, revision: 1, kind: 'add_products' })
 })
 
+t.test('a price that a plan has set names the plan, with the note of who applied it', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  const cell = { ...uk('A'), price_dimension: 'retail', price: 11 }
+  const body = { price_list_name: 'L', payload: [cell] }
+  const { body: plan } = await shop.post('/api/v1/prices/bulk_update_prices/?plan=true', body)
+  const apply = `/api/v1/plans/${plan.id}/apply/`
+  t.equal((await shop.send('POST', apply, {}, { 'change-note': 'agreed' })).status, 201)
+  const [{ explain }] = (await read()).body
+  t.match(explain.published, { price: 11, plan_id: plan.id, note: 'agreed' })
+})
+
 t.test('a promotion decides, or the answer says why not', async (t) => {
   const { read, promote } = await aPricedList(t)
   await promote(

@@ -129,6 +129,8 @@ t.test('as_of shows promotions as they were at a moment', async (t) => {
   t.strictSame(await values(`?as_of=${first}`), [10])
   t.strictSame(await values(''), [20])
   t.strictSame(await values('?as_of=2020-01-01T00:00:00Z'), [])
+  const ahead = await shop.get(`${path}?as_of=2999-01-01T00:00:00Z`)
+  t.match(ahead, { status: 400, body: { errors: [{ pointer: '/query/as_of', code: 'range' }] } })
   const versions = () =>
     select(service.url, `select from promotion_versions where account_id = ${shop.id}`)
   const kept = (await versions()).length

@@ -53,7 +53,7 @@ export async function findHistories(
         ) as ended
       from changed
     ), dated as (
-      select b.at, b.price, b.revision, v.kind, v.origin, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
+      select b.at, b.price, b.revision, v.kind, v.origin, v.plan_id, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
         row_number() over (partition by b.at order by b.revision desc) as place
       from bounded b
       left join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = b.revision
@@ -61,7 +61,8 @@ export async function findHistories(
       where b.revision <= ${untilRevision} and ${isWithin(from, to)}
     )
     select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
-        'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note'
+        'price', coalesce(price, 0), 'revision', revision, 'kind', kind, 'actor', origin -> 'actor', 'note', origin ->> 'note',
+        'plan_id', plan_id
       ))::jsonb || jsonb_build_object('from', ${utc(sql`began`)}, 'to', ${utc(sql`ended`)}) order by place desc)::text as entries
     from dated where place <= ${entriesMax}
     group by at`
