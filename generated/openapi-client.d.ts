@@ -554,7 +554,7 @@ export interface paths {
          *     |---|---|
          *     | `Price` | the published price; 0 if none was set |
          *     | `D`, `"freight"`, `COSTS` | a cost by its letter or name, the sum of all costs |
-         *     | `COMP_MIN`, `COMP_MAX`, `COMP_AVG`, `COMP_MEDIAN`, `COMP_COUNT` | what competitors ask for the row: null (the count: 0) where there is no entry |
+         *     | `COMP_MIN`, `COMP_MAX`, `COMP_AVG`, `COMP_MEDIAN`, `COMP_COUNT` | what `include: competition` shows of the row, with 6 decimals: null (the count: 0) where there is no entry |
          *     | `SALES_QTY`, `SALES_REVENUE`, `SALES_AVG` | quantity, revenue, and revenue by quantity: 0, 0 and null without sales |
          *     | `+ - * /`, `( )`, `1.5` | arithmetic and numbers |
          *     | `MIN(a, b)`, `MAX(a, b)` | the least and the greatest of 2 to 10 terms |
@@ -3665,6 +3665,88 @@ export interface components {
                 "application/x-ndjson": components["schemas"]["RejectedRows"];
             };
         };
+        /**
+         * @description A conflict with the state of the account, such as stale rows; `type` says which. Nothing was written. When `Accept`
+         *     prefers the media type of a file, the answer holds its first 1,000 stale rows instead.
+         */
+        FeedConflict: {
+            headers: {
+                Link: components["headers"]["ProblemLink"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                "Rejected-Rows": components["headers"]["RejectedRows"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "stale-rows",
+                 *       "title": "Rows are older than what is stored",
+                 *       "status": 409,
+                 *       "detail": "1 row is older than the prices of the list, or expects another price. Nothing was written.",
+                 *       "instance": "req-1",
+                 *       "error_count": 1,
+                 *       "errors": [
+                 *         {
+                 *           "pointer": "/0",
+                 *           "row": 0,
+                 *           "line": 2,
+                 *           "code": "stale",
+                 *           "message": "the price is 2.55, not 2.4"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                /**
+                 * @example code,price,error
+                 *     85123A,2.5,"the price is 2.55, not 2.4"
+                 */
+                "text/csv": components["schemas"]["RejectedRows"];
+                /** @example {"code":"85123A","price":2.5,"error":"the price is 2.55, not 2.4"} */
+                "application/x-ndjson": components["schemas"]["RejectedRows"];
+            };
+        };
+        /**
+         * @description A guardrail of the list forbids the change, and nothing was written; or the `Idempotency-Key` was sent with another
+         *     path, query or body. When `Accept` prefers the media type of a file, the answer holds its rows that break a guardrail
+         *     instead, the first 1,000.
+         */
+        UnprocessableFeed: {
+            headers: {
+                Link: components["headers"]["ProblemLink"];
+                "Rejected-Rows": components["headers"]["RejectedRows"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "guardrail-violated",
+                 *       "title": "A guardrail forbids the change",
+                 *       "status": 422,
+                 *       "detail": "1 violation of the list's guardrails. Nothing was written; the header `Override-Guardrails` lets it pass.",
+                 *       "instance": "req-1",
+                 *       "error_count": 1,
+                 *       "errors": [
+                 *         {
+                 *           "pointer": "/0",
+                 *           "row": 0,
+                 *           "line": 2,
+                 *           "code": "max_decrease_percent",
+                 *           "message": "from 2.55 to 1.2: falls by more than 30 percent"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                /**
+                 * @example code,price,error
+                 *     85123A,1.2,from 2.55 to 1.2: falls by more than 30 percent
+                 */
+                "text/csv": components["schemas"]["RejectedRows"];
+                /** @example {"code":"85123A","price":1.2,"error":"from 2.55 to 1.2: falls by more than 30 percent"} */
+                "application/x-ndjson": components["schemas"]["RejectedRows"];
+            };
+        };
         /** @description No valid token, or a wrong e-mail or password. */
         Unauthorized: {
             headers: {
@@ -5731,10 +5813,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["FeedConflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
+            422: components["responses"]["UnprocessableFeed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -7130,7 +7212,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["FeedConflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["KeyReused"];

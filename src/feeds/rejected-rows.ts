@@ -50,11 +50,17 @@ export class RejectedRows {
   }
 
   /** Adds rows that were found to be bad once all were staged. */
-  async addStaged(trx: Trx, faults: readonly StagedFault[]): Promise<void> {
+  async addStaged(
+    trx: Trx,
+    faults: readonly (Pick<StagedFault, 'position' | 'message'> & { field?: string })[],
+  ): Promise<void> {
     const byRow = Map.groupBy(faults, ({ position }) => position)
     for (const { position, source } of await readSources(trx, [...byRow.keys()])) {
       const said = byRow.get(position) ?? []
-      const named = said.map((fault) => ({ ...fault, field: unescapePointer(fault.field) }))
+      const named = said.map(({ field = '', message }) => ({
+        field: unescapePointer(field),
+        message,
+      }))
       this.#addRow(position, source, named)
     }
   }

@@ -11,7 +11,7 @@ import {
   type Origin,
   type Schemas,
 } from '../contract/operation.ts'
-import { clientGone, Problem } from '../contract/problem.ts'
+import { clientGone, Problem, problemTypes } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
@@ -155,19 +155,19 @@ interface FeedCall {
 
 /** Whether rows of the file were refused; a header with faults has none. */
 function isOfRows(refusal: unknown, rejected: RejectedRows): refusal is Problem {
-  return refusal instanceof Problem && refusal.type === 'invalid-request' && !rejected.isEmpty
+  return refusal instanceof Problem && !rejected.isEmpty
 }
 
 /** Answers the rejected rows. Throws like a read if too many responses are unread. */
 function rejectedFile(
   { mediaType, file }: RejectedRows,
-  { options }: Problem,
+  { type, options }: Problem,
   unread: UnreadResponses,
   account: number,
   reply: FastifyReply,
 ): FastifyReply {
   unread.hold(account, Buffer.byteLength(file), reply.raw)
-  reply.code(400).type(`${mediaType}; charset=utf-8`)
+  reply.code(problemTypes[type].status).type(`${mediaType}; charset=utf-8`)
   return reply.header('rejected-rows', options.errorCount).send(file)
 }
 

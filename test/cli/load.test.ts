@@ -178,13 +178,16 @@ t.test(
       'old.csv': 'code,country,price,expected_price\nA,UK,8,777\n',
       'new.csv': 'code,country,price\nA,UK,7\n',
     }
-    const { run } = userOf(t, shop, files)
+    const { run, read } = userOf(t, shop, files)
     const { code, stderr } = await run('load', 'prices', '--list', 'L', ...Object.keys(files))
     t.equal(code, 1)
     t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\n/)
     t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: /)
     t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
     t.equal((await rowsOf(shop, list))[0].prices.price, 7)
+    const prices = ['load', 'prices', '--list', 'L']
+    t.equal((await run(...prices, 'high.csv', '--rejects', 'r.csv')).code, 1)
+    t.match(read('r.csv'), /^code,country,price,error\r?\nA,UK,99,.* is above 10\r?\n$/)
   },
 )
 

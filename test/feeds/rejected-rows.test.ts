@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const header = 'transaction_id,code,extension,quantity,revenue'
@@ -107,4 +108,32 @@ t.test('a header or a file that cannot be read is answered with its errors', asy
     t.match(answer, { status: 400, body: { error_count: 1 } })
     t.match(answer.headers['content-type'], /^application\/problem\+json/)
   }
+})
+
+t.test('stale rows, and rows that break a guardrail, are given back, too', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+  await aList(shop, { name: 'L', guardrails: { max_price: 10 } })
+  await addProducts(
+    shop,
+    'L',
+    ['A', 'B', 'C'].map((code) => ({ code, country: 'UK' })),
+  )
+  const send = (file: string, type: string) =>
+    shop.send('POST', '/api/v1/prices/bulk_update_prices/?price_list_name=L', file, {
+      'content-type': type,
+      accept: type,
+    })
+  const high = await send('code,country,price\nA,UK,9\nB,UK,99\nC,UK,10.5\n', 'text/csv')
+  t.match(high, { status: 422, headers: { 'rejected-rows': '2' } })
+  t.strictSame(parse(high.body), [
+    ['code', 'country', 'price', 'error'],
+    ['B', 'UK', '99', 'a first price of 99: is above 10'],
+    ['C', 'UK', '10.5', 'a first price of 10.5: is above 10'],
+  ])
+  const first = 'code,country,price\nA,UK,9\n'
+  t.equal((await send(first, 'text/csv')).status, 201)
+  const row = { code: 'A', country: 'UK', price: 8, expected_price: 7 }
+  const stale = await send(JSON.stringify(row), 'application/x-ndjson')
+  t.match(stale, { status: 409, headers: { 'rejected-rows': '1' } })
+  t.match(JSON.parse(stale.body), { ...row, error: /^\S/ })
 })

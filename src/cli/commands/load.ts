@@ -127,7 +127,8 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     return true
   } catch (error) {
     if (!isOfFile(error)) throw error
-    const rejects = error.type === 'invalid-request' ? options.rejects : undefined
+    const hasRows = error.errors.some(({ row }) => row !== undefined)
+    const rejects = hasRows ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
     if (loaded) tellLoaded(load, loaded, startedAt, options)
     else await tellRefused(load, error, rejects, options)
