@@ -52,8 +52,8 @@ const refused: Record<string, RegExp> = {
   'set_config() does not reach the nodes': /set_config\(/,
   'a volatile function in an update':
     /^\s*(update|with[\s\S]*?\bupdate)\b[\s\S]*(clock_timestamp|random)\(/,
-  'a function of the moment in COALESCE or CASE in a write':
-    /^\s*(update|insert|with[\s\S]*?\b(update|insert)\b)[\s\S]*(coalesce\([^()]*|\bcase\b(?:(?!\bend\b)[\s\S])*)(_timestamp\(|\bnow\(|current_date)/,
+  'a function of the moment in COALESCE or CASE in an update':
+    /^\s*update\b[\s\S]*(coalesce\([^()]*|\bcase\b(?:(?!\bend\b)[\s\S])*)(_timestamp\(|\bnow\(|current_date)/,
   'a text that becomes an array in an update':
     /^\s*(update|with[\s\S]*?\bupdate\b)[\s\S]*from \(select[^)]*"::text\[\]/,
   'a value or volatile function where a conflict is updated':
