@@ -153,9 +153,11 @@ interface FeedCall {
   progress: { rows: number }
 }
 
+const ofRows = ['invalid-request', 'stale-rows', 'guardrail-violated']
+
 /** Whether rows of the file were refused; a header with faults has none. */
 function isOfRows(refusal: unknown, rejected: RejectedRows): refusal is Problem {
-  return refusal instanceof Problem && !rejected.isEmpty
+  return refusal instanceof Problem && ofRows.includes(refusal.type) && !rejected.isEmpty
 }
 
 /** Answers the rejected rows. Throws like a read if too many responses are unread. */

@@ -137,3 +137,11 @@ t.test('stale rows, and rows that break a guardrail, are given back, too', async
   t.match(stale, { status: 409, headers: { 'rejected-rows': '1' } })
   t.match(JSON.parse(stale.body), { ...row, error: /^\S/ })
 })
+
+t.test('a file that is cut off after bad rows is answered with the errors', async (t) => {
+  const account = await service.newAccount(t)
+  const headers = { 'content-type': 'text/csv', accept: 'text/csv' }
+  const cut = await account.send('POST', path, `${header}\nT1,,UK,1,2\n"T2`, headers)
+  t.match(cut, { status: 400, body: { type: 'malformed-file' } })
+  t.equal(cut.headers['rejected-rows'], undefined)
+})
