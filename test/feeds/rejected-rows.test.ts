@@ -141,7 +141,8 @@ t.test('stale rows, and rows that break a guardrail, are given back, too', async
 t.test('a file that is cut off after bad rows is answered with the errors', async (t) => {
   const account = await service.newAccount(t)
   const headers = { 'content-type': 'text/csv', accept: 'text/csv' }
-  const cut = await account.send('POST', path, `${header}\nT1,,UK,1,2\n"T2`, headers)
+  const rows = Array.from({ length: 20_000 }, (_, row) => `T${row},,UK,1,2\n`).join('')
+  const cut = await account.send('POST', path, `${header}\n${rows}"T`, headers)
   t.match(cut, { status: 400, body: { type: 'malformed-file' } })
   t.equal(cut.headers['rejected-rows'], undefined)
 })
