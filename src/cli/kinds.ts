@@ -1,6 +1,6 @@
 /**
- * What files are loaded into: where they go, whether the rows belong to one price list, whether a load can be planned, and
- * which columns of the contract hold decimals (all that begin with the name if it ends in a point).
+ * What files are loaded into: where they go, whether the rows belong to one price list, and which columns of the contract
+ * hold decimals (all that begin with the name if it ends in a point).
  */
 export const feeds = {
   products: { path: '/api/v1/product_catalog/bulk_create_or_update/', ofList: false, decimals: [] },
@@ -22,14 +22,12 @@ export const feeds = {
   promotions: {
     path: '/api/v1/promotions/bulk_create_or_update/',
     ofList: false,
-    hasPlans: true,
     decimals: ['value'],
   },
-  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true, hasPlans: true, decimals: [] },
+  rows: { path: '/api/v1/prices/bulk_add_products/', ofList: true, decimals: [] },
   prices: {
     path: '/api/v1/prices/bulk_update_prices/',
     ofList: true,
-    hasPlans: true,
     decimals: ['price', 'expected_price'],
   },
   'dynamic-attributes': {

@@ -29,6 +29,8 @@ export interface Load extends Shared {
   job?: true | undefined
   /** Whether a plan shall be made in place of loading it. */
   plan?: true | undefined
+  /** Whether stale rows are left out. */
+  skipStale?: true | undefined
   /** Headers of the call. */
   headers?: Record<string, string>
   onBytes: (bytes: number) => void
@@ -88,6 +90,7 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
       query: {
         ...(list !== undefined && { price_list_name: list }),
         ...(load.plan && { plan: 'true' }),
+        ...(load.skipStale && { on_stale: 'skip' }),
       },
       header: { 'Idempotency-Key': randomUUID(), ...(load.job && { Prefer: 'respond-async' }) },
     },

@@ -181,13 +181,21 @@ t.test(
     const { run, read } = userOf(t, shop, files)
     const { code, stderr } = await run('load', 'prices', '--list', 'L', ...Object.keys(files))
     t.equal(code, 1)
-    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\n/)
-    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: /)
+    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\nSay --override /)
+    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: .*\nSay --skip-stale /)
     t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
     t.equal((await rowsOf(shop, list))[0].prices.price, 7)
     const prices = ['load', 'prices', '--list', 'L']
     t.equal((await run(...prices, 'high.csv', '--rejects', 'r.csv')).code, 1)
     t.match(read('r.csv'), /^code,country,price,error\r?\nA,UK,99,.* is above 10\r?\n$/)
+    const forced = ['--override', 'agreed', '--note', 'Größe']
+    t.match(await run(...prices, 'high.csv', ...forced), { code: 0, stderr: '' })
+    t.equal((await rowsOf(shop, list))[0].prices.price, 99)
+    const { results } = (await shop.get(`/api/v1/price_list/${list.id}/revisions/`)).body
+    t.match(results[0], { note: 'Größe', override: 'agreed' })
+    const skipped = await run(...prices, 'old.csv', '--skip-stale')
+    t.match(skipped, { code: 0, stdout: /^old\.csv: 1 row, .*, 1 stale left out in / })
+    t.equal((await rowsOf(shop, list))[0].prices.price, 99)
   },
 )
 
@@ -263,6 +271,9 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     [['prices', 'a.csv'], 'Say with --list whose prices these are.'],
     [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
     [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
+    [['sales', 'a.csv', '--note', 'n'], '--note has no meaning for sales.'],
+    [['promotions', 'a.csv', '--override', 'r'], '--override has no meaning for promotions.'],
+    [['agreements', 'a.csv', '--skip-stale'], '--skip-stale has no meaning for agreements.'],
     [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
     [
       ['sales', 'some.json', '--rejects', 'r.json'],

@@ -118,10 +118,11 @@ t.test('apply names violations, which are left out or overridden with a reason',
   t.match(await run('apply', id, '--skip', 'violations'), { stdout: /1 row left out\.\n$/ })
   t.strictSame(await pricesNow(), { A: 10, B: 21 })
   const second = await plan({ A: 12 })
-  t.match(await run('apply', second, '--override', 'Räumung ☀'), { code: 0 })
+  const said = ['--override', 'Räumung ☀', '--note', 'Größe']
+  t.match(await run('apply', second, ...said), { code: 0 })
   const { body } = await shop.get('/api/v1/price_list/?name=L')
   const revision = await shop.get(`/api/v1/price_list/${body.results[0].id}/revisions/4`)
-  t.match(revision.body, { plan_id: Number(second), override: 'Räumung ☀' })
+  t.match(revision.body, { plan_id: Number(second), override: 'Räumung ☀', note: 'Größe' })
 })
 
 t.test('a guardrail of the whole list can only be overridden', async (t) => {

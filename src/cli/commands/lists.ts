@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import { changeHeaders } from '../change-headers.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
@@ -162,8 +163,7 @@ async function sync(
   const { plan, note } = wish
   const { data, response } = await client.POST('/api/v1/prices/sync_with_catalog/', {
     params: {
-      // A header is Latin-1; the service reads it as UTF-8.
-      header: note ? { 'Change-Note': Buffer.from(note).toString('latin1') } : {},
+      header: changeHeaders({ note }),
       query: plan ? { plan: 'true' } : {},
     },
     body: { price_list_name: list },

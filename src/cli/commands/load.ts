@@ -1,28 +1,17 @@
 import { Argument, Option } from '@commander-js/extra-typings'
 import { Problem, type Schemas } from '../../client/index.ts'
 import type { BadCell } from '../bad-cells.ts'
-import { Failed, UsageFault } from '../faults.ts'
+import { changeHeaders } from '../change-headers.ts'
+import { Failed } from '../faults.ts'
 import { type FeedFile, rejectTarget } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
+import { type LoadOptions, rejectMisuse } from '../load-options.ts'
 import { planText } from '../plan-text.ts'
-import {
-  character,
-  type FileOptions,
-  oneColumn,
-  prepareFiles,
-  wholeNumber,
-} from '../prepare-files.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { character, oneColumn, prepareFiles, wholeNumber } from '../prepare-files.ts'
+import { answer, type Program } from '../program.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
 import { oneMore } from './reprice.ts'
-
-interface LoadOptions extends Shared, FileOptions {
-  list?: string | undefined
-  rejects?: string | undefined
-  job?: true | undefined
-  plan?: true | undefined
-}
 
 /** `pricewell load`. */
 export function addLoad(program: Program): void {
@@ -45,6 +34,9 @@ export function addLoad(program: Program): void {
       '--plan',
       'write nothing but a plan, which `apply` applies: of rows, prices, promotions',
     )
+    .option('--note <text>', 'why, for the log: of rows, prices, promotions')
+    .option('--override <reason>', 'lets prices pass the guardrails; needs the scope override')
+    .option('--skip-stale', 'leaves stale rows out: of prices, competitor-prices')
     .addOption(
       new Option('--format <format>', 'of standard input; csv when left out').choices([
         ...(['csv', 'ndjson'] as const),
@@ -88,30 +80,6 @@ Examples:
     })
 }
 
-function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
-  const { list, rejects, job, plan } = options
-  const { ofList } = feeds[kind]
-  if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
-  if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
-  if (plan && !('hasPlans' in feeds[kind]))
-    throw new UsageFault(`--plan has no meaning for ${kind}.`)
-  const once = names.includes('-') ? '-' : options.rows === undefined ? undefined : '--rows'
-  if (once !== undefined && names.length > 1)
-    throw new UsageFault(`${once} goes with one file at a time.`)
-  if (rejects !== undefined && once === '-')
-    throw new UsageFault('--rejects has no meaning for standard input, which cannot be sent again.')
-  if (rejects === '-' && options.json)
-    throw new UsageFault(
-      '--rejects - does not go with --json, which writes to standard output, too.',
-    )
-  if (options.format !== undefined && once !== '-')
-    throw new UsageFault('--format is for standard input: the name of a file says what it is.')
-  if (rejects !== undefined && names.length > 1)
-    throw new UsageFault('--rejects goes with one file at a time.')
-  if (rejects !== undefined && job)
-    throw new UsageFault('--rejects has no meaning for a job: load the file without --job.')
-}
-
 /** Loads a file and reports the result. Returns false if it was refused. */
 async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
   const { list } = options
@@ -121,7 +89,7 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     if (file.bytes > 0) bar.show(Math.min(bytes, file.bytes), file.bytes, speed(bytes, startedAt))
   }
   const { path } = feeds[kind]
-  const load: Load = { ...options, path, list, file, onBytes }
+  const load: Load = { ...options, path, list, file, headers: changeHeaders(options), onBytes }
   try {
     tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
     return true
@@ -162,7 +130,8 @@ async function tellRefused(
   const { withCells } = await import('../bad-cells.ts')
   const errors = await withCells(load.file, problem.errors)
   if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
-  else console.error(describeRefused(file, { detail, errors, errorCount: error_count }, rejects))
+  else
+    console.error(describeRefused(file, { type, detail, errors, errorCount: error_count }, rejects))
 }
 
 /** Whether the error is about this file only. */
@@ -183,18 +152,21 @@ function speed(bytes: number, startedAt: number): string {
 const shownMax = 20
 
 function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
-  const { rows, created, updated, unchanged } = loaded
+  const { rows, created, updated, unchanged, skipped } = loaded
   const isUnknown = created === undefined || updated === undefined
   const same = unchanged ? ` (${number(unchanged)} unchanged)` : ''
   const news = isUnknown ? '' : `, ${number(created)} new, ${number(updated)} updated${same}`
   const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
-  return `${file}: ${rowCount(rows)}${news} in ${seconds.toFixed(1)} s (${rate} rows/s).`
+  const left = skipped ? `, ${number(skipped)} stale left out` : ''
+  return `${file}: ${rowCount(rows)}${news}${left} in ${seconds.toFixed(1)} s (${rate} rows/s).`
 }
+
+type Refused = Pick<Problem, 'type' | 'detail' | 'errorCount'> & { errors: BadCell[] }
 
 /** Why a file was refused, with the first bad lines. */
 function describeRefused(
   file: string,
-  { detail, errors, errorCount }: Pick<Problem, 'detail' | 'errorCount'> & { errors: BadCell[] },
+  { type, detail, errors, errorCount }: Refused,
   rejects: string | undefined,
 ): string {
   const more = errorCount - Math.min(errors.length, shownMax)
@@ -205,14 +177,16 @@ function describeRefused(
     ...(rejects && rejects !== '-'
       ? [`${rejects} has the rejected rows, each with what is wrong.`]
       : []),
-    ...advice(errors),
+    ...advice(type, errors),
   ].join('\n')
 }
 
 const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
 
-/** What makes a file with other columns fit. */
-function advice(errors: BadCell[]): string[] {
+/** What makes the file fit. */
+function advice(type: string, errors: BadCell[]): string[] {
+  if (type === 'stale-rows') return ['Say --skip-stale to leave them out.']
+  if (type === 'guardrail-violated') return ["Say --override '<reason>' to let them pass."]
   const unknown = errors.find(({ code, line }) => code === 'unknown_key' && line !== undefined)
   if (!unknown) return []
   const [, named] = /separated by commas, not by (\w+)/.exec(unknown.message) ?? []

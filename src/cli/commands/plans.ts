@@ -7,6 +7,7 @@ import {
   Problem,
   type Schemas,
 } from '../../client/index.ts'
+import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -141,6 +142,7 @@ export function addApply(program: Program): void {
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .option('--at <moment>', 'a day and time at which the service applies it')
     .option('--skip <what>', 'leaves out rows that are stale or that violate guardrails', readSkip)
+    .option('--note <text>', "why, for the log, in place of the plan's note")
     .option('--override <reason>', 'lets it pass the guardrails; needs the scope override')
     .addHelpText(
       'after',
@@ -164,20 +166,18 @@ Examples:
 
 type Skip = NonNullable<Schemas['ApplyInput']['skip']>
 
-interface Wish extends Shared {
+interface Wish extends Shared, SaidOfChange {
   at?: string | undefined
   skip?: Skip | undefined
-  override?: string | undefined
 }
 
 /** Applies a plan and follows the job if there is one. Returns how many rows were left out. */
 async function apply(client: PricewellClient, id: number, wish: Wish): Promise<number> {
-  const { at, skip, override } = wish
+  const { at, skip } = wish
   const { data, response } = await client.POST('/api/v1/plans/{id}/apply/', {
     params: {
       path: { id },
-      // A header is Latin-1; the service reads it as UTF-8.
-      header: override ? { 'Override-Guardrails': Buffer.from(override).toString('latin1') } : {},
+      header: changeHeaders(wish),
     },
     body: { ...(at !== undefined && { at }), ...(skip && { skip }) },
   })

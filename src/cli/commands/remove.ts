@@ -1,4 +1,5 @@
 import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { openFeedFile } from '../feed-file.ts'
 import { removal } from '../kinds.ts'
@@ -10,12 +11,10 @@ import { rowCount, startBar } from '../terminal.ts'
 import { followJob } from './jobs.ts'
 import { pair } from './prices.ts'
 
-interface RemoveOptions extends Shared {
+interface RemoveOptions extends Shared, SaidOfChange {
   file?: string | undefined
   where?: Record<string, string> | undefined
   plan?: true | undefined
-  note?: string | undefined
-  override?: string | undefined
 }
 
 /** `pricewell remove`. */
@@ -58,14 +57,6 @@ function rejectMisuse(codes: string[], { file, where }: RemoveOptions): void {
   if (file !== undefined && where) throw new UsageFault('--where has no meaning for a file.')
 }
 
-/** A header is Latin-1; the service reads it as UTF-8. */
-const latin1 = (text: string) => Buffer.from(text).toString('latin1')
-
-const headersOf = ({ note, override }: RemoveOptions) => ({
-  ...(note && { 'Change-Note': latin1(note) }),
-  ...(override && { 'Override-Guardrails': latin1(override) }),
-})
-
 /** How many rows left, or the plan. */
 type Removed = number | Schemas['Plan']
 
@@ -76,7 +67,7 @@ async function removeCodes(
 ): Promise<Removed> {
   const client = openClient(options)
   const { data } = await client.POST(removal.path, {
-    params: { query: options.plan ? { plan: 'true' } : {}, header: headersOf(options) },
+    params: { query: options.plan ? { plan: 'true' } : {}, header: changeHeaders(options) },
     body: { price_list_name: list, payload: await findProducts(client, codes, options.where) },
   })
   if (Array.isArray(data)) return data.length
@@ -138,7 +129,7 @@ async function removeFile(list: string, name: string, options: RemoveOptions): P
     list,
     file,
     job: true,
-    headers: headersOf(options),
+    headers: changeHeaders(options),
     onBytes,
   } as const
   const loaded = await sendFile(load).finally(bar.stop)

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
@@ -57,9 +58,7 @@ async function makePlan(
   note: string | undefined,
   body: Input,
 ): Promise<Plan> {
-  // A header is Latin-1; the service reads it as UTF-8.
-  const header = note && { 'Change-Note': Buffer.from(note).toString('latin1') }
-  const params = header ? { header } : {}
+  const params = { header: changeHeaders({ note }) }
   const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
   if ('operation' in data) return data
   const { result } = await followJob(client, data.id, options)

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { Schemas } from '../../client/index.ts'
+import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
@@ -110,8 +111,7 @@ export function addRevert(program: Program): void {
       const { data } = await client.POST('/api/v1/price_list/{id}/revert/', {
         params: {
           path: { id: await findList(client, name) },
-          // A header is Latin-1; the service reads it as UTF-8.
-          ...(note && { header: { 'Change-Note': Buffer.from(note).toString('latin1') } }),
+          header: changeHeaders({ note }),
         },
         body: {
           ...(revision === undefined ? { to_revision: to as number } : { revision }),
