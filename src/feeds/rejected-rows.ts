@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { diagnose } from '../contract/json-diagnosis.ts'
-import type { RequestError } from '../contract/problem.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
 import { unescapePointer } from '../contract/row-errors.ts'
 import type { StagedFault } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
@@ -14,6 +14,14 @@ const bytesMax = 16 * 1024 * 1024
 
 /** Staged rows carry their text in this column, because some are found to be bad when all have gone by. */
 export const sourceColumn = { name: 'file_row', type: 'text' } as const
+
+const ofRows = ['invalid-request', 'stale-rows', 'guardrail-violated']
+
+/** Whether something is refused for rows: for their faults, because they are stale, or by a guardrail. */
+export const isOfRows = (refusal: unknown): refusal is Problem =>
+  refusal instanceof Problem && ofRows.includes(refusal.type)
+
+type LateFault = Pick<StagedFault, 'position' | 'message'> & { field?: string }
 
 /** The rejected rows of a file in the file's format, each with its `error`: the first 10,000, at most 16 MB. */
 export class RejectedRows {
@@ -50,10 +58,7 @@ export class RejectedRows {
   }
 
   /** Adds rows that were found to be bad once all were staged. */
-  async addStaged(
-    trx: Trx,
-    faults: readonly (Pick<StagedFault, 'position' | 'message'> & { field?: string })[],
-  ): Promise<void> {
+  async addStaged(trx: Trx, faults: readonly LateFault[]): Promise<void> {
     const byRow = Map.groupBy(faults, ({ position }) => position)
     for (const { position, source } of await readSources(trx, [...byRow.keys()])) {
       const said = byRow.get(position) ?? []
@@ -63,6 +68,16 @@ export class RejectedRows {
       }))
       this.#addRow(position, source, named)
     }
+  }
+
+  /** Adds the rows that the write has refused. */
+  async addRefused(trx: Trx, refusal: unknown): Promise<void> {
+    if (!isOfRows(refusal)) return
+    const { errors = [] } = refusal.options
+    const faults = errors.flatMap(({ row: position, message }) =>
+      position === undefined ? [] : { position, message },
+    )
+    await this.addStaged(trx, faults)
   }
 
   /** A row without its end and without the error of an earlier answer. */

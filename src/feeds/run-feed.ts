@@ -100,20 +100,12 @@ export async function runFeed(
   const staged = stagedRows(trx, feed.key)
   const write = () => feed.write(staged)
   const counts = await retryingFromHere(trx, write).catch(async (refusal) => {
-    await run.rejected?.addStaged(trx, refusedRows(refusal))
+    await run.rejected?.addRefused(trx, refusal)
     throw refusal
   })
   if (counts instanceof Answer) return counts
   const { revision, ...result } = counts
   return { result: { rows: run.progress.rows, ...result }, revision }
-}
-
-/** The rows that a write refuses: stale ones, and those that break a guardrail. */
-function refusedRows(refusal: unknown): { position: number; message: string }[] {
-  const { errors = [] } = refusal instanceof Problem ? refusal.options : {}
-  return errors.flatMap(({ row: position, message }) =>
-    position === undefined ? [] : { position, message },
-  )
 }
 
 async function openFile(

@@ -11,13 +11,13 @@ import {
   type Origin,
   type Schemas,
 } from '../contract/operation.ts'
-import { clientGone, Problem, problemTypes } from '../contract/problem.ts'
+import { clientGone, type Problem, problemTypes } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
 import { feedsOfLists, operationExport, operationFeed } from '../feeds/feeds.ts'
-import { RejectedRows } from '../feeds/rejected-rows.ts'
+import { isOfRows, RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
 import { storeFile } from '../jobs/file-pieces.ts'
@@ -47,7 +47,8 @@ export async function takeFile(
   const rejected = wantsFile(call) ? new RejectedRows(bytes.mediaType) : undefined
   const result = await (isStored ? acceptFile(call) : load(call, rejected)).catch(
     async (refusal) => {
-      if (rejected && isOfRows(refusal, rejected))
+      // A header with faults has no rows.
+      if (rejected && !rejected.isEmpty && isOfRows(refusal))
         return rejectedFile(rejected, refusal, services.unread, call.account, reply)
       if (!(await bytes.discard())) reply.header('connection', 'close')
       throw refusal
@@ -151,13 +152,6 @@ interface FeedCall {
   rejectGone: () => void
   /** Rows that were read and checked so far. */
   progress: { rows: number }
-}
-
-const ofRows = ['invalid-request', 'stale-rows', 'guardrail-violated']
-
-/** Whether rows of the file were refused; a header with faults has none. */
-function isOfRows(refusal: unknown, rejected: RejectedRows): refusal is Problem {
-  return refusal instanceof Problem && ofRows.includes(refusal.type) && !rejected.isEmpty
 }
 
 /** Answers the rejected rows. Throws like a read if too many responses are unread. */

@@ -27,15 +27,18 @@ export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 /** Undoes what a job has not published. */
 export type UndoJob = (trx: Trx, job: CurrentJob) => Promise<void>
 
+/** Undoes what a refused job has left, when it ends. */
+type UndoRefused = (trx: Trx, job: JobRow, refusal: Problem) => Promise<void>
+
 /** A job that ends as failed, with its errors and undone, where doing it again would not help. */
 export const refusable =
-  (run: RunJob, undo?: UndoJob): RunJob =>
+  (run: RunJob, undo?: UndoRefused): RunJob =>
   async (attempt, job) => {
     try {
       await run(attempt, job)
     } catch (error) {
       if (!(error instanceof Problem) || problemTypes[error.type].status >= 500) throw error
-      await endRefused(attempt, error, undo)
+      await endRefused(attempt, error, async (trx) => undo?.(trx, job, error))
       throw new JobRefused(error.type)
     }
   }
@@ -43,14 +46,14 @@ export const refusable =
 function endRefused(
   attempt: Attempt,
   { type, message, options }: Problem,
-  undo: UndoJob | undefined,
+  undo: (trx: Trx) => Promise<void>,
 ): Promise<void> {
   const rows = options.errors ?? []
   const isSaidByRows = rows.length > 0 && problemTypes[type].status === 400
   const errors = isSaidByRows ? rows : [{ code: type, message }, ...rows]
   const errorCount = options.errorCount ?? options.errors?.length
   return inAttempt(attempt, async (trx, job) => {
-    await undo?.(trx, job)
+    await undo(trx)
     await endUndone(trx, job, 'failed', errors, errorCount)
   })
 }

@@ -1,14 +1,13 @@
 import { sql } from 'kysely'
-import { Problem, problemBody } from '../../contract/problem.ts'
+import { type Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inAccount } from '../../database/tenant-transaction.ts'
 import {
   type Attempt,
   AttemptLost,
-  inAttempt,
   inOneTransaction,
+  type JobRow,
   lockCurrent,
-  type RunningJob,
 } from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
@@ -22,52 +21,41 @@ interface AppliedPlan {
   is_scheduled?: boolean
 }
 
-/**
- * Applies a plan in one transaction. If it is refused or cancelled, the plan is open again, to be applied in another way; a
- * scheduled plan that is refused has failed.
- */
-export const runApplyPlan: RunJob = refusable(async (attempt, row) => {
-  const call = row.query as unknown as AppliedPlan
+/** Applies a plan in one transaction. If it is cancelled, the plan is open again. */
+export const runApplyPlan: RunJob = refusable(async (attempt, job) => {
   try {
-    await inOneTransaction(attempt, (trx) => applyInJob(trx, { attempt, job: row, call }))
+    await inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job))
   } catch (error) {
-    if (error instanceof Problem)
-      await inAttempt(attempt, (trx, job) =>
-        call.is_scheduled
-          ? failPlan(trx, job, call, error)
-          : reopenPlan(trx, job.account_id, call.plan_id),
-      )
     if (error instanceof AttemptLost)
-      await inAccount(attempt.db, attempt.account, (trx) => reopenPlanOf(trx, row))
+      await inAccount(attempt.db, attempt.account, (trx) => reopenPlanOf(trx, job))
     throw error
   }
-})
+}, endRefusedPlan)
 
-async function applyInJob(
-  trx: Trx,
-  { attempt, job, call }: { attempt: Attempt; job: RunningJob; call: AppliedPlan },
-): Promise<void> {
-  const plan = await lockPlanWithList(trx, job.account_id, call.plan_id)
+const callOf = ({ query }: JobRow) => query as unknown as AppliedPlan
+
+async function applyInJob(trx: Trx, attempt: Attempt, job: JobRow): Promise<void> {
+  const { plan_id, skip } = callOf(job)
+  const plan = await lockPlanWithList(trx, job.account_id, plan_id)
   rejectEnded(plan, ['scheduled'])
   const { origin, id } = job
-  const { jobResult, revision } = await apply(trx, plan, { skip: call.skip, origin, job: id })
+  const { jobResult, revision } = await apply(trx, plan, { skip, origin, job: id })
   await endWithResult(trx, await lockCurrent(trx, attempt), jobResult, revision)
 }
 
-async function failPlan(
-  trx: Trx,
-  { account_id, origin }: RunningJob,
-  { plan_id }: AppliedPlan,
-  problem: Problem,
-): Promise<void> {
+/** A refused plan is open again, to be applied in another way; one whose moment had come has failed. */
+async function endRefusedPlan(trx: Trx, job: JobRow, refusal: Problem): Promise<void> {
+  const { account_id: account, origin } = job
+  const { plan_id, is_scheduled } = callOf(job)
+  if (!is_scheduled) return reopenPlan(trx, account, plan_id)
   await trx
     .updateTable('plans')
     .set({
       status: 'failed',
       ended_at: sql`statement_timestamp()`,
-      error: JSON.stringify(problemBody(problem, origin.request_id)),
+      error: JSON.stringify(problemBody(refusal, origin.request_id)),
     })
-    .where('account_id', '=', account_id)
+    .where('account_id', '=', account)
     .where('id', '=', plan_id)
     .where('status', '=', 'scheduled')
     .execute()
