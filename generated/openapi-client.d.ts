@@ -4038,8 +4038,8 @@ export interface components {
         ChangeNote: string;
         /**
          * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-         *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-         *     preferences (`wait=10`).
+         *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+         *     other preferences (`wait=10`). Too many waiting files of your account: 429.
          * @example respond-async
          */
         Prefer: string;
@@ -4380,8 +4380,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5619,8 +5619,8 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5737,8 +5737,8 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6234,8 +6234,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6355,8 +6355,8 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6444,8 +6444,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6748,8 +6748,8 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7137,8 +7137,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7382,8 +7382,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. Ignored with a JSON body, as are all other
-                 *     preferences (`wait=10`).
+                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
+                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];

@@ -27,6 +27,7 @@ import type { Config } from '../config.ts'
 import type { Operation } from '../contract/document.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context, Handler, OperationId } from '../contract/operation.ts'
+import { orPlanLater } from '../feeds/plan-later.ts'
 import { upsertRows } from '../feeds/upsert-rows.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
@@ -108,15 +109,15 @@ export const handlers = {
   diffPriceList,
   listChanges,
   revertPriceList,
-  addProducts,
-  removeProducts,
-  updatePrices,
+  addProducts: orPlanLater('addProducts', addProducts),
+  removeProducts: orPlanLater('removeProducts', removeProducts),
+  updatePrices: orPlanLater('updatePrices', updatePrices),
   syncWithCatalog,
   reprice,
   getPrices,
   getPriceHistory,
   updateDynamicAttributes,
-  upsertPromotions,
+  upsertPromotions: orPlanLater('upsertPromotions', upsertPromotions),
   listPromotions,
   deletePromotion,
   deletePromotions,
