@@ -28,8 +28,8 @@ export function rejectManyLowest(rows: number): void {
 }
 
 /**
- * Finds the lowest price of each row before its reduction, or before a given day. Reductions are mostly recent: the whole
- * year is read only of rows that have none in the last days. Throws `result-too-large` and `too-costly`.
+ * Finds the lowest price of each row before its reduction, or before a given day. Reductions are mostly recent: of rows
+ * that have none in the last days, older history is read, if there is any. Throws `result-too-large` and `too-costly`.
  */
 export async function loadLowestPrices(
   trx: Trx,
@@ -47,11 +47,12 @@ export async function loadLowestPrices(
     if (left.length === 0) break
     const last = given ?? date
     const range = { first: last - days - span, last }
+    const sought = range.first * dayMs <= knownFrom ? reductionDays : span
     const lows = await loadLows(trx, pricing, range, { wanted, found: left })
     for (const [index, match] of left.entries()) {
       const series = lows[index] as DailyLows
-      const reduction = given ?? reductionOf(series, date, { span, progressive })
-      const from = reduction ?? (span === reductionDays ? date : undefined)
+      const reduction = given ?? reductionOf(series, date, { span: sought, progressive })
+      const from = reduction ?? (sought === reductionDays ? date : undefined)
       if (from !== undefined) lowest.set(match, lowestBefore(series, from, days, knownFrom))
     }
   }

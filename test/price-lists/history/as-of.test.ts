@@ -109,7 +109,8 @@ t.test('moments that make no sense are refused', async (t) => {
 
 t.test('a list that was there before history begins with the upgrade', async (t) => {
   const { shop, list, read, rows } = await aPricedList(t)
-  const kept = `update price_lists set oldest_revision = 3, oldest_at = clock_timestamp() where id = ${list.id}`
+  const now = new Date().toISOString()
+  const kept = `update price_lists set oldest_revision = 3, oldest_at = '${now}' where id = ${list.id}`
   await query(service.url, kept)
   await query(service.url, `delete from list_revisions where price_list_id = ${list.id}`)
   await setPrices(shop, 'L', [{ ...uk('A'), price: 9 }])

@@ -16,11 +16,13 @@ t.test('history older than its days goes, and what held then stays to be read', 
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
   await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
   await setPrices(shop, 'L', [{ ...uk('A'), price: 7 }])
-  const age = (revisions: string, days: number) =>
-    query(
+  const age = (revisions: string, days: number) => {
+    const at = new Date(Date.now() - days * 86_400_000).toISOString()
+    return query(
       service.url,
-      `update list_revisions set at = at - interval '${days} days' where price_list_id = ${id} and revision ${revisions}`,
+      `update list_revisions set at = '${at}' where price_list_id = ${id} and revision ${revisions}`,
     )
+  }
   await age('<= 3', 401)
   await query(service.url, 'select delete_expired_history(400)')
   const read = (as_of: number) =>

@@ -10,13 +10,13 @@ const families = Array.from({ length: 10 }, (_, index) => `F${index}`)
 export const updatePath = '/api/v1/prices/bulk_update_prices/'
 
 /** A body that sets `rows` random prices of the list of all products. */
-export function updateBody(rows: number): string {
+export function updateBody(rows: number, list = 'Bench'): string {
   const payload = someIndexes(rows, storedRows).map((index) => ({
     code: codeOf(index),
     country: 'UK',
     price: Math.round(Math.random() * 1e6) / 100,
   }))
-  return JSON.stringify({ price_list_name: 'Bench', payload })
+  return JSON.stringify({ price_list_name: list, payload })
 }
 
 function updateWorkload(rows: number): Workload {

@@ -3,8 +3,10 @@ import { namedLike } from '../../helpers/choice.ts'
 import { leaveNothing } from '../../helpers/leave-nothing.ts'
 import { startOwnPostgres } from '../../helpers/own-postgres.ts'
 import { calendarWorkloads } from './calendar.ts'
+import { decideWorkloads } from './decide.ts'
 import { fill } from './fill.ts'
 import { growthWorkloads } from './growth.ts'
+import { historyWorkloads } from './history.ts'
 import { listWorkloads } from './lists.ts'
 import { loadWorkloads } from './load.ts'
 import { type Result, run, type Workload } from './measure.ts'
@@ -34,6 +36,8 @@ const workloads: Workload[] = [
   ...loadWorkloads,
   ...growthWorkloads,
   promotionWorkload,
+  ...historyWorkloads,
+  ...decideWorkloads,
   ...calendarWorkloads(options.quick ? 1000 : 10_000),
 ]
 
