@@ -63,6 +63,8 @@ const refused: Record<string, RegExp> = {
   'a table is read after the same statement has written it':
     /insert into (\w+)\b[\s\S]*?\breturning\b[\s\S]*\b(?:from|join) \1\b/,
   'a snapshot of one node': /pg_export_snapshot|set transaction snapshot/,
+  'rows of a temporary table as a condition beside a left join':
+    /left join[\s\S]*\bin \(select [^)]*pg_temp\.|\bin \(select [^)]*pg_temp\.[\s\S]*left join/,
   'a temporary table beside `not exists`': /pg_temp\.[\s\S]*not exists|not exists[\s\S]*pg_temp\./,
 }
 

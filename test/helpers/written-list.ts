@@ -87,7 +87,7 @@ export async function aWrittenList(
   }
   await remember()
   for (let write = 0; write < writes; write++) {
-    const kind = below(6)
+    const kind = below(8)
     if (kind === 0) {
       await shop.post(catalogPath, [{ ...key(codes[below(12)] as string), active: below(2) === 0 }])
       await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
@@ -98,6 +98,14 @@ export async function aWrittenList(
         { ...promotion, valid_from: '2026-01-01', valid_to: '2026-12-31' },
       ])
       continue
+    } else if (kind === 2) {
+      const payload = [key(codes[below(12)] as string)]
+      await shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload })
+    } else if (kind === 3) {
+      const revision = 1 + below(shown.size)
+      const call = { revision, on_conflict: 'skip' }
+      const { status, body } = await shop.post(`/api/v1/price_list/${list.id}/revert/`, call)
+      if (status !== 201) throw new Error(JSON.stringify(body))
     } else {
       const members = new Set(
         (await shop.get(`/api/v1/price_list/${list.id}/rows?limit=100`)).body.results.map(

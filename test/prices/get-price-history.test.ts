@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
@@ -52,6 +53,43 @@ for (const is_calendar of [false, true])
       t.strictSame(entries, expected, JSON.stringify(key))
     }
   })
+
+for (const is_calendar of [false, true])
+  t.test(
+    `a row of a ${is_calendar ? 'calendar ' : ''}list that left and came back has each time its prices`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+      const { id } = await aList(shop, { name: 'L', is_calendar })
+      const cell = { ...uk('A'), ...(is_calendar && { date: '2026-12-24' }) }
+      await addProducts(shop, 'L', [uk('A')])
+      await setPrices(shop, 'L', [{ ...cell, price: 5 }])
+      const removal = { price_list_name: 'L', payload: [uk('A')] }
+      await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+      await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3 })
+      await setPrices(shop, 'L', [{ ...cell, price: 7 }])
+      for (const [index, day] of ['10-01', '10-11', '10-21', '10-31', '11-10'].entries()) {
+        const at = `update list_revisions set at = '2026-${day}T12:00:00Z' where price_list_id = ${id}`
+        await query(service.url, `${at} and revision = ${index + 1}`)
+      }
+      const [{ history }] = (await shop.post(path, { price_list_id: id, payload: [cell] })).body
+      t.match(history, [
+        { price: 0, revision: 1 },
+        { price: 5, revision: 2 },
+        { price: 5, revision: 4 },
+        { price: 7, revision: 5, to: null },
+      ])
+      t.equal(history.length, 4)
+      t.equal(history[0].to, history[1].from)
+      t.ok(history[1].to < history[2].from)
+      const lowest = async (before: string) => {
+        const asked = { include: ['lowest_price'], lowest_price: { days: 5, before } }
+        const body = { price_list_id: id, payload: [cell], ...asked }
+        return (await shop.post('/api/v1/prices/get_prices/', body)).body[0].lowest_price
+      }
+      t.match(await lowest('2026-10-24'), { price: 5, on: '2026-10-21', days_known: 3 })
+      t.equal(await lowest('2026-10-29'), null, 'it was not in the list')
+    },
+  )
 
 /** A list "L" with the row A, added, then priced at 5 and at 7, and what reads its history. */
 async function aPricedRow(t: Parameters<typeof aShop>[0]) {

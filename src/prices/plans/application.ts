@@ -100,7 +100,7 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
   const cells = sql`(
     select plan.place, plan.code, plan.extensions, plan.dimension, plan.date, plan.old, plan.new, p.costs
     from plan_rows plan left join products p on p.account_id = ${list.account_id} and p.id = plan.product_id
-    where ${ofPlan(plan)} and plan.action = 'price' and ${isLeft}
+    where ${ofPlan(plan)} and plan.action = 'price'
   ) as cell`
   const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
   await sql`
@@ -109,6 +109,9 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
       select place, code, extensions, dimension, date, old, new, ${violationsOf(list, price)} as violations
       from ${withMargins(list, columns, cells, cellColumns)}
     ) as cell where cardinality(violations) > 0`.execute(trx)
+  // On its own: a cluster joins no temporary table where products may be missing.
+  await sql`
+    delete from pg_temp.violating where place in (select place from pg_temp.left_out)`.execute(trx)
   const { rows } = await sql<ViolatingCell & { total: number }>`
     select *, sum(cardinality(violations)) over () as total from pg_temp.violating order by place limit ${listedMax}`.execute(
     trx,

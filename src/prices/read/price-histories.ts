@@ -41,7 +41,7 @@ export async function findHistories(
     ${priceChain(list, until, slices)}, priced as (
       select at, id, added_version, removed_version, greatest(since, added_version) as revision,
         prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
-      from chain
+      from chain where ${isOfStay}
     ), changed as (
       select at, id, added_version, removed_version, revision, price
       from (select *, lag(price) over of_row as former, lag(revision) over of_row as before from priced
@@ -120,6 +120,12 @@ export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
 
 /** The columns of `presentPrices` and `priceChain`. */
 export const chainColumns = sql`at, dimension, month, place, id, row_id, added_version, removed_version, since, prices`
+
+/**
+ * SQL that is true for a price of `chain` that was set before its row left. The months of a row that left and came back are
+ * stored once: the walk down from the present ones passes what was set later.
+ */
+export const isOfStay = sql`(removed_version is null or since < removed_version)`
 
 /** SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision that holds at `until`. */
 export function priceChain(list: PriceList, until: number, slices: number): RawBuilder<unknown> {

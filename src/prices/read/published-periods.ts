@@ -7,6 +7,7 @@ import { findSlices } from '../../price-lists/history/past-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import {
   chainColumns,
+  isOfStay,
   presentPrices,
   priceChain,
   revisionAt,
@@ -135,7 +136,8 @@ async function walkStays(
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
     ${priceChain(list, first, slices)},
     stays as (
-      select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain order by at, id, added_version, since
+      select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain
+      where ${isOfStay} order by at, id, added_version, since
     )
     select ${stayArrays} from stays`.execute(trx)
   const stays: Stay[] = []

@@ -9,6 +9,7 @@ import type { ListRows } from '../../price-lists/list-rows.ts'
 import { archiveRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import { noPrices, writeMonths } from '../write/set-days.ts'
 import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
 /** How many cells and rows have changed. */
@@ -66,7 +67,8 @@ async function restoreDays(trx: Trx, list: PriceList): Promise<number> {
   const changed = sql`(select * from found where new is distinct from old) as changed`
   const { rows } = await sql<{ priced: number }>`
     with found as materialized (
-      select m.row_id, m.dimension, m.month, m.since, m.prices as old, input.count, array(
+      select input.row_id, input.dimension, input.month, coalesce(m.since, 0) as since,
+        coalesce(m.prices, ${noPrices}) as old, input.count, array(
           select case when place is null then m.prices[d] else input.prices[place] end
           from generate_series(1, ${sql.lit(daysInMonth)}) as d
           cross join lateral (select array_position(input.days, d) as place) as at
@@ -77,21 +79,13 @@ async function restoreDays(trx: Trx, list: PriceList): Promise<number> {
           array_agg(extract(day from date)::integer) as days, array_agg(price) as prices
         from pg_temp.undone_cells where conflict is null group by row_id, dimension, date_trunc('month', date)
       ) as input
-      join calendar_months m on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
-        and m.row_id = input.row_id and m.dimension = input.dimension and m.month = input.month
+      left join (
+        select row_id, dimension, month, since, prices from calendar_months where ${ofList(list)}
+      ) as m using (row_id, dimension, month)
     ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
     select coalesce(sum(count), 0) as priced from found`.execute(trx)
   return Number(rows[0]?.priced ?? 0)
 }
-
-/** SQL of the CTE that writes the months of `found` (row_id, dimension, month, old, new) that are others. */
-const writeMonths = (list: PriceList) => sql`
-  updated as (
-    update calendar_months u set prices = found.new, since = ${nextRevision(list)}
-    from found
-    where u.account_id = ${list.account_id} and u.price_list_id = ${list.id} and u.row_id = found.row_id
-      and u.dimension = found.dimension and u.month = found.month and found.new is distinct from found.old
-  )`
 
 /** Takes rows back with their ids, and the prices of the revision before those that are undone. */
 async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Promise<void> {
@@ -127,7 +121,7 @@ async function returnMonths(
   await sql`
     create temporary table returned_months on commit drop as
     select now.row_id, now.dimension, now.month, now.since, now.prices as old,
-      coalesce(m.prices, array_fill(null::numeric, array[${sql.lit(daysInMonth)}])) as new
+      coalesce(m.prices, ${noPrices}) as new
     from calendar_months now left join ${past.fromMonths} on m.account_id = ${list.account_id}
       and m.price_list_id = ${list.id} and m.row_id = now.row_id and m.dimension = now.dimension and m.month = now.month
     where now.account_id = ${list.account_id} and now.price_list_id = ${list.id} and now.row_id = any(${ids}::bigint[])`.execute(

@@ -45,15 +45,7 @@ export async function mergeMonths(
         select row_id, dimension, month, since, prices from calendar_months
         where account_id = ${account_id} and price_list_id = ${id}
       ) as m using (row_id, dimension, month)
-    ), written as (
-      insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices, since)
-      select ${account_id}, ${id}, row_id, dimension, month, new, ${revision}
-      from found where new is distinct from old
-      order by row_id, dimension, month
-      on conflict (account_id, price_list_id, row_id, dimension, month) do update set
-        prices = excluded.prices, since = excluded.since
-      returning row_id
-    ), logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
+    ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
     select count(*) as months, coalesce(sum((
       select count(*) from unnest(old, new) as day (was, is_now) where was is distinct from is_now
     )), 0) as priced from found`.execute(trx)
@@ -64,7 +56,20 @@ export async function mergeMonths(
   return { priced: Number(priced), changed: 0, mayViolate: true }
 }
 
-const noPrices = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
+/** SQL of the CTE that stores the months of `found` (row_id, dimension, month, old, new) that have changed. */
+export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
+  written as (
+    insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices, since)
+    select ${list.account_id}, ${list.id}, row_id, dimension, month, new, ${nextRevision(list)}
+    from found where new is distinct from old
+    order by row_id, dimension, month
+    on conflict (account_id, price_list_id, row_id, dimension, month) do update set
+      prices = excluded.prices, since = excluded.since
+    returning row_id
+  )`
+
+/** SQL of a month without prices. */
+export const noPrices: RawBuilder<unknown> = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
 
 /** Prices of a row in a dimension and month. */
 interface Chunk {
