@@ -42,13 +42,14 @@ export async function recordRevision(
     await raiseRevision(trx, list, { ...change, isPublication, isChanged })
   if (!isChanged) return list.version
   const revision = nextRevision(list)
+  // Milliseconds, as it is shown: a client that sends the moment back means this revision. Not before what it follows.
   await trx
     .insertInto('list_revisions')
     .values({
       account_id: list.account_id,
       price_list_id: list.id,
       revision,
-      at: sql`clock_timestamp()`,
+      at: sql`date_trunc('milliseconds', clock_timestamp() + interval '999 microseconds')`,
       origin: JSON.stringify(await withName(trx, list.account_id, origin)),
       job_id: job ?? null,
       plan_id: plan ?? null,

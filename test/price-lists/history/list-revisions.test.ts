@@ -53,6 +53,30 @@ t.test('every change of a list is a revision that says who, how much and why', a
   })
 })
 
+t.test(
+  'the moment of a revision, as it is shown, means this revision wherever it is sent',
+  async (t) => {
+    const { shop, list, path } = await aPublishedList(t)
+    for (let price = 5; price <= 15; price++) await setPrice(shop, price)
+    const { results } = (await shop.get(path)).body
+    const cell = { ...uk('A'), price_dimension: 'retail' }
+    for (const { revision, at } of results) {
+      const body = { price_list_name: 'L', payload: [cell], as_of: at }
+      const { headers } = await shop.post('/api/v1/prices/get_prices/', body)
+      t.equal(headers['price-list-revision'], String(revision))
+      const diff = await shop.get(`/api/v1/price_list/${list.id}/diff/?from=${at}&to=${revision}`)
+      t.equal(diff.body.count, 0)
+    }
+    const [{ at }] = results
+    const since = { price_list_name: 'L', payload: [cell], from: at }
+    const [{ history }] = (await shop.post('/api/v1/prices/get_price_history/', since)).body
+    t.equal(history.length, 1, 'what ended then is left out')
+    t.equal((await shop.get(`/api/v1/price_list/?changed_after=${at}`)).body.count, 0)
+    const seen = { price_list_name: 'L', observed_at: at, payload: [{ ...cell, price: 4 }] }
+    t.equal((await shop.post(pricesPath, seen)).status, 201)
+  },
+)
+
 t.test('a price that is sent again makes no revision', async (t) => {
   const { shop, list, path } = await aPublishedList(t)
   await setPrice(shop, 5)
