@@ -4038,8 +4038,9 @@ export interface components {
         ChangeNote: string;
         /**
          * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-         *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-         *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+         *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+         *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+         *     (`wait=10`).
          * @example respond-async
          */
         Prefer: string;
@@ -4380,8 +4381,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5619,8 +5621,9 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5737,8 +5740,9 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6234,8 +6238,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6355,8 +6360,9 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6444,8 +6450,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6748,8 +6755,9 @@ export interface operations {
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7137,8 +7145,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7382,8 +7391,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. With a JSON body it has a job make the plan (`plan=true`), and is ignored otherwise, as are all
-                 *     other preferences (`wait=10`). Too many waiting files of your account: 429.
+                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
+                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
+                 *     (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];

@@ -2,61 +2,15 @@ import { sql } from 'kysely'
 import { type Operation, operations } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
-import {
-  Answer,
-  type Context,
-  type OperationId,
-  type Origin,
-  type Schemas,
-} from '../contract/operation.ts'
+import { Answer, type Context, type Schemas } from '../contract/operation.ts'
 import { compileBody } from '../contract/validation.ts'
-import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
-import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
-import { readFile, storeFile } from '../jobs/file-pieces.ts'
+import { readFile } from '../jobs/file-pieces.ts'
 import { endLoaded, type LoadedFile } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
-import { keepPriceList } from '../price-lists/queries.ts'
-import { findFeedList } from '../prices/feeds/staged-rows.ts'
-import { feedsOfLists, operationFeed } from './feeds.ts'
+import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
-
-/** A file to be loaded by a job, and the call that sends it. */
-interface SentFile {
-  account: number
-  operation: OperationId
-  mediaType: string
-  bytes: AsyncIterable<Buffer>
-  query: object
-  origin: Origin
-  /** Whether the client prefers a job. */
-  prefersJob: boolean
-}
-
-/** Stores a file for a job. Answers the job, which is there when `trx` commits. Throws `too-many-requests`. */
-export async function enqueueFile(
-  trx: Trx,
-  { boss, limits }: Context,
-  { account, operation, mediaType, bytes, query, origin, prefersJob }: SentFile,
-): Promise<Answer<Schemas['JobInfo']>> {
-  const isOfList = feedsOfLists.includes(operation)
-  const list = isOfList ? await findFeedList(trx, account, query) : undefined
-  await rejectManyFiles(trx, account, limits.filesWaitingMax)
-  const { id, lines } = await storeFile(trx, account, bytes)
-  // Without a lock: another file may hold the list for minutes, and this one has been sent already.
-  if (list) await keepPriceList(trx, account, list)
-  const { body, headers } = await enqueueJob(trx, boss, {
-    account,
-    priceListId: list?.id ?? null,
-    kind: 'load-file',
-    origin,
-    total: lines,
-    file: { id, operation, mediaType, query },
-  })
-  const applied = prefersJob && { 'preference-applied': 'respond-async' }
-  return new Answer(body, { ...headers, ...applied })
-}
 
 interface Loading {
   context: Context

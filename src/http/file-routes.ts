@@ -12,14 +12,18 @@ import {
   type Schemas,
 } from '../contract/operation.ts'
 import { clientGone, type Problem, problemTypes } from '../contract/problem.ts'
+import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { operationExport, operationFeed } from '../feeds/feeds.ts'
-import { enqueueFile } from '../feeds/file-job.ts'
+import { feedsOfLists, operationExport, operationFeed } from '../feeds/feeds.ts'
 import { isOfRows, RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
+import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
+import { storeFile } from '../jobs/file-pieces.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
+import { keepPriceList } from '../price-lists/queries.ts'
+import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import { sendStream, statusOf } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { prefersJob } from './headers.ts'
@@ -217,8 +221,25 @@ function isFileJob({ body, headers }: Answer<string>): boolean {
 
 /** Stores a file for a job and answers the job. Both are committed together. */
 async function acceptFile(call: FeedCall): Promise<Answer<string>> {
-  const { operation, bytes, context, inAccount, ...given } = call
-  const { mediaType } = bytes
-  const file = { ...given, operation: operation.id, mediaType, bytes }
-  return asText(await inAccount((trx) => enqueueFile(trx, context, file)))
+  return asText(await call.inAccount((trx) => storeForJob(trx, call)))
+}
+
+async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['JobInfo']>> {
+  const { operation, bytes, account, query, context } = call
+  const isOfList = feedsOfLists.includes(operation.id)
+  const list = isOfList ? await findFeedList(trx, account, query) : undefined
+  await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
+  const { id, lines } = await storeFile(trx, account, bytes)
+  // Without a lock: another file may hold the list for minutes, and this one has been sent already.
+  if (list) await keepPriceList(trx, account, list)
+  const { body, headers } = await enqueueJob(trx, context.boss, {
+    account,
+    priceListId: list?.id ?? null,
+    kind: 'load-file',
+    origin: call.origin,
+    total: lines,
+    file: { id, operation: operation.id, mediaType: bytes.mediaType, query },
+  })
+  const applied = call.prefersJob && { 'preference-applied': 'respond-async' }
+  return new Answer(body, { ...headers, ...applied })
 }

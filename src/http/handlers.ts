@@ -27,7 +27,6 @@ import type { Config } from '../config.ts'
 import type { Operation } from '../contract/document.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context, Handler, OperationId } from '../contract/operation.ts'
-import { orPlanLater } from '../feeds/plan-later.ts'
 import { upsertRows } from '../feeds/upsert-rows.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
 import { readJob } from '../jobs/read-job.ts'
@@ -109,15 +108,15 @@ export const handlers = {
   diffPriceList,
   listChanges,
   revertPriceList,
-  addProducts: orPlanLater('addProducts', addProducts),
-  removeProducts: orPlanLater('removeProducts', removeProducts),
-  updatePrices: orPlanLater('updatePrices', updatePrices),
+  addProducts,
+  removeProducts,
+  updatePrices,
   syncWithCatalog,
   reprice,
   getPrices,
   getPriceHistory,
   updateDynamicAttributes,
-  upsertPromotions: orPlanLater('upsertPromotions', upsertPromotions),
+  upsertPromotions,
   listPromotions,
   deletePromotion,
   deletePromotions,

@@ -71,8 +71,40 @@ export async function enqueueJob(
     retentionSeconds,
     db: fromKysely(trx),
   })
-  return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
+  return answerJob(row)
 }
+
+/** What a job has done that was done in the call. */
+export interface EndedJob extends Pick<NewJob, 'account' | 'kind' | 'total' | 'origin'> {
+  priceListId: number
+  result: object
+}
+
+/** Answers the work of a call as a job that has ended. */
+export async function insertEndedJob(
+  trx: Trx,
+  { account, priceListId, kind, total, result, origin }: EndedJob,
+): Promise<Answer<Schemas['JobInfo']>> {
+  const row = await trx
+    .insertInto('jobs')
+    .values({
+      account_id: account,
+      price_list_id: priceListId,
+      kind,
+      status: 'done',
+      total,
+      finished: total,
+      result: JSON.stringify(result),
+      origin: JSON.stringify(origin),
+      finished_at: sql`clock_timestamp()`,
+    })
+    .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
+    .executeTakeFirstOrThrow()
+  return answerJob(row)
+}
+
+const answerJob = (row: Parameters<typeof jobInfo>[0]) =>
+  new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
 
 function queueOf({ priceListId }: Slot): string {
   return priceListId === null ? fileQueue : listQueue
@@ -101,7 +133,7 @@ async function findVirtualStart(
       where name = ${queue} and state in ('active', 'retry', 'failed') and policy = 'key_strict_fifo'),
     own as (
       select virtual_start, status, finished_at from jobs
-      where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled'
+      where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled' and virtual_start is not null
       order by id desc limit 1)
     select greatest(
       coalesce(waiting.start, running.start, 0),

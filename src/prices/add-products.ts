@@ -14,17 +14,16 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
+import { answerPlanAsPreferred } from './plans/enqueue-plan.ts'
 import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list at price 0 and publishes it. Answers the ids of the rows; above 100 products, the job. */
-export const addProducts: Handler<'addProducts'> = (
-  { account, body, query, errors, origin, inAccount },
-  { boss },
-) =>
+export const addProducts: Handler<'addProducts'> = (request, { boss }) =>
   whenListIsFree(() =>
-    inAccount(async (trx) => {
+    request.inAccount(async (trx) => {
+      const { account, body, query, errors, origin } = request
       const list = await lockPriceList(trx, account, readListName(body))
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
@@ -34,7 +33,8 @@ export const addProducts: Handler<'addProducts'> = (
       const productIds = `{${[...ids].join(',')}}`
       if (query.plan === 'true') {
         await rejectBusy(trx, account, list.id)
-        return planAddedProducts(trx, list, productIds, origin)
+        const plan = await planAddedProducts(trx, list, productIds, origin)
+        return answerPlanAsPreferred(trx, list, request, plan)
       }
       if (ids.size > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'add-products' } as const

@@ -40,7 +40,7 @@ export async function findNamedList(
  * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
  * differ.
  */
-export function readListName(body: { price_list_name?: string; name?: string }): { name: string } {
+export function readListName(body: { price_list_name?: string; name?: string }): ListName {
   const { price_list_name = body.name, name = price_list_name } = body
   if (price_list_name === undefined) {
     const field = 'price_list_name'

@@ -19,18 +19,17 @@ import {
 } from '../price-lists/queries.ts'
 import { fixedKeys } from './add-products.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
+import { answerPlanAsPreferred } from './plans/enqueue-plan.ts'
 import { planRemovedProducts } from './plans/plan-moves.ts'
 
 /**
  * Removes products from a list and publishes it. Answers the ids of the rows that left; above 100 products, the job. A
  * product that is not in the list is no error.
  */
-export const removeProducts: Handler<'removeProducts'> = (
-  { account, body, query, errors, origin, inAccount },
-  { boss },
-) =>
+export const removeProducts: Handler<'removeProducts'> = (request, { boss }) =>
   whenListIsFree(() =>
-    inAccount(async (trx) => {
+    request.inAccount(async (trx) => {
+      const { account, body, query, errors, origin } = request
       const list = await lockPriceList(trx, account, readListName(body))
       rejectUnmanaged(list)
       // Its jobs may publish it.
@@ -42,7 +41,8 @@ export const removeProducts: Handler<'removeProducts'> = (
       const input = await inputRows(trx, positionedKeyColumns, rows)
       if (query.plan === 'true') {
         await rejectBusy(trx, account, list.id)
-        return planRemovedProducts(trx, list, input, origin)
+        const plan = await planRemovedProducts(trx, list, input, origin)
+        return answerPlanAsPreferred(trx, list, request, plan)
       }
       const { total, productIds } = await findNamedProducts(trx, account, input)
       if (total > backgroundThreshold) {

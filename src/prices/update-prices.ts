@@ -20,6 +20,7 @@ import {
   rejectUnpublished,
 } from '../price-lists/queries.ts'
 import { dimensionIndex } from './payload.ts'
+import { answerPlanAsPreferred } from './plans/enqueue-plan.ts'
 import { type PlannedPrices, planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
@@ -58,8 +59,9 @@ export const updatePrices: Handler<'updatePrices'> = (request) =>
   whenListIsFree(() => request.inAccount((trx) => update(trx, request)))
 
 type Request = OperationRequest<'updatePrices'>
+type UpdateAnswer = Answer<number[] | Schemas['Plan'] | Schemas['JobInfo']>
 
-async function update(trx: Trx, request: Request): Promise<Answer<number[] | Schemas['Plan']>> {
+async function update(trx: Trx, request: Request): Promise<UpdateAnswer> {
   const { body, query, errors, origin } = request
   const observation = { ...query, ...body }
   rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
@@ -75,7 +77,10 @@ async function update(trx: Trx, request: Request): Promise<Answer<number[] | Sch
   errors.reject()
   const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
   const { observed_at } = observation
-  if (isPlan) return planCells(trx, list, fresh, { origin, observed_at })
+  if (isPlan) {
+    const plan = await planCells(trx, list, fresh, { origin, observed_at })
+    return answerPlanAsPreferred(trx, list, request, plan)
+  }
   const done = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
   const revision = await record(trx, list, fresh, { set: done, origin, observed_at })
   const skipped = byRow.cells.length - fresh.cells.length

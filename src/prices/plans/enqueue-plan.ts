@@ -1,7 +1,7 @@
 import type { PgBoss } from 'pg-boss'
 import { Answer, type Origin, type Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { enqueueJob } from '../../jobs/enqueue.ts'
+import { enqueueJob, insertEndedJob } from '../../jobs/enqueue.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
 /** The calls whose plan may be large before their rows are counted. */
@@ -30,6 +30,29 @@ export async function enqueuePlan(
 ): Promise<Answer<Schemas['JobInfo']>> {
   const job = { account, priceListId, kind: 'make-plan', ...plan } as const
   const { body, headers } = await enqueueJob(trx, boss, job)
-  const applied = prefersJob && { 'preference-applied': 'respond-async' }
+  return new Answer(body, { ...headers, ...(prefersJob && applied) })
+}
+
+const applied = { 'preference-applied': 'respond-async' }
+
+interface Preference {
+  body: { payload: unknown[] }
+  origin: Origin
+  prefersJob: boolean
+}
+
+/**
+ * Answers a plan of rows, as a job that has ended if the client prefers a job: the rows are checked in the call either way,
+ * and that takes longer than the plan.
+ */
+export async function answerPlanAsPreferred(
+  trx: Trx,
+  { account_id: account, id: priceListId }: PriceList,
+  { body: { payload }, origin, prefersJob }: Preference,
+  plan: Answer<Schemas['Plan']>,
+): Promise<Answer<Schemas['Plan'] | Schemas['JobInfo']>> {
+  if (!prefersJob) return plan
+  const job = { account, priceListId, kind: 'make-plan', total: payload.length, origin } as const
+  const { body, headers } = await insertEndedJob(trx, { ...job, result: { plan_id: plan.body.id } })
   return new Answer(body, { ...headers, ...applied })
 }

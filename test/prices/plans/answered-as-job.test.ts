@@ -1,0 +1,98 @@
+import t from 'tap'
+import { expectAllFaults } from '../../helpers/faults.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
+
+const service = await sharedService()
+const uk = (code: string) => ({ code, country: 'UK' })
+const updates = '/api/v1/prices/bulk_update_prices/'
+const adding = '/api/v1/prices/bulk_add_products/'
+const removing = '/api/v1/prices/bulk_remove_products/'
+const promoting = '/api/v1/promotions/bulk_create_or_update/'
+const aPromotion = {
+  ...{ name: 'Sale', kind: 'percentage', value: 10 },
+  ...{ valid_from: '2026-11-01', valid_to: '2026-11-30' },
+}
+const later = { prefer: 'respond-async' }
+
+async function aPricedList(t: Parameters<typeof aShop>[0]) {
+  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  await setPrices(shop, 'L', [
+    { ...uk('A'), price: 10 },
+    { ...uk('B'), price: 20 },
+  ])
+  const pricesNow = async () => {
+    const rows = await rowsOf(shop, list)
+    return Object.fromEntries(rows.map(({ code, prices }) => [code, Object.values(prices)[0]]))
+  }
+  return { shop, list, pricesNow }
+}
+
+t.test(
+  'a plan of rows in a JSON body is answered as a job where the client prefers one',
+  async (t) => {
+    const { shop, list, pricesNow } = await aPricedList(t)
+    const planLater = async (path: string, body: object) => {
+      const accepted = await shop.send('POST', `${path}?plan=true`, body, later)
+      t.match(accepted, { status: 202, headers: { 'preference-applied': 'respond-async' } })
+      t.equal(accepted.headers.location, `/api/v1/jobs/${accepted.body.id}/`)
+      t.match(accepted.body, { status: 'done', resource_type: 'published-price-list' })
+      const job = await shop.finished(accepted.body)
+      t.match(job, { kind: 'make-plan', price_list_name: 'L' })
+      t.equal(job.status, 'done', JSON.stringify(job.errors))
+      return (await shop.get(`/api/v1/plans/${job.result.plan_id}/`)).body
+    }
+    const prices = await planLater(updates, {
+      price_list_name: 'L',
+      observed_at: '2026-01-01T00:00:00Z',
+      on_stale: 'skip',
+      payload: [
+        { ...uk('A'), price: 11.25 },
+        { ...uk('B'), price: 21 },
+      ],
+    })
+    t.match(prices, { operation: 'update_prices', price_list_id: list.id, summary: { rows: 0 } })
+    const fresh = await planLater(updates, {
+      price_list_name: 'L',
+      payload: [{ code: 'A', extensions: { country: 'UK' }, price: 11.25, expected_price: 10 }],
+    })
+    t.match(fresh, { operation: 'update_prices', summary: { rows: 1, changed: 1 } })
+    t.equal((await shop.post(`/api/v1/plans/${fresh.id}/apply/`, {})).status, 201)
+    t.match(await pricesNow(), { A: 11.25, B: 20 })
+    const added = await planLater(adding, { name: 'L', payload: ['B', 'C'].map(uk) })
+    t.match(added, { operation: 'add_products', summary: { added: 1, unchanged: 1 } })
+    const removed = await planLater(removing, { price_list_name: 'L', payload: [uk('A')] })
+    t.match(removed, { operation: 'remove_products', summary: { removed: 1 } })
+    const promotions = await shop.send('POST', `${promoting}?plan=true`, [aPromotion], later)
+    t.match(promotions, { status: 201, body: { operation: 'promotions' } }, 'they are of no list')
+    t.notOk(promotions.headers['preference-applied'])
+  },
+)
+
+t.test('bad rows of such a body are refused by the call', async (t) => {
+  const { shop } = await aPricedList(t)
+  const send = (path: string, body: unknown) => shop.send('POST', `${path}?plan=true`, body, later)
+  const payload = [{ ...uk('A'), price: -1 }, { ...uk('A') }, { ...uk('Z'), price: 1 }]
+  expectAllFaults(t, await send(updates, { price_list_name: 'L', payload }), [
+    ['/payload/0/price', 'range'],
+    ['/payload/1/price', 'required'],
+    ['/payload/2/code', 'row_not_in_list'],
+  ])
+  t.equal((await send(adding, { payload: [uk('C')] })).status, 400, 'no list is named')
+  t.equal((await send(adding, { name: 'None', payload: [uk('C')] })).status, 404)
+  const unknown = { price_list_name: 'L', payload: [uk('A'), uk('Z')] }
+  expectAllFaults(t, await send(adding, unknown), [['/payload/1/code', 'unknown_product']])
+  t.match((await shop.get('/api/v1/plans/')).body, { count: 0 })
+  t.match((await shop.get('/api/v1/jobs/')).body, { count: 0 })
+})
+
+t.test('without a plan a JSON body is done at once, whatever the client prefers', async (t) => {
+  const { shop, pricesNow } = await aPricedList(t)
+  const body = { price_list_name: 'L', payload: [{ ...uk('A'), price: 13 }] }
+  const done = await shop.send('POST', updates, body, later)
+  t.equal(done.status, 201)
+  t.notOk(done.headers['preference-applied'])
+  t.match(await pricesNow(), { A: 13 })
+})
