@@ -107,7 +107,7 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
 /** Undoes what a plan of a revert shows. */
 export async function applyRevert(application: Application): Promise<Applied> {
   const { trx, list, plan } = application
-  const { isVoid, ...revisions } = plan.call as unknown as RevertCall
+  const { isVoid, conflicts = 0, ...revisions } = plan.call as unknown as RevertCall
   while (await archiveRemovedRows(trx, list, list.version));
   await findUndone(trx, list, revisions)
   const skipped = await leaveStaleOut(application, staleUndone(application))
@@ -116,7 +116,7 @@ export async function applyRevert(application: Application): Promise<Applied> {
   if (isVoid && moved.priced + moved.added + moved.removed > 0)
     await voidRevisions(trx, list, revisions)
   const reverts = { from: revisions.after + 1, to: revisions.until }
-  return { ...moved, skipped, reverts }
+  return { ...moved, skipped: skipped + conflicts, reverts }
 }
 
 /** SQL of the places of what cannot be undone any more. */

@@ -80,9 +80,10 @@ export async function planSync(
   )
 }
 
-/** What a revert would undo, and whether as mistakes. */
+/** What a revert would undo, whether as mistakes, and how many conflicts it leaves out. */
 export interface RevertCall extends Revisions {
   isVoid: boolean
+  conflicts: number
 }
 
 /** Makes a plan of what `findUndone` has found and no conflict holds back. */

@@ -11,8 +11,9 @@ export const runRevert = refusable((attempt, job) =>
     const call = job.query as unknown as Schemas['RevertInput']
     const list = await lockListOf(trx, job)
     const revisions = await readRevisions(trx, list, call)
-    await prepare(trx, list, revisions, call)
-    const result = await revert(trx, list, revisions, { ...call, origin: job.origin, job: job.id })
+    const { conflicts } = await prepare(trx, list, revisions, call)
+    const { origin, id } = job
+    const result = await revert(trx, list, revisions, { ...call, conflicts, origin, job: id })
     await endWithResult(trx, await lockCurrent(trx, attempt), result, result.revision)
   }),
 )

@@ -26,7 +26,7 @@ import {
 } from '../../price-lists/queries.ts'
 import { enqueuePlan } from '../plans/enqueue-plan.ts'
 import { planRevert } from '../plans/plan-moves.ts'
-import { findUndone, revertConflict } from './find-undone.ts'
+import { findUndone, revertConflict, type Undone } from './find-undone.ts'
 import { undo } from './undo.ts'
 
 type Input = Schemas['RevertInput']
@@ -61,8 +61,9 @@ async function revertOrEnqueue(
     enqueueJob(trx, boss, { account, priceListId: list.id, kind: 'revert', ...job })
   if (isLarge || hasManyProducts(list, revisions, changes)) return enqueue()
   await rejectBusy(trx, account, list.id)
-  if ((await prepare(trx, list, revisions, body)) > backgroundThreshold) return enqueue()
-  const result = await revert(trx, list, revisions, { ...body, origin })
+  const { products, conflicts } = await prepare(trx, list, revisions, body)
+  if (products > backgroundThreshold) return enqueue()
+  const result = await revert(trx, list, revisions, { ...body, conflicts, origin })
   return new Answer(result, revisionHeader(result.revision))
 }
 
@@ -86,8 +87,8 @@ export async function planOfRevert(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const revisions = await readRevisions(trx, list, body)
-  await prepare(trx, list, revisions, body)
-  return planRevert(trx, list, { ...revisions, isVoid: body.void === true }, origin)
+  const { conflicts } = await prepare(trx, list, revisions, body)
+  return planRevert(trx, list, { ...revisions, isVoid: body.void === true, conflicts }, origin)
 }
 
 /** Reads what is to be undone. Throws `invalid-request` for a revision that there is not, and `history-not-kept`. */
@@ -126,18 +127,18 @@ async function countChanges(
   return { cells: Number(rows[0]?.cells ?? 0), removed: Number(rows[0]?.removed ?? 0) }
 }
 
-/** Finds what is to be undone; returns the number of products. Throws `revert-conflict` unless conflicts are skipped. */
+/** Finds what is to be undone, and counts it. Throws `revert-conflict` unless conflicts are skipped. */
 export async function prepare(
   trx: Trx,
   list: PriceList,
   revisions: Revisions,
   { on_conflict }: Input,
-): Promise<number> {
+): Promise<Undone> {
   while (await archiveRemovedRows(trx, list, list.version));
-  const { products, conflicts } = await findUndone(trx, list, revisions)
-  if (conflicts > 0 && on_conflict !== 'skip')
-    throw await revertConflict(trx, list, await findColumns(trx, list.account_id), conflicts)
-  return products
+  const undone = await findUndone(trx, list, revisions)
+  if (undone.conflicts > 0 && on_conflict !== 'skip')
+    throw await revertConflict(trx, list, await findColumns(trx, list.account_id), undone.conflicts)
+  return undone
 }
 
 /** Undoes what `prepare` has found. */
@@ -145,7 +146,12 @@ export async function revert(
   trx: Trx,
   list: PriceList,
   revisions: Revisions,
-  { void: isVoid, origin, job }: Input & { origin: Origin; job?: number },
+  {
+    void: isVoid,
+    conflicts,
+    origin,
+    job,
+  }: Input & { conflicts: number; origin: Origin; job?: number },
 ): Promise<Schemas['RevertResult']> {
   const moved = await undo(trx, list, revisions)
   const reverts = { from: revisions.after + 1, to: revisions.until }
@@ -157,10 +163,7 @@ export async function revert(
     ...moved,
   })
   if (isVoid && revision > list.version) await voidRevisions(trx, list, revisions)
-  const { rows } = await sql<{ skipped: number }>`
-    select (select count(conflict) from pg_temp.undone_cells) + (select count(conflict) from pg_temp.undone_rows)
-      as skipped`.execute(trx)
-  return { revision, ...moved, skipped: Number(rows[0]?.skipped ?? 0) }
+  return { revision, ...moved, skipped: conflicts }
 }
 
 export async function voidRevisions(

@@ -140,6 +140,18 @@ t.test('products, a sync and a revert are planned and applied', async (t) => {
   t.strictSame(await pricesNow(), { A: 10, B: 20 })
 })
 
+t.test('a plan of a revert that leaves conflicts out counts them as the call does', async (t) => {
+  const { shop, list, apply, pricesNow } = await aPricedList(t)
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 11 }])
+  const path = `/api/v1/price_list/${list.id}/revert/`
+  const body = { revision: 2, on_conflict: 'skip' }
+  const plan = await shop.post(`${path}?plan=true`, body)
+  t.match(plan.body.summary, { rows: 1 })
+  const applied = { priced: 1, added: 0, removed: 0, skipped: 1 }
+  t.match(await apply(plan.body.id), { status: 201, body: applied })
+  t.match(await pricesNow(), { A: 11, B: 0 })
+})
+
 t.test('guardrails are checked by plans, applications and writes', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t, {
     guardrails: { max_increase_percent: 10, min_price: 5 },
