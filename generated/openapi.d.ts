@@ -5215,7 +5215,7 @@ export interface operations {
                  *     the other parameters leave them, are 400 `too-costly`.
                  */
                 order?: "code" | "-code" | "price" | "-price" | "margin" | "-margin";
-                /** @description Whose price or margin orders the rows, the first of the list by default. Only with `order`. */
+                /** @description Whose price or margin orders the rows, the first of the list by default. Only with an `order` by one. */
                 price_dimension?: components["schemas"]["Text"];
                 /**
                  * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case

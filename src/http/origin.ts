@@ -32,5 +32,5 @@ function readText(name: string, headers: FastifyRequest['headers']): string | un
   const isText = text !== '' && [...text].length <= textLengthMax && !text.includes('\ufffd')
   if (isText) return text
   const message = `must have 1 to ${textLengthMax} characters, as UTF-8`
-  throw invalidRequest([{ pointer: `/header/${name}`, code: 'length', message }])
+  throw invalidRequest([{ pointer: `/header/${name.toLowerCase()}`, code: 'length', message }])
 }

@@ -75,7 +75,10 @@ function findDimension({ list }: ShownRows, { order, price_dimension: name }: Ro
     throw invalidRequest([{ pointer: '/query/price_dimension', code, message }])
   }
   if (!/^-?(price|margin)$/.test(order ?? ''))
-    reject('not_allowed', 'says whose price or margin orders the rows: give order, too')
+    reject(
+      'not_allowed',
+      'says whose price or margin orders the rows: it goes with order=price or order=margin',
+    )
   const index = list.price_dimensions.indexOf(name)
   if (index < 0) reject('unknown_price_dimension', 'the list has no such price dimension')
   return index
