@@ -203,8 +203,8 @@ async function whileLocked<T>(t: Test, { id }: TestAccount, work: () => Promise<
   t.teardown(() => client.end())
   await client.connect()
   await client.query('begin')
-  await client.query(`select set_config('app.account', '${id}', true)`)
-  await client.query('select from sales for update')
+  await client.query(`set local app.account = '${id}'`)
+  await client.query('select from sales where account_id = $1 for update', [id])
   return work().finally(() => client.query('commit'))
 }
 

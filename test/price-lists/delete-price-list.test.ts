@@ -117,7 +117,8 @@ t.test('nothing is left of a list that is deleted while rows are added', async (
     const holder = new pg.Client({ connectionString: service.url })
     await holder.connect()
     await holder.query('begin')
-    await holder.query('select from price_lists where id = $1 for no key update', [list.id])
+    const lock = 'select from price_lists where account_id = $1 and id = $2 for no key update'
+    await holder.query(lock, [shop.id, list.id])
     const answers: Promise<{ status: number }>[] = []
     for (const call of calls) {
       answers.push(call())

@@ -170,7 +170,7 @@ t.test(
     const of = `where price_list_id = ${id}`
     await query(
       service.url,
-      `${days} at = '2026-02-01T12:00:00Z'::timestamptz + revision * interval '100 hours' ${of}`,
+      `${days} at = (timestamp '2026-02-01 12:00' + revision * interval '100 hours') at time zone 'UTC' ${of}`,
     )
     const payload = codes.flatMap((code) => [cell(code, 'retail'), cell(code, 'trade')])
     const read = async (rows: object[], lowest_price: object) => {

@@ -20,7 +20,8 @@ for (const [operation, payload] of Object.entries(writes))
     await other.connect()
     t.teardown(() => other.end())
     await other.query('begin')
-    await other.query('select from price_lists where id = $1 for no key update', [id])
+    const lock = 'select from price_lists where account_id = $1 and id = $2 for no key update'
+    await other.query(lock, [shop.id, id])
     const body = { price_list_name: 'L', payload }
     t.match(await shop.post(`/api/v1/prices/${operation}/`, body), { status: 503 })
     await other.query('rollback')
