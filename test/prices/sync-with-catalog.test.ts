@@ -161,7 +161,10 @@ t.test('a row that is removed and added again starts anew', async (t) => {
       price_list_name: 'L',
       payload: inUk(['A', 'B']).map((row) => ({ ...row, ...date, price: 7 })),
     })
-    await select(service.url, `update price_list_rows set dynamic_attributes = '{"a":1}' where account_id = ${shop.id}`)
+    await select(
+      service.url,
+      `update price_list_rows set dynamic_attributes = '{"a":1}' where account_id = ${shop.id}`,
+    )
     const setActive = (active: boolean) =>
       shop.post(upsertPath, [{ code: 'A', country: 'UK', active }])
     await setActive(false)
