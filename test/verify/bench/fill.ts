@@ -85,9 +85,9 @@ export async function fillList(
   const { account, sql } = service
   await createList(service, name, settings)
   const { rows: lists } = await sql.query(
-    `update price_lists set version = 1, published_at = now() where name = $1
+    `update price_lists set version = 1, row_count = $2, published_at = now() where name = $1
      returning id::integer, array_fill(9.99::numeric, array[cardinality(price_dimensions)])::text as prices`,
-    [name],
+    [name, rows],
   )
   const [{ id, prices }] = lists
   await sql.query(

@@ -113,7 +113,7 @@ async function startServer(
     request,
     post,
     postToEnd: async (path, body) => {
-      const job = /\r\nlocation: (\S+)/i.exec(await post(path, body))?.[1]
+      const job = /\r\nlocation: (\S*\/jobs\/\S+)/i.exec(await post(path, body))?.[1]
       while (job && isRunning(await client.send(request('GET', job)))) await sleep(5)
     },
     connect: () => openClient(address),
