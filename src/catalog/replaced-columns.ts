@@ -65,7 +65,7 @@ function isSameColumn(a: Column, b: Column): boolean {
 const toldMax = 10
 
 function columnsInUse(namings: Naming[]): Problem {
-  const said = namings.map(({ what, column }) => `${what} names ${JSON.stringify(column)}`)
+  const said = namings.map(({ what, column }) => `${JSON.stringify(column)} in ${what}`)
   const errorCount = Number(namings[0]?.total)
   const more = errorCount > toldMax ? `, and ${errorCount - toldMax} more` : ''
   const detail = `Columns that would go are in use: ${said.slice(0, toldMax).join(', ')}${more}. Nothing was written.`

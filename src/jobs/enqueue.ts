@@ -74,13 +74,13 @@ export async function enqueueJob(
   return answerJob(row)
 }
 
-/** What a job has done that was done in the call. */
-export interface EndedJob extends Pick<NewJob, 'account' | 'kind' | 'total' | 'origin'> {
+/** Work that was done in the call. */
+interface EndedJob extends Pick<NewJob, 'account' | 'kind' | 'total' | 'origin'> {
   priceListId: number
   result: object
 }
 
-/** Answers the work of a call as a job that has ended. */
+/** Answers work that was done in the call as a job that has ended. */
 export async function insertEndedJob(
   trx: Trx,
   { account, priceListId, kind, total, result, origin }: EndedJob,
@@ -133,7 +133,8 @@ async function findVirtualStart(
       where name = ${queue} and state in ('active', 'retry', 'failed') and policy = 'key_strict_fifo'),
     own as (
       select virtual_start, status, finished_at from jobs
-      where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled' and virtual_start is not null
+      where account_id = ${account} and (price_list_id is null) = ${priceListId === null} and status <> 'cancelled'
+        and virtual_start is not null
       order by id desc limit 1)
     select greatest(
       coalesce(waiting.start, running.start, 0),

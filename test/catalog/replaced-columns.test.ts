@@ -52,13 +52,13 @@ t.test('what names a column that goes is named, all of it', async (t) => {
   const { status, body } = await shop.post(schemaPath, {})
   t.strictSame([status, body.type, body.error_count], [409, 'schema-in-use', 5])
   t.strictSame(messagesOf(body), [
-    'the competitor schema names "color"',
-    'the filters of the price list "Re\\"d" names "color"',
-    'the filters of the promotion "Spring" names "country"',
-    'the margin formula of the price list "Letter" names "purchase"',
-    'the margin formula of the price list "Quoted" names "purchase"',
+    '"color" in the competitor schema',
+    '"color" in the filters of the price list "Re\\"d"',
+    '"country" in the filters of the promotion "Spring"',
+    '"purchase" in the margin formula of the price list "Letter"',
+    '"purchase" in the margin formula of the price list "Quoted"',
   ])
-  t.match(body.detail, /the competitor schema names "color", /)
+  t.match(body.detail, /"color" in the competitor schema, /)
   t.match(body.errors[0], { pointer: '', code: 'in_use' })
   t.equal((await shop.get('/api/v1/product_catalog/schema/')).body.costs.length, 1)
 })
@@ -83,7 +83,7 @@ t.test('a formula that names a cost by its letter holds the letter', async (t) =
   await empty(shop)
   const moved = { ...smallSchema, costs: [{ name: 'freight' }, { name: 'purchase' }] }
   t.strictSame(messagesOf((await shop.post(schemaPath, moved)).body), [
-    'the margin formula of the price list "L" names "purchase"',
+    '"purchase" in the margin formula of the price list "L"',
   ])
   const kept = { ...smallSchema, attributes: [string('brand')] }
   t.equal((await shop.post(schemaPath, kept)).status, 201, 'D is purchase as before')

@@ -42,7 +42,7 @@ export async function recordRevision(
     await raiseRevision(trx, list, { ...change, isPublication, isChanged })
   if (!isChanged) return list.version
   const revision = nextRevision(list)
-  // Milliseconds, as it is shown: a client that sends the moment back means this revision. Not before what it follows.
+  // A client that sends the moment back as it is shown means this revision.
   await trx
     .insertInto('list_revisions')
     .values({

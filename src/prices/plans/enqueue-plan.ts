@@ -41,10 +41,7 @@ interface Preference {
   prefersJob: boolean
 }
 
-/**
- * Answers a plan of rows, as a job that has ended if the client prefers a job: the rows are checked in the call either way,
- * and that takes longer than the plan.
- */
+/** Answers a plan of rows; as a job that has ended if the client prefers one. Bad rows had to be found in the call. */
 export async function answerPlanAsPreferred(
   trx: Trx,
   { account_id: account, id: priceListId }: PriceList,

@@ -88,7 +88,7 @@ function rowsThatReturn(list: PriceList, revisions: Revisions): RawBuilder<unkno
 
 const messages: Record<string, string> = {
   changed_since: 'was changed again since',
-  product_gone: 'the product is not in the catalog',
+  product_gone: 'the product was deleted from the catalog',
   product_inactive: 'the product is not active',
 }
 
