@@ -22,12 +22,14 @@ export interface Undone {
  */
 export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
   const cells = await differentCells(trx, list, revisions)
+  const moves = laterMoves(list, revisions)
   await sql`
     create temporary table undone_cells on commit drop as
     select cell.pk as row_id, cell.code, cell.extensions, cell.dimension, cell.date, cell.old as price, cell.new as held,
-      case when later.row_id is not null then 'changed_since' end as conflict
+      case when later.row_id is not null or ${moves.isMoved} then 'changed_since' end as conflict
     from ${cells} left join ${laterCells(list, revisions)}
       on later.row_id = cell.pk and later.dimension = cell.dimension and later.date is not distinct from cell.date
+    ${moves.join}
     where cell.was and cell.is_now`.execute(trx)
   await sql`
     create temporary table undone_rows on commit drop as
@@ -45,6 +47,17 @@ export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions
 function laterCells(list: PriceList, { until }: Revisions): RawBuilder<unknown> {
   const later = changedCells(list, { after: until, until: list.version })
   return sql`(select distinct row_id, dimension, date from ${later}) as later`
+}
+
+/** SQL of whether the row of a `cell` came or left later, which the days of a calendar row say only if they have a price. */
+function laterMoves(list: PriceList, { until }: Revisions) {
+  if (!list.is_calendar) return { join: sql``, isMoved: sql`false` }
+  const join = sql`
+    left join (
+      select distinct unnest(row_ids) as row_id from list_changes
+      where ${ofList(list)} and revision > ${until} and change <> 'priced'
+    ) as moved on moved.row_id = cell.pk`
+  return { join, isMoved: sql`moved.row_id is not null` }
 }
 
 const isLast = (list: PriceList, { until }: Revisions): boolean => until === list.version

@@ -90,6 +90,21 @@ t.test('a day of a calendar row that left and was added again has its price back
   t.match((await read(4)).body, [{ active_price: 0 }])
 })
 
+t.test('a day without a price of a calendar row that left since is a conflict', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const path = `/api/v1/price_list/${id}/revert/`
+  await addProducts(shop, 'L', [uk('A')])
+  await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-12-24', price: 5 }])
+  t.match((await shop.post(path, { revision: 2 })).body, { revision: 3, priced: 1 })
+  const removal = { price_list_name: 'L', payload: [uk('A')] }
+  await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+  await addProducts(shop, 'L', [uk('A')])
+  expectProblem(t, await shop.post(path, { revision: 3 }), 409, 'revert-conflict', 'it left')
+  const { body } = await shop.post(path, { revision: 3, on_conflict: 'skip' })
+  t.match(body, { revision: 5, priced: 0, added: 0, removed: 0, skipped: 1 })
+})
+
 /** A list "L" with the rows A and B, priced at 1 as revision 2, and what reverts it. */
 async function aPricedList(t: Tap) {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../../helpers/process.ts'
 import { lowestPrice } from './lowest.ts'
-import { type CellChange, dimensions, type PriceListModel } from './model.ts'
+import { type CellChange, type Cells, dimensions, type PriceListModel } from './model.ts'
 import type { Choose } from './writes.ts'
 
 interface Known {
   model: PriceListModel
   codes: string[]
   choose: Choose
+  cells: Cells
 }
 
 /** Compares all that the service says of the past with the model. Throws at the first difference. */
@@ -34,7 +35,7 @@ function expectSame(what: string, found: unknown, expected: unknown): void {
 }
 
 /** Each revision, by its rows and by keys. Returns the moments of the revisions. */
-async function compareRevisions(call: Call, id: number, { model, codes }: Known) {
+async function compareRevisions(call: Call, id: number, { model, codes, cells }: Known) {
   const moments = new Map<number, string>()
   const { results } = await read(call, `/api/v1/price_list/${id}/revisions/?limit=1000`)
   for (const { revision, at } of results) moments.set(revision, at)
@@ -52,21 +53,23 @@ async function compareRevisions(call: Call, id: number, { model, codes }: Known)
     const page = await read(call, `/api/v1/price_list/${id}/rows?limit=1000&as_of=${revision}`)
     const found = page.results.map(({ code, prices }: (typeof shown)[0]) => ({ code, prices }))
     found.sort((a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1))
-    expectSame(`revision ${revision}`, found, shown)
-    const payload = codes.map((code) => ({ code, country: 'UK', price_dimension: 'trade' }))
-    const keyed = await read(call, '/api/v1/prices/get_prices/', {
-      ...{ price_list_id: id, as_of: revision, include: ['base_price'], payload },
-    })
-    expectSame(
-      `get_prices of revision ${revision}`,
-      keyed.map((row: { code: string; base_price: number }) => [row.code, row.base_price]),
-      shown.map(({ code, prices }) => [code, prices.trade]),
-    )
+    if (!cells.isCalendar) expectSame(`revision ${revision}`, found, shown)
+    for (const dimension of dimensions) {
+      const payload = codes.map((code) => ({ code, country: 'UK', ...cells.place(dimension) }))
+      const keyed = await read(call, '/api/v1/prices/get_prices/', {
+        ...{ price_list_id: id, as_of: revision, include: ['base_price'], payload },
+      })
+      expectSame(
+        `get_prices of revision ${revision}`,
+        keyed.map((row: { code: string; base_price: number }) => [row.code, row.base_price]),
+        shown.map(({ code, prices }) => [code, prices[dimension]]),
+      )
+    }
   }
   return moments
 }
 
-async function compareDifferences(call: Call, id: number, { model, choose }: Known) {
+async function compareDifferences(call: Call, id: number, { model, choose, cells }: Known) {
   const pairs = Array.from({ length: 3 * model.revision }, () => {
     const from = choose(model.revision + 1)
     return { from, to: Math.max(1, from + choose(model.revision + 1 - from)) }
@@ -74,25 +77,31 @@ async function compareDifferences(call: Call, id: number, { model, choose }: Kno
   for (const { from, to } of pairs) {
     const path = `/api/v1/price_list/${id}/diff/?from=${from}&to=${to}&limit=1000`
     const { results } = await read(call, path)
-    expectSame(`the difference of ${from} and ${to}`, results.map(cell), model.difference(from, to))
+    const expected = model.difference(from, to, cells)
+    expectSame(`the difference of ${from} and ${to}`, results.map(changeOf(cells)), expected)
   }
   return pairs.length
 }
 
-const cell = ({ code, price_dimension, change, old, new: now }: CellChange): CellChange => {
-  return { code, price_dimension, change, old, new: now }
-}
+const changeOf =
+  ({ dimensionOf }: Cells) =>
+  ({ code, change, old, new: now, ...cell }: CellChange): CellChange => {
+    return { code, price_dimension: dimensionOf(cell), change, old, new: now }
+  }
 
 async function compareHistories(
   call: Call,
   id: number,
-  { model, codes }: Known,
+  { model, codes, cells }: Known,
   moments: Map<number, string>,
 ) {
   const keys = codes.flatMap((code) =>
     dimensions.map((price_dimension) => ({ code, price_dimension })),
   )
-  const payload = keys.map((key) => ({ ...key, country: 'UK' }))
+  const payload = keys.map(({ code, price_dimension }) => ({
+    ...{ code, country: 'UK' },
+    ...cells.place(price_dimension),
+  }))
   const found = await read(call, '/api/v1/prices/get_price_history/', {
     price_list_id: id,
     payload,
@@ -115,13 +124,16 @@ async function compareHistories(
 async function compareLowest(
   call: Call,
   id: number,
-  { model, choose }: Known,
+  { model, choose, cells: { place } }: Known,
   moments: Map<number, string>,
 ) {
   const cells = [...model.at(model.revision).keys()].flatMap((code) =>
     dimensions.map((price_dimension) => ({ code, price_dimension })),
   )
-  const payload = cells.map((cell) => ({ ...cell, country: 'UK' }))
+  const payload = cells.map(({ code, price_dimension }) => ({
+    ...{ code, country: 'UK' },
+    ...place(price_dimension),
+  }))
   for (let look = 0; look < 20; look++) {
     const date = new Date(Date.now() + (5 - choose(45)) * 86_400_000).toISOString().slice(0, 10)
     const options = { days: 1 + choose(40), ...(choose(3) > 0 && { before: date }) }
@@ -139,19 +151,22 @@ async function compareLowest(
 }
 
 /** Follows all changes in pages of random length. */
-async function compareChanges(call: Call, id: number, { model, choose }: Known) {
+async function compareChanges(call: Call, id: number, { model, choose, cells }: Known) {
   const found: unknown[] = []
   for (let [after, more] = ['0', true]; more; ) {
     const path = `/api/v1/price_list/${id}/changes/?after=${after}&limit=${1 + choose(40)}`
     const page = await read(call, path)
     found.push(
-      ...page.results.map((one: CellChange & { revision: number }) => [one.revision, cell(one)]),
+      ...page.results.map((one: CellChange & { revision: number }) => [
+        one.revision,
+        changeOf(cells)(one),
+      ]),
     )
     after = page.next
     more = page.has_more
   }
   const expected = Array.from({ length: model.revision }, (_, index) =>
-    model.difference(index, index + 1).map((one) => [index + 1, one]),
+    model.difference(index, index + 1, cells).map((one) => [index + 1, one]),
   ).flat()
   expectSame('the changes', found, expected)
   return found.length

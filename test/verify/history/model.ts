@@ -38,6 +38,25 @@ export interface CellChange {
   new: number | null
 }
 
+/** How a list names the cells of a row: by price dimension, or as two days of a calendar list. */
+export interface Cells {
+  isCalendar: boolean
+  /** The keys of a cell beside the code. */
+  place: (dimension: Dimension) => { price_dimension: Dimension } | { date: string }
+  dimensionOf: (cell: { price_dimension: string; date?: string }) => Dimension
+}
+
+const days: Record<Dimension, string> = { retail: '2026-02-01', trade: '2026-02-28' }
+
+export const cellsOf = (isCalendar: boolean): Cells => ({
+  isCalendar,
+  place: (dimension) => (isCalendar ? { date: days[dimension] } : { price_dimension: dimension }),
+  dimensionOf: ({ price_dimension, date }) =>
+    date === undefined
+      ? (price_dimension as Dimension)
+      : (dimensions.find((dimension) => days[dimension] === date) as Dimension),
+})
+
 const unpriced: Prices = { retail: null, trade: null }
 
 export class PriceListModel {
@@ -133,13 +152,15 @@ export class PriceListModel {
   }
 
   /** What differs between two revisions, by code and dimension. */
-  difference(from: number, to: number): CellChange[] {
+  difference(from: number, to: number, { isCalendar }: Cells): CellChange[] {
     const [was, is] = [this.at(from), this.at(to)]
     return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((code) =>
       dimensions.flatMap((price_dimension) => {
         const [before, later] = [was.get(code), is.get(code)]
         const [old, now] = [before?.prices[price_dimension], later?.prices[price_dimension]]
         if (before && later && old === now) return []
+        // A row of a calendar list comes and goes with the days that have a price.
+        if (isCalendar && (old ?? now ?? null) === null) return []
         const change = !before ? 'added' : later ? 'priced' : 'removed'
         const shown = { old: before ? (old ?? 0) : null, new: later ? (now ?? 0) : null }
         return { code, price_dimension, change, ...shown } as const

@@ -4,15 +4,20 @@ import { leaveNothing } from '../../helpers/leave-nothing.ts'
 import { freshDataDir, logInFirst, startProcess } from '../../helpers/process.ts'
 import { compareHistory } from './compare.ts'
 import { spreadRevisions } from './lowest.ts'
-import { dimensions, PriceListModel, sameRows, type Write } from './model.ts'
+import { cellsOf, dimensions, PriceListModel, sameRows, type Write } from './model.ts'
 import { choices, chooseWrite, send } from './writes.ts'
 
 /**
  * Writes a price list at random, several writers at a time, kills the service now and then and cancels jobs; then compares
  * each revision, difference, price history, lowest price and the changes with a model: `npm run test:history -- --rounds 200 --seed 1`.
+ * `--calendar` does the same with two days of a calendar list.
  */
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '60' }, seed: { type: 'string', default: '1' } },
+  options: {
+    rounds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    calendar: { type: 'boolean', default: false },
+  },
 })
 const command = leaveNothing()
 const dataDir = freshDataDir(command, 'history')
@@ -21,6 +26,7 @@ let service = await startProcess(command, settings)
 const call = await logInFirst(service, () => service.url)
 const codes = Array.from({ length: 24 }, (_, index) => `P${index + 10}`)
 const model = new PriceListModel(codes)
+const cells = cellsOf(values.calendar)
 const choose = choices(Number(values.seed))
 const counts = { writes: 0, committed: 0, refused: 0, kills: 0, cancelled: 0 }
 const notes = new Map<string, Write>()
@@ -40,7 +46,7 @@ await sendSound('/api/v1/product_catalog/schema/create_schema/', {
 await sendSound(catalogPath, codes.map(product))
 const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
 const [{ id }] = await sendSound('/api/v1/price_list/bulk_create/', [
-  { ...list, price_dimensions: dimensions },
+  { ...list, ...(cells.isCalendar ? { is_calendar: true } : { price_dimensions: dimensions }) },
 ])
 
 for (let round = 1; round <= Number(values.rounds); round++) {
@@ -55,7 +61,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   if (round % 20 === 0) console.log(`round ${round}: revision ${model.revision}`)
 }
 await spreadRevisions(dataDir, model, choose)
-const compared = await compareHistory(call, id, { model, codes, choose })
+const compared = await compareHistory(call, id, { model, codes, choose, cells })
 console.log(JSON.stringify({ ...counts, revisions: model.revision, ...compared }))
 await command.end(true)
 
@@ -70,7 +76,9 @@ async function write(given: Write): Promise<void> {
   const note = `write ${++counts.writes}`
   notes.set(note, given)
   const isCancelled = given.kind === 'sync' && choose(3) === 0
-  const answer = await send(call, id, given, { note, choose, isCancelled }).catch(() => undefined)
+  const answer = await send(call, id, given, { note, choose, isCancelled, cells }).catch(
+    () => undefined,
+  )
   if (isCancelled) counts.cancelled++
   if (!answer) return
   answers.set(note, answer)

@@ -1,5 +1,5 @@
 import type { Call } from '../../helpers/process.ts'
-import { dimensions, type NewPrice, type PriceListModel, type Write } from './model.ts'
+import { type Cells, dimensions, type NewPrice, type PriceListModel, type Write } from './model.ts'
 
 /** Chooses a whole number below another one. */
 export type Choose = (below: number) => number
@@ -44,6 +44,7 @@ interface Options {
   choose: Choose
   /** Whether the job is cancelled. */
   isCancelled: boolean
+  cells: Cells
 }
 
 interface Answered {
@@ -57,11 +58,16 @@ export async function send(
   call: Call,
   id: number,
   write: Write,
-  { note, choose, isCancelled }: Options,
+  { note, choose, isCancelled, cells: { place } }: Options,
 ): Promise<Answered> {
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     call('POST', path, body, { 'change-note': note, ...headers })
   const keyed = (codes: string[]) => codes.map((code) => ({ code, country: 'UK' }))
+  const placed = ({ code, price_dimension, price }: NewPrice): PlacedPrice => ({
+    ...{ code, country: 'UK' },
+    ...place(price_dimension),
+    price,
+  })
   const answered = async (response: ReturnType<Call>): Promise<Answered> => {
     const { status, headers } = await response
     const revision = headers['price-list-revision']
@@ -69,9 +75,9 @@ export async function send(
   }
   switch (write.kind) {
     case 'update':
-      return answered(setPrices(post, write.cells, choose))
+      return answered(setPrices(post, write.cells.map(placed), choose))
     case 'apply': {
-      const payload = write.cells.map((cell) => ({ ...cell, country: 'UK' }))
+      const payload = write.cells.map(placed)
       const path = '/api/v1/prices/bulk_update_prices/?plan=true'
       const plan = await post(path, { price_list_name: 'L', payload })
       if (plan.status >= 400) return { status: plan.status, revision: undefined }
@@ -97,10 +103,12 @@ export async function send(
   }
 }
 
+type PlacedPrice = Record<string, string | number>
+
 /** As JSON, as a file, or as a file that a job loads. */
 function setPrices(
   post: (path: string, body: unknown, headers?: Record<string, string>) => ReturnType<Call>,
-  cells: NewPrice[],
+  cells: PlacedPrice[],
   choose: Choose,
 ): ReturnType<Call> {
   const path = '/api/v1/prices/bulk_update_prices/'
@@ -108,12 +116,10 @@ function setPrices(
   if (way === 0 || cells.length === 0)
     return post(path, {
       price_list_name: 'L',
-      payload: cells.map((cell) => ({ ...cell, country: 'UK' })),
+      payload: cells,
     })
-  const lines = cells.map(
-    ({ code, price_dimension, price }) => `${code},UK,${price_dimension},${price}`,
-  )
-  const file = ['code,country,price_dimension,price', ...lines, ''].join('\n')
+  const lines = [Object.keys(cells[0] as PlacedPrice), ...cells.map(Object.values)]
+  const file = `${lines.join('\n')}\n`
   const headers = { 'content-type': 'text/csv', ...(way === 2 && { prefer: 'respond-async' }) }
   return post(`${path}?price_list_name=L`, file, headers)
 }
