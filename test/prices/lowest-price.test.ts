@@ -193,3 +193,35 @@ t.test(
     }
   },
 )
+
+for (const is_calendar of [false, true])
+  t.test(
+    `a mistake in another ${is_calendar ? 'day' : 'dimension'} leaves the price that held then`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+      const dimensions = is_calendar ? {} : { price_dimensions: ['retail', 'trade'] }
+      const { id } = await aList(shop, { name: 'L', is_calendar, ...dimensions })
+      const [one, other] = ['retail', 'trade'].map((price_dimension, index) => ({
+        ...{ code: 'A', country: 'UK' },
+        ...(is_calendar ? { date: `2026-12-0${index + 1}` } : { price_dimension }),
+      }))
+      await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+      await setPrices(shop, 'L', [
+        { ...one, price: 5 },
+        { ...other, price: 8 },
+      ])
+      await setPrices(shop, 'L', [{ ...one, price: 6 }])
+      await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
+      for (const [index, day] of ['01', '02', '05', '20'].entries()) {
+        const at = `update list_revisions set at = '2026-03-${day}T12:00:00Z'`
+        const of = `where price_list_id = ${id} and revision = ${index + 1}`
+        await query(service.url, `${at} ${of}`)
+      }
+      const { body } = await shop.post('/api/v1/prices/get_prices/', {
+        ...{ price_list_id: id, payload: [one, other], include: ['lowest_price'] },
+        lowest_price: { days: 2, before: '2026-03-12' },
+      })
+      t.equal(body[0].lowest_price, null, 'the mistake is passed over')
+      t.match(body[1].lowest_price, { price: 8, on: '2026-03-11', days_known: 2 })
+    },
+  )

@@ -127,8 +127,17 @@ export const chainColumns = sql`at, dimension, month, place, id, row_id, added_v
  */
 export const isOfStay = sql`(removed_version is null or since < removed_version)`
 
-/** SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision that holds at `until`. */
-export function priceChain(list: PriceList, until: number, slices: number): RawBuilder<unknown> {
+/**
+ * SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision that holds at `until`, and further
+ * while that is one of `passed`.
+ */
+export function priceChain(
+  list: PriceList,
+  until: number,
+  slices: number,
+  passed: readonly number[] = [],
+): RawBuilder<unknown> {
+  const isPassed = sql`chain.since = any(${arrayLiteral(passed)}::integer[])`
   const former = formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })
   return sql`chain (${chainColumns}) as (
       ${presentPrices(list)}
@@ -136,7 +145,7 @@ export function priceChain(list: PriceList, until: number, slices: number): RawB
       select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
         chain.removed_version, former.since, former.prices
       from chain cross join ${former}
-      where chain.since > greatest(${until}, chain.added_version)
+      where chain.since > chain.added_version and (chain.since > ${until} or ${isPassed})
     )`
 }
 

@@ -38,7 +38,7 @@ export async function findPeriods(
   // The changes since then do not say whether a mistake had set the price that held then.
   const isAtOnce = areReadAtOnce(list, wanted.length) && !revisions.wereMistakesBefore
   const find = isAtOnce ? readStays : walkStays
-  const stays = await withinReadTime(shorterHistory, () => find(trx, list, wanted, revisions.first))
+  const stays = await withinReadTime(shorterHistory, () => find(trx, list, wanted, revisions))
   const periods: Period[][] = wanted.map(() => [])
   const since = Date.parse(from)
   for (const stay of stays)
@@ -111,7 +111,7 @@ async function readStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  first: number,
+  { first }: Revisions,
 ): Promise<Stay[]> {
   const { rows } = await sql<Record<string, string | null>>`
     with wanted as materialized (select * from ${wantedRows(wanted)}),
@@ -124,17 +124,20 @@ async function readStays(
   return stays
 }
 
-/** Looks for the changes of each row after a revision, backward. */
+/**
+ * Looks for the changes of each row after a revision, backward; past mistakes, which may have changed another price of the
+ * row only.
+ */
 async function walkStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  first: number,
+  { first, voided }: Revisions,
 ): Promise<Stay[]> {
-  const slices = await findSlices(trx, list, first)
+  const slices = await findSlices(trx, list, Math.min(first, ...voided) - 1)
   const { rows } = await sql<Record<string, string | null>>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
-    ${priceChain(list, first, slices)},
+    ${priceChain(list, first, slices, [...voided])},
     stays as (
       select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain
       where ${isOfStay} order by at, id, added_version, since
