@@ -109,7 +109,7 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
       select place, code, extensions, dimension, date, old, new, ${violationsOf(list, price)} as violations
       from ${withMargins(list, columns, cells, cellColumns)}
     ) as cell where cardinality(violations) > 0`.execute(trx)
-  // On its own: a cluster joins no temporary table where products may be missing.
+  // In a statement of its own: a cluster refuses a temporary table beside an outer join.
   await sql`
     delete from pg_temp.violating where place in (select place from pg_temp.left_out)`.execute(trx)
   const { rows } = await sql<ViolatingCell & { total: number }>`

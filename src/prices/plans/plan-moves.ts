@@ -83,7 +83,8 @@ export async function planSync(
 /** What a revert would undo, whether as mistakes, and how many conflicts it leaves out. */
 export interface RevertCall extends Revisions {
   isVoid: boolean
-  conflicts: number
+  /** Absent in plans that an earlier version made. */
+  conflicts?: number
 }
 
 /** Makes a plan of what `findUndone` has found and no conflict holds back. */

@@ -125,8 +125,8 @@ async function readStays(
 }
 
 /**
- * Looks for the changes of each row after a revision, backward; past mistakes, which may have changed another price of the
- * row only.
+ * Looks for the changes of each row after a revision, backward, and for those before a mistake, which may have changed
+ * another price of the row.
  */
 async function walkStays(
   trx: Trx,

@@ -1,13 +1,14 @@
-import { codeOf, createList, someIndexes, storedRows } from './fill.ts'
+import { createList, storedRows } from './fill.ts'
 import { updateBody, updatePath } from './lists.ts'
-import { median, timed, type Workload } from './measure.ts'
+import { timed, type Workload } from './measure.ts'
+import { readTime } from './reads.ts'
 import type { Bench, Service } from './servers.ts'
 
 const listName = 'History'
+const named = { price_list_name: listName }
 /** Of 11 one changes a tenth of the list, the others a hundredth: in 30 days four of five rows have changed. */
 const revisions = 110
 const hoursBetween = 16
-const reads = 20
 const day = 86_400_000
 
 let history: Promise<number> | undefined
@@ -21,7 +22,7 @@ function prepare({ ours }: Bench): Promise<number> {
 async function fillHistory(service: Service): Promise<number> {
   const { sql } = service
   await createList(service, listName)
-  const body = JSON.stringify({ price_list_name: listName })
+  const body = JSON.stringify(named)
   await service.postToEnd('/api/v1/prices/sync_with_catalog/', body)
   for (let made = 0; made < revisions; made++)
     await service.post(updatePath, updateBody(storedRows / (made % 11 === 0 ? 10 : 100), listName))
@@ -36,18 +37,6 @@ async function fillHistory(service: Service): Promise<number> {
   return id
 }
 
-async function readTime({ ours }: Bench, options: object): Promise<number> {
-  const payload = someIndexes(1000, storedRows).map((index) => ({
-    code: codeOf(index),
-    country: 'UK',
-  }))
-  const body = JSON.stringify({ price_list_name: listName, ...options, payload })
-  const times: number[] = []
-  for (let read = 0; read < reads; read++)
-    times.push(await timed(() => ours.post('/api/v1/prices/get_prices/', body)))
-  return median(times)
-}
-
 const present = 'read 1,000 of a list with 110 revisions'
 
 const readWorkload: Workload = {
@@ -57,10 +46,10 @@ const readWorkload: Workload = {
     { name: `${present}, with the lowest price`, unit: 'ms', goal: { ratio: 3, of: present } },
   ],
   prepare,
-  ours: async (bench) => [
-    await readTime(bench, {}),
-    await readTime(bench, { as_of: new Date(Date.now() - 30 * day).toISOString() }),
-    await readTime(bench, { include: ['lowest_price'] }),
+  ours: async ({ ours }) => [
+    await readTime(ours, named),
+    await readTime(ours, { ...named, as_of: new Date(Date.now() - 30 * day).toISOString() }),
+    await readTime(ours, { ...named, include: ['lowest_price'] }),
   ],
 }
 

@@ -1,12 +1,12 @@
-import { codeOf, fillList, someIndexes, storedRows } from './fill.ts'
-import { median, timed, type Workload } from './measure.ts'
-import type { Server, Service } from './servers.ts'
+import { fillList, storedRows } from './fill.ts'
+import type { Workload } from './measure.ts'
+import { readTime } from './reads.ts'
+import type { Service } from './servers.ts'
 
 const count = 1000
 const name = 'read 1,000 of a list'
 const promotedName = `${name} with ${count.toLocaleString('en')} promotions`
-/** Reads of a round. */
-const reads = 10
+const promotion_date = '2026-06-01'
 
 /** The same read with 1,000 promotions and with none. */
 export const promotionWorkload: Workload = {
@@ -20,21 +20,9 @@ export const promotionWorkload: Workload = {
     await createPromotions(ours)
   },
   ours: async ({ ours }) => [
-    await readTime(ours, 'Not promoted'),
-    await readTime(ours, 'Promoted'),
+    await readTime(ours, { price_list_name: 'Not promoted', promotion_date }),
+    await readTime(ours, { price_list_name: 'Promoted', promotion_date }),
   ],
-}
-
-async function readTime(server: Server, list: string): Promise<number> {
-  const payload = someIndexes(1000, storedRows).map((index) => ({
-    code: codeOf(index),
-    country: 'UK',
-  }))
-  const body = JSON.stringify({ price_list_name: list, promotion_date: '2026-06-01', payload })
-  const times: number[] = []
-  for (let read = 0; read < reads; read++)
-    times.push(await timed(() => server.post('/api/v1/prices/get_prices/', body)))
-  return median(times)
 }
 
 /** Each covers a family and a country: 10 apply to a row, 990 do not. */

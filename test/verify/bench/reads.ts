@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Client } from './client.ts'
 import { codeOf, someIndexes, storedRows } from './fill.ts'
-import type { Goal, Row, Workload } from './measure.ts'
+import { type Goal, median, type Row, timed, type Workload } from './measure.ts'
 import type { Bench, Server } from './servers.ts'
 
 const path = '/api/v1/prices/get_prices/'
@@ -10,17 +10,18 @@ const bodyCount = 100
 /** Short, so that the sides of a round meet the same machine. */
 const roundMs = 500
 const shortRounds = 4
+const soloReads = 20
 
 /** Bodies that read `keys` random rows each of the list of all products. */
 export const readBodies = (keys: number, products = storedRows): string[] =>
   Array.from({ length: bodyCount }, () => readBody(keys, products))
 
 function readBody(keys: number, products: number): string {
-  const payload = someIndexes(keys, products).map((index) => ({
-    code: codeOf(index),
-    country: 'UK',
-  }))
-  return JSON.stringify({ price_list_name: 'Bench', payload })
+  return JSON.stringify({ price_list_name: 'Bench', payload: someKeys(keys, products) })
+}
+
+function someKeys(keys: number, products: number) {
+  return someIndexes(keys, products).map((index) => ({ code: codeOf(index), country: 'UK' }))
 }
 
 const bareRead = `
@@ -85,6 +86,15 @@ function readWorkload(keys: number, goal: Goal, p99?: Goal): Workload {
     naive: ({ naive }) => readServer(naive, bodies),
     floor: (bench) => readFloor(bench, bodies),
   }
+}
+
+/** The median time in ms in which one client reads 1,000 random rows; `options` name the list and what else is read. */
+export async function readTime(server: Server, options: object): Promise<number> {
+  const body = JSON.stringify({ ...options, payload: someKeys(1000, storedRows) })
+  const times: number[] = []
+  for (let read = 0; read < soloReads; read++)
+    times.push(await timed(() => server.post(path, body)))
+  return median(times)
 }
 
 /** Reads of prices by 8 clients. */
