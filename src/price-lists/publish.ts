@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Origin } from '../contract/operation.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInMonth } from './calendar.ts'
 import { listViolated, listViolations } from './guardrails.ts'
@@ -10,6 +11,12 @@ import type { PriceList } from './queries.ts'
 
 /** What makes a publication. */
 export type Publication = Pick<Change, 'kind' | 'origin' | 'job'>
+
+/**
+ * So many new rows are made known to the planner before they can be read. It would take the list for empty and pass
+ * through it for each row of a statement; smaller lists are made known later, by `tidyList`.
+ */
+const knownAtOnceMin = 10_000
 
 /**
  * Publishes the draft of a locked list, and notes the rows that come and go in its history. One row of the list changes,
@@ -24,6 +31,10 @@ export async function publish(
 ): Promise<number> {
   const moved = await logMoves(trx, list, ids)
   rejectRemovals(list, moved.removed, publication.origin)
+  if (moved.added > knownAtOnceMin) {
+    const load = { column: 'price_list_id', value: list.id, rows: moved.added } as const
+    await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+  }
   return recordRevision(trx, list, { ...publication, priced: 0, ...moved })
 }
 

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import t from 'tap'
 import { CopyingClient } from '../../src/database/copy.ts'
 import { hasRows } from '../../src/database/planner.ts'
@@ -427,4 +428,24 @@ t.test('a list that the statistics do not know yet is read in one walk', async (
       `${path} of ${payload.length} compares keys by an index or a hash`,
     )
   }
+})
+
+t.test('the planner knows a large list as soon as it is published', async (t) => {
+  await select(service.url, 'analyze price_list_rows')
+  const { body } = await shop.post('/api/v1/price_list/bulk_create/', [
+    { name: 'large', valid_from: '2026-01-01', valid_to: '2026-12-31' },
+  ])
+  const [{ id }] = body
+  const client = new pg.Client({ connectionString: service.url })
+  await client.connect()
+  t.teardown(() => client.end())
+  const job = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'large' })
+  const found = `
+    select version, $1 = any(most_common_vals::text::bigint[]) as is_known
+    from price_lists, pg_stats where id = $1 and tablename = 'price_list_rows' and attname = 'price_list_id'`
+  const read = async () => (await client.query(found, [id])).rows[0]
+  let seen = await read()
+  while (seen.version === 0) seen = await read()
+  t.strictSame(seen, { version: 1, is_known: true })
+  t.equal((await shop.finished(job.body)).status, 'done')
 })
