@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ListKey, PriceList } from '../queries.ts'
 import { pricesOf } from './changed-cells.ts'
-import type { Walk } from './past-rows.ts'
+import { formerPrices, pricesAt, type Walk, type WalkedList } from './past-rows.ts'
 
 /*
  * Past prices of many rows at once: the changes of a revision are read as a whole and joined to the rows. `past-rows` looks
@@ -56,4 +56,30 @@ export function pastPrices(
     ), past as (
       select p.at, p.price from walk cross join lateral unnest(places, prices) as p (at, price)
     )`
+}
+
+/** SQL of the CTEs up to `past` as in `pastPrices`, with a look-up for each change of a row, or for each revision. */
+export function pastPricesByRow(walked: {
+  list: WalkedList
+  revision: RawBuilder<number>
+  walk: Walk
+}): RawBuilder<unknown> {
+  const { list, revision, walk } = walked
+  if (walk.direction === 'forward')
+    return sql`past as (
+      select at, former.prices[dimension] as price
+      from found as now cross join lateral (${pricesAt(walked)}) as former where now.since > ${revision}
+    )`
+  // One recursion for all rows: one for each would take half as long again.
+  const former = formerPrices(list, sql`chain`, {
+    revision: sql`chain.since`,
+    slices: walk.slices,
+  })
+  return sql`
+    chain (at, dimension, id, since, prices) as (
+      select at, dimension, id, since, prices from found where since > ${revision}
+      union all
+      select chain.at, chain.dimension, chain.id, former.since, former.prices
+      from chain cross join ${former} where chain.since > ${revision}
+    ), past as (select at, prices[dimension] as price from chain where since <= ${revision})`
 }

@@ -77,8 +77,8 @@ export function pastRows(list: PriceList, revision: number, walk: Walk): ListRow
   }
 }
 
-/** What of a list walks need. */
-type WalkedList = ListKey & Pick<PriceList, 'is_calendar' | 'price_dimensions'>
+/** What walks need of a list. */
+export type WalkedList = ListKey & Pick<PriceList, 'is_calendar' | 'price_dimensions'>
 
 /** SQL of the `prices` of the row or month `now` at a revision, and of the revision that had set them (`since`). */
 export function pricesAt({
@@ -145,8 +145,11 @@ function changeOfRow(
   { account_id, id, price_dimensions }: WalkedList,
   { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
-  const prices = price_dimensions.map(
-    (_, index) => sql`h.old_prices[${sql.lit(index)} * cardinality(h.row_ids) + h.place]`,
+  // Each use of an array unpacks it: the first prices need no length.
+  const prices = price_dimensions.map((_, index) =>
+    index === 0
+      ? sql`h.old_prices[h.place]`
+      : sql`h.old_prices[${sql.lit(index)} * cardinality(h.from_revisions) + h.place]`,
   )
   return sql`
     select h.from_revisions[h.place] as since, array[${sql.join(prices)}] as prices

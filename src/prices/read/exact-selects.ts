@@ -2,8 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { extensionKey } from '../../catalog/row-key.ts'
 import { type AccountSelect, accountSelect } from '../../database/account-select.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
-import { isWalkedAtOnce, pastPrices } from '../../price-lists/history/past-prices.ts'
-import { pricesAt, type Walk } from '../../price-lists/history/past-rows.ts'
+import {
+  isWalkedAtOnce,
+  pastPrices,
+  pastPricesByRow,
+} from '../../price-lists/history/past-prices.ts'
+import type { Walk } from '../../price-lists/history/past-rows.ts'
 import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { setPrice } from './matching-rows.ts'
@@ -96,12 +100,7 @@ export function selectOfPast(list: PriceList, walk: Walk, keys: number): Account
     revision,
     walk,
   }
-  const past = isAtOnce
-    ? pastPrices(parameterList, revision)
-    : sql`past as (
-        select at, former.prices[dimension] as price
-        from found as now cross join lateral (${pricesAt(walked)}) as former where now.since > ${revision}
-      )`
+  const past = isAtOnce ? pastPrices(parameterList, revision) : pastPricesByRow(walked)
   const select = accountSelect(`prices_of_past_rows_${way}`, pastTemplate(revision, past))
   pastSelects.set(way, select)
   return select
