@@ -55,7 +55,7 @@ function tooManyPlans(): Problem {
 }
 
 /** What a plan says in all. */
-export interface PlanTotals {
+interface PlanTotals {
   summary: Schemas['PlanSummary']
   violations: Schemas['Plan']['violations']
 }

@@ -62,32 +62,68 @@ type Request = OperationRequest<'updatePrices'>
 type UpdateAnswer = Answer<number[] | Schemas['Plan'] | Schemas['JobInfo']>
 
 async function update(trx: Trx, request: Request): Promise<UpdateAnswer> {
-  const { body, query, errors, origin } = request
+  const { body, query, errors } = request
   const observation = { ...query, ...body }
   rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
   const list = await lockListToWrite(trx, request)
   const { keyed, byRow } = await readCells(trx, list, request)
   const isObserved = observation.observed_at !== undefined || byRow.cells.some(hasExpectedPrice)
-  const isPlan = query.plan === 'true'
-  // Rows without faults are written at once: if one is not in the list, the transaction rolls back.
-  const isWritten = errors.count === 0 && !list.is_calendar && !isObserved && !isPlan
-  const set = isWritten ? await setPrices(trx, list, byRow) : undefined
-  const found = set?.ids ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
-  rejectMissing(keyed, rowsOf(byRow), found, errors)
-  errors.reject()
-  const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
-  const { observed_at } = observation
-  if (isPlan) {
-    const plan = await planCells(trx, list, fresh, { origin, observed_at })
-    return answerPlanAsPreferred(trx, list, request, plan)
+  const isAtOnce = errors.count === 0 && !isObserved
+  const call = { list, request, byRow, keyed, isAtOnce, isObserved, observation }
+  return query.plan === 'true' ? planUpdate(trx, call) : writeUpdate(trx, call)
+}
+
+interface UpdateCall {
+  list: PriceList
+  request: Request
+  keyed: Cell[]
+  byRow: CellsByRow
+  /** Without faults, rows are written or planned at once: if one is not in the list, the transaction rolls back. */
+  isAtOnce: boolean
+  /** Whether a cell may be stale. */
+  isObserved: boolean
+  observation: Observation
+}
+
+async function planUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
+  const { list, request, byRow, isAtOnce, observation } = call
+  const plan = (cells: CellsByRow) => {
+    const { observed_at } = observation
+    return planCells(trx, list, cells, { origin: request.origin, observed_at })
   }
+  const planned = isAtOnce ? await plan(byRow) : undefined
+  if (planned?.body.summary.rows === byRow.cells.length)
+    return answerPlanAsPreferred(trx, list, request, planned)
+  const { fresh } = await findFresh(trx, call)
+  return answerPlanAsPreferred(trx, list, request, await plan(fresh))
+}
+
+async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
+  const { list, request, byRow, isAtOnce, observation } = call
+  const set = isAtOnce && !list.is_calendar ? await setPrices(trx, list, byRow) : undefined
+  const { fresh, found } = await findFresh(trx, call, set?.ids)
   const done = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
+  const { observed_at, on_stale } = observation
+  const { origin } = request
   const revision = await record(trx, list, fresh, { set: done, origin, observed_at })
   const skipped = byRow.cells.length - fresh.cells.length
   return new Answer(inPayloadOrder(fresh, done.ids as number[]), {
     ...revisionHeader(revision),
-    ...(observation.on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
+    ...(on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
   })
+}
+
+/** The rows of the list that the call names, and its cells that are not stale. Throws for each row that is not in the list. */
+async function findFresh(
+  trx: Trx,
+  { list, request: { errors }, keyed, byRow, isObserved, observation }: UpdateCall,
+  known?: RowIds,
+): Promise<{ found: RowIds; fresh: CellsByRow }> {
+  const found = known ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
+  rejectMissing(keyed, rowsOf(byRow), found, errors)
+  errors.reject()
+  const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
+  return { found, fresh }
 }
 
 async function lockListToWrite(trx: Trx, { account, body }: Request): Promise<PriceList> {

@@ -206,8 +206,12 @@ export function changePercent(
   old: RawBuilder<unknown>,
   now: RawBuilder<unknown>,
 ): RawBuilder<number | null> {
-  return sql`floor((${now} - ${old}) * 100 / nullif(${old}, 0) * 1000000 + 0.5) / 1000000`
+  return sql`floor(${unroundedPercent(old, now)} * 1000000 + 0.5) / 1000000`
 }
+
+/** As `changePercent`, not rounded: to calculate on. */
+export const unroundedPercent = (old: RawBuilder<unknown>, now: RawBuilder<unknown>) =>
+  sql<number | null>`((${now} - ${old}) * 100 / nullif(${old}, 0))`
 
 /** A cell as the contract shows it. */
 export function shownCell(list: PriceList, columns: Columns) {

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { answerPlan, insertPlan, type NewPlan, type PlanTotals } from '../../plans/queries.ts'
+import { answerPlan, insertPlan, type NewPlan } from '../../plans/queries.ts'
 import { guardrailsOf, listViolations, violationsOf } from '../../price-lists/guardrails.ts'
-import { changePercent } from '../../price-lists/history/diff-price-list.ts'
+import { changePercent, unroundedPercent } from '../../price-lists/history/diff-price-list.ts'
 import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
@@ -32,28 +32,32 @@ export async function makePlan(
   const { operation, origin, call } = plan
   const made = { operation, list, origin, ...(call && { call }) }
   const planId = await insertPlan(trx, list.account_id, made)
-  await storeRows(trx, planId, list, rows)
-  const totals = await totalRows(trx, planId, plan)
-  return answerPlan(trx, list.account_id, planId, totals)
+  const summary = await storeRows(trx, planId, plan, rows)
+  const violations = await countViolations(trx, planId, list, summary.removed ?? 0)
+  return answerPlan(trx, list.account_id, planId, { summary, violations })
 }
 
+/** Memory to sort the rows of a plan in. */
+const sortMemory = '64MB'
+
 /**
- * Stores what a plan would do. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
+ * Stores what a plan would do, and returns what that is in all. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
  * and, of cells, whose action is null and follows from the prices: dimension, date, costs, old, new, inputs, and reason, why
  * there is no new price.
  */
 async function storeRows(
   trx: Trx,
   planId: number,
-  list: PriceList,
+  { list, rowsOfList }: ListPlan,
   rows: RawBuilder<unknown>,
-): Promise<void> {
+): Promise<Schemas['PlanSummary']> {
+  await sql.raw(`set local work_mem = '${sortMemory}'`).execute(trx)
   const columns = await findColumns(trx, list.account_id)
   const given = sql`(${rows}) as cell`
   const isPriced = sql`(reason is null and new is distinct from old)`
   const isUnchanged = sql`(action = 'none' or action is null and new is not distinct from old)`
   const price = { old: sql`old`, new: sql`new`, margin: sql`margin_after` }
-  await sql`
+  const { rows: totals } = await sql<{ summary: Schemas['PlanSummary'] }>`
     with stored as (
       insert into plan_rows (account_id, plan_id, place, position, row_id, product_id, code, extensions, extension_key,
         dimension, date, action, reason, old, new, change_percent, margin_before, margin_after, violations, inputs)
@@ -64,9 +68,10 @@ async function storeRows(
         ${changePercent(sql`old`, sql`new`)}, margin_before, margin_after,
         case when action is null and ${isPriced} then ${violationsOf(list, price)} else '{}' end, inputs
       from (select * from ${withMargins(list, columns, given, rowColumns)} offset 0) as cell
-      returning place
+      returning action, old, new, change_percent, margin_before, margin_after
     )
-    select count(*) from stored`.execute(trx)
+    select ${summaryOf(rowsOfList)} as summary from stored`.execute(trx)
+  return totals[0]?.summary ?? {}
 }
 
 const rowColumns = [
@@ -74,52 +79,43 @@ const rowColumns = [
   ...['date', 'action', 'old', 'new', 'reason', 'inputs'],
 ]
 
-/** What the stored rows of a plan say in all. */
-async function totalRows(
-  trx: Trx,
-  planId: number,
-  { list, rowsOfList }: ListPlan,
-): Promise<PlanTotals> {
-  const { account_id } = list
+/** SQL of what stored rows say in all. */
+function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
   const isRemoved = sql`action = 'remove'`
   const untouched =
     rowsOfList === undefined
       ? sql`0`
       : sql`(${rowsOfList}::integer - count(*) filter (where ${isRemoved}))`
-  const ofPlan = sql`account_id = ${account_id} and plan_id = ${planId}`
   const percent = (value: RawBuilder<unknown>) => sql`floor(${value} * 1000000 + 0.5) / 1000000`
   const isRise = sql`action = 'price' and (old is null or new > old)`
   const isFall = sql`action = 'price' and new < old`
   const hasMargins = sql`margin_before is not null and margin_after is not null`
-  const { rows } = await sql<{ summary: Schemas['PlanSummary'] }>`
-    select json_build_object(
-        'rows', count(*) + ${untouched},
-        'changed', count(*) filter (where action = 'price'),
-        'unchanged', count(*) filter (where action = 'none') + ${untouched},
-        'added', count(*) filter (where action = 'add'),
-        'removed', count(*) filter (where ${isRemoved}),
-        'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),
-        'average_change_percent', ${percent(sql`avg(change_percent) filter (where action = 'price')`)},
-        'largest_increase_percent', max(change_percent) filter (where ${isRise}),
-        'largest_decrease_percent', -min(change_percent) filter (where ${isFall}),
-        'margin_before', ${percent(sql`avg(margin_before) filter (where ${hasMargins})`)},
-        'margin_after', ${percent(sql`avg(margin_after) filter (where ${hasMargins})`)},
-        'negative_margin', count(*) filter (where margin_after < 0)
-      ) as summary
-    from plan_rows where ${ofPlan}`.execute(trx)
-  const { summary = {} } = rows[0] ?? {}
-  return { summary, violations: await countViolations(trx, planId, list, summary.removed ?? 0) }
+  return sql`json_build_object(
+      'rows', count(*) + ${untouched},
+      'changed', count(*) filter (where action = 'price'),
+      'unchanged', count(*) filter (where action = 'none') + ${untouched},
+      'added', count(*) filter (where action = 'add'),
+      'removed', count(*) filter (where ${isRemoved}),
+      'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),
+      'average_change_percent', ${percent(sql`avg(${unroundedPercent(sql`old`, sql`new`)}) filter (where action = 'price')`)},
+      'largest_increase_percent', max(change_percent) filter (where ${isRise}),
+      'largest_decrease_percent', -min(change_percent) filter (where ${isFall}),
+      'margin_before', ${percent(sql`avg(margin_before) filter (where ${hasMargins})`)},
+      'margin_after', ${percent(sql`avg(margin_after) filter (where ${hasMargins})`)},
+      'negative_margin', count(*) filter (where margin_after < 0)
+    )`
 }
 
+/** How many stored rows violate each guardrail of the list. */
 async function countViolations(
   trx: Trx,
   planId: number,
   list: PriceList,
   removed: number,
-): Promise<PlanTotals['violations']> {
+): Promise<Schemas['Plan']['violations']> {
   if (Object.keys(guardrailsOf(list)).length === 0) return []
   const ofPlan = sql`account_id = ${list.account_id} and plan_id = ${planId}`
-  const { rows: violations } = await sql<PlanTotals['violations'][number]>`
+  const { rows: violations } = await sql<Schemas['Plan']['violations'][number]>`
     select guardrail, count(*)::integer as rows from plan_rows, unnest(violations) as guardrail
     where ${ofPlan} group by guardrail order by guardrail`.execute(trx)
   const { rows } = await sql<{ changed: number }>`
