@@ -61,7 +61,8 @@ async function* waitForChanges(
 ): AsyncGenerator<string> {
   const until = performance.now() + (request.query.wait ?? 0) * 1000
   let current = page
-  while (current.results.length === 0 && performance.now() < until && !signal.aborted) {
+  const isEmpty = () => current.results.length === 0 && !current.has_more
+  while (isEmpty() && performance.now() < until && !signal.aborted) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     current = await readChanges(request)
   }
@@ -124,23 +125,24 @@ async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Plac
 
 const firstRevision = ({ revision, read }: Place): number => (read > 0 ? revision : revision + 1)
 
-/** The revision that a page ends in: each revision has a change, so that a page looks at few more than it shows. */
+/** The revision that a page ends in: nearly each has a change, so that a page looks at few more than it shows. */
 async function lastRevision(
   trx: Trx,
   list: PriceList,
   place: Place,
   { until, limit }: { until: number; limit: number },
 ): Promise<{ revision: number; hasMore: boolean } | undefined> {
-  const { rows } = await sql<{ revision: number | null; newest: number }>`
-    select max(revision) filter (where before < ${limit + place.read}) as revision, max(revision) as newest
+  const { rows } = await sql<{ revision: number | null }>`
+    select max(revision) filter (where before < ${limit + place.read}) as revision
     from (
       select revision, sum(priced + added + removed) over (order by revision) - (priced + added + removed) as before
       from list_revisions
       where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${until}
       order by revision limit ${limit + 1}
     ) as revisions`.execute(trx)
-  const { revision = null, newest = 0 } = rows[0] ?? {}
-  return revision === null ? undefined : { revision, hasMore: newest > revision }
+  const revision = rows[0]?.revision ?? null
+  const newest = Math.min(until, list.version)
+  return revision === null ? undefined : { revision, hasMore: revision < newest }
 }
 
 interface FoundCell extends Omit<StoredCell, 'id'> {

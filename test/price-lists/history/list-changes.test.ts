@@ -66,6 +66,23 @@ for (const is_calendar of [false, true])
     },
   )
 
+t.test('a revision without changes of prices does not end a reading', async (t) => {
+  const codes = ['A', 'B', 'C']
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const uk = (code: string) => ({ code, country: 'UK' })
+  const day = (code: string, date: string, price: number) => ({ ...uk(code), date, price })
+  await addProducts(shop, 'L', ['A', 'C'].map(uk))
+  await setPrices(shop, 'L', [day('A', '2026-01-01', 1), day('A', '2026-01-02', 1)])
+  const removal = { price_list_name: 'L', payload: [uk('A')] }
+  await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+  await addProducts(shop, 'L', [uk('B')])
+  await setPrices(shop, 'L', [day('C', '2026-01-01', 2)])
+  const changes = await allChanges(shop, id, 1000)
+  t.match(changes.at(-1), { revision: 5, new: 2 })
+  for (const limit of [1, 2, 3]) t.strictSame(await allChanges(shop, id, limit), changes)
+})
+
 /** A list "L" with one row, published as revision 1. */
 async function aListOfOne(t: Parameters<typeof aShop>[0]) {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
