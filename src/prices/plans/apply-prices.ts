@@ -37,7 +37,7 @@ export async function applyPrices(application: Application): Promise<Applied> {
 }
 
 /**
- * SQL of the places of prices that were changed since, or whose row has left. A price that the plan found as it was to be is
+ * SQL of the places of prices that were changed since, or whose row has left, also if it came back. A price that the plan found as it was to be is
  * one of them.
  */
 function staleCells({ list, plan }: Application) {
@@ -51,5 +51,5 @@ function staleCells({ list, plan }: Application) {
     left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.id = plan.row_id and ${isPublishedNow(list)}
     where ${ofPlan(plan)} and (plan.action = 'price' or plan.reason = 'unchanged')
-      and (later.row_id is not null or r.id is null)`
+      and (later.row_id is not null or r.id is null or r.added_version > ${base})`
 }

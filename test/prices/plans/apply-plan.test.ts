@@ -114,6 +114,35 @@ t.test(
   },
 )
 
+for (const is_calendar of [false, true])
+  t.test(
+    `a price of a row of a ${is_calendar ? 'calendar ' : ''}list that left and came back is stale`,
+    async (t) => {
+      const { shop, list, apply } = await aPricedList(t)
+      const { id, name } = is_calendar ? await aList(shop, { name: 'days', is_calendar }) : list
+      const day = is_calendar ? { date: '2026-03-01' } : {}
+      const named = { price_list_name: name }
+      await addProducts(shop, name, [uk('C')])
+      const payload = [{ ...uk('C'), ...day, price: 60 }]
+      const plan = await shop.post(`${updates}?plan=true`, { ...named, payload })
+      const removal = { ...named, payload: [uk('C')] }
+      const removed = await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+      const revision = Number(removed.headers['price-list-revision'])
+      t.equal((await shop.post(`/api/v1/price_list/${id}/revert/`, { revision })).status, 201)
+      expectProblem(t, await apply(plan.body.id), { status: 409, type: 'plan-stale' })
+      const skipped = await apply(plan.body.id, { skip: ['stale'] })
+      t.match(skipped, { status: 201, headers: { 'skipped-rows': '1' } })
+    },
+  )
+
+t.test('the average change is rounded once', async (t) => {
+  const { shop, planPrices } = await aPricedList(t)
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 1.5 }])
+  await setPrices(shop, 'L', [{ ...uk('B'), price: 10 }])
+  const { summary } = await planPrices({ A: 10, B: 2.25 })
+  t.equal(summary.average_change_percent, 244.583333)
+})
+
 t.test('products, a sync and a revert are planned and applied', async (t) => {
   const { shop, list, plan, apply, pricesNow } = await aPricedList(t)
   const added = await plan('/api/v1/prices/bulk_add_products/', { payload: [uk('C'), uk('A')] })
