@@ -55,6 +55,16 @@ t.test('a published price says what set it; one that nobody set is not priced', 
   t.match(b.explain.published, { price: 0, revision: 1, kind: 'add_products' })
 })
 
+t.test('a price that was changed since the last read says what set it now', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  await read()
+  await setPrices(shop, 'L', [{ ...uk('A'), price_dimension: 'retail', price: 12 }])
+  t.match((await read()).body[0].explain.published, { price: 12, revision: 3 })
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [uk('C')])
+  await addProducts(shop, 'L', [uk('C')])
+  t.match((await read({}, uk('C'))).body[0].explain.published, { price: 0, revision: 4 })
+})
+
 t.test('a price that a plan has set names the plan, with the note of who applied it', async (t) => {
   const { shop, read } = await aPricedList(t)
   const cell = { ...uk('A'), price_dimension: 'retail', price: 11 }

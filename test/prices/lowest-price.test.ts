@@ -118,6 +118,23 @@ t.test('promotions count on their days, as they were defined then', async (t) =>
   t.match(await lowest('2026-03-01'), { reduction_from: '2026-03-01', price: 10 })
 })
 
+t.test('a row that came since the last read has its lowest price', async (t) => {
+  const { shop, lowest } = await aListOverTime(t, { '2026-01-01': 10 })
+  await lowest('2026-02-01')
+  const b = { ...a, code: 'B' }
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [b])
+  await addProducts(shop, 'L', [b])
+  await setPrices(shop, 'L', [{ ...b, price: 7 }])
+  const tomorrow = { before: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) }
+  t.match(await lowest('2026-02-01', tomorrow, { payload: [b] }), { price: 7 })
+})
+
+t.test('there is no lowest price before the first days that can be written', async (t) => {
+  const { lowest } = await aListOverTime(t, { '2026-01-01': 10 })
+  t.equal(await lowest('0001-01-01'), null)
+  t.equal(await lowest('2026-02-01', { before: '0001-01-31', days: 365 }), null)
+})
+
 t.test('options that make no sense are refused', async (t) => {
   const { shop, lowest } = await aListOverTime(t, { '2026-01-01': 10 })
   const fault = (options: object, more: object = {}) =>

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
+import { findPriceList } from '../../price-lists/queries.ts'
 import type { FoundRows } from './client-prices.ts'
 import { explainedMax, loadExplanations, rejectManyExplained } from './explain.ts'
 import { loadLowestPrices, lowestRowsMax, rejectManyLowest } from './lowest-price.ts'
@@ -30,11 +31,14 @@ export function lookedUpFields({ include = [] }: Schemas['GetPricesInput']): Loo
 /** Looks up the fields that a read asks for. */
 export async function loadLookUps(
   trx: Trx,
-  pricing: Pricing,
+  known: Pricing,
   body: Schemas['GetPricesInput'],
   rows: FoundRows,
 ): Promise<LookUp> {
   const asks = (field: LookedUp['field']) => body.include?.includes(field) === true
+  // A pricing is kept while prices change. The history goes up to the revision that the list has now.
+  const { account_id, id } = known.list
+  const pricing = { ...known, list: await findPriceList(trx, account_id, { id }) }
   // Sent together: the database looks up sales while competitors are read.
   const [findCompetition, findSales] = await Promise.all([
     asks('competition') && loadCompetition(trx, pricing, body.competition ?? {}, rows),

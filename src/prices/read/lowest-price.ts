@@ -16,6 +16,8 @@ export const lowestRowsMax = 10_000
 /** A reduction is looked for so many days back. */
 const reductionDays = 365
 const recentDays = 45
+/** No earlier day can be written. */
+const firstDay = dayNumber('0001-01-01')
 
 /** The lowest price of each found row before its reduction; null if no day of it is known. */
 export type FindLowest = (match: MatchingRow) => LowestPrice | null
@@ -46,7 +48,7 @@ export async function loadLowestPrices(
     const left = found.filter((match) => !lowest.has(match))
     if (left.length === 0) break
     const last = given ?? date
-    const range = { first: last - days - span, last }
+    const range = { first: Math.max(last - days - span, firstDay), last }
     const sought = range.first * dayMs <= knownFrom ? reductionDays : span
     const lows = await loadLows(trx, pricing, range, { wanted, found: left })
     for (const [index, match] of left.entries()) {
