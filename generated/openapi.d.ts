@@ -570,7 +570,7 @@ export interface paths {
          *
          *     It is computed exactly; only the result is rounded, half up to `decimals`. If a value is missing, so is the result,
          *     in `MIN` and `MAX`, too: a missing cost never lifts a floor. A cell that gets no new price has the action `none`, and
-         *     `reason` says why.
+         *     `reason` says why. A cell without a price stays without one if the result is 0, as `= Price * 1.1` is there.
          *
          *     A competitor's entry counts if each column of the competitor schema equals the row's value and, under a dated
          *     schema, `departure_date` is the day of the cell; entries with a day do not count in lists without days. A sale

@@ -27,7 +27,9 @@ const cellColumns = [
   ...['costs', 'old'],
 ]
 
-/** Makes a plan of the new prices of a locked list, in one statement. */
+/**
+ * Makes a plan of the new prices of a locked list, in one statement. What has no price reads as 0: a 0 leaves it as it is.
+ */
 export async function planReprice(
   trx: Trx,
   list: PriceList,
@@ -42,7 +44,8 @@ export async function planReprice(
     { operation: 'reprice', list, origin },
     sql`
       select null::integer as position, row_id, product_id, code, extensions, extension_key, dimension, date,
-        null as action, costs, old, value as new, reason, ${formula.named} as inputs
+        case when old is null and value = 0 then 'none' end as action, costs, old, value as new, reason,
+        ${formula.named} as inputs
       from ${priced}`,
   )
 }

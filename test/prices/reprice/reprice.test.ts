@@ -64,13 +64,13 @@ t.test('a reprice writes a plan, which an application turns into prices', async 
     price_list_id: list.id,
     price_list_name: 'L',
     base_revision: 2,
-    summary: { rows: 4, changed: 4, unchanged: 0, increases: 4, decreases: 0 },
+    summary: { rows: 4, changed: 3, unchanged: 1, increases: 3, decreases: 0 },
     violations: [],
   })
   t.match(await rows({ id }), [
     { ...uk('A'), action: 'price', old: 10, new: 11, change_percent: 10, inputs: { Price: 10 } },
     { ...uk('B'), action: 'price', old: 20, new: 22, change_percent: 10, inputs: { Price: 20 } },
-    { ...uk('C'), action: 'price', old: null, new: 0, change_percent: null, inputs: { Price: 0 } },
+    { ...uk('C'), action: 'none', reason: 'unchanged', old: null, new: 0, inputs: { Price: 0 } },
     { code: 'D', country: 'FR', action: 'price', old: 7, new: 7.7, inputs: { Price: 7 } },
   ])
   t.match(
@@ -80,13 +80,23 @@ t.test('a reprice writes a plan, which an application turns into prices', async 
   )
   const applied = await shop.post(`/api/v1/plans/${id}/apply/`, {})
   t.match(applied, { status: 201, headers: { 'price-list-revision': '3', 'skipped-rows': '0' } })
-  t.equal(applied.body.length, 4)
+  t.equal(applied.body.length, 3)
   const revision = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
-  t.match(revision.body, { kind: 'reprice', plan_id: id, priced: 4 })
+  t.match(revision.body, { kind: 'reprice', plan_id: id, priced: 3 })
   t.match(
     (await rowsOf(shop, list)).map(({ prices }) => Object.values(prices)[0]),
     [11, 22, 0, 7.7],
   )
+})
+
+t.test('a result of 0 leaves what has no price without one', async (t) => {
+  const { shop, plan } = await aRepricedShop(t, { hide_unpriced: true })
+  const { id } = await plan('= Price * 2')
+  t.equal((await shop.post(`/api/v1/plans/${id}/apply/`, {})).status, 201)
+  const read = { price_list_name: 'L', payload: [uk('A'), uk('C')] }
+  const { body } = await shop.post('/api/v1/prices/get_prices/', read)
+  t.match(body, [{ code: 'A', active_price: 20 }])
+  t.equal(body.length, 1)
 })
 
 t.test('what gets no new price says why', async (t) => {
