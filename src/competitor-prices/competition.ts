@@ -138,9 +138,10 @@ export function standing(
   }
 }
 
-/** How far a price lies above another, in percent, rounded half up; null above 0. */
+/** How far a price lies above another, in percent, rounded half up; null above 0, or if it is no JSON number. */
 function percentAbove(base: number, price: number): number | null {
   const [exact, above] = [fraction(base), subtract(fraction(price), fraction(base))]
   const percent = divide(multiply(above, { n: 100n, d: 1n }), exact)
-  return percent && roundHalfUp(percent)
+  const rounded = percent ? roundHalfUp(percent) : null
+  return Number.isFinite(rounded) ? rounded : null
 }

@@ -88,6 +88,13 @@ t.test('files have a column for each figure, or the objects', async (t) => {
   t.notOk('competition' in JSON.parse(line))
 })
 
+t.test('a gap that is no JSON number is left empty', async (t) => {
+  const { shop, file } = await aPositionedList(t)
+  await setPrices(shop, 'L', [{ ...priceA, price: 1e308 }])
+  const [, first] = (await file('include=competition', 'text/csv')).split('\r\n')
+  t.match(first, /,1,8,Northwind,8,8,8,2,$/)
+})
+
 t.test('such a file can be loaded again', async (t) => {
   const { shop, list, file } = await aPositionedList(t)
   await setPrices(shop, 'L', [priceA])
