@@ -81,7 +81,8 @@ function rejectUnreadable(bytes: Buffer, line: number): void {
   const lines = linesOf(bytes)
   const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
   const isNul = lines[index]?.includes('\0')
-  const detail = `Line ${line + index} ${isNul ? 'contains NUL' : 'is not valid UTF-8'}. Nothing was written.`
+  const fault = isNul ? 'contains NUL' : 'is not valid UTF-8: save the file as UTF-8'
+  const detail = `Line ${line + index} ${fault}. Nothing was written.`
   throw malformedFile(detail, line + index)
 }
 
