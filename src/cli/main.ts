@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { addAccount } from './commands/account.ts'
+import { addApply } from './commands/apply.ts'
 import { addCluster } from './commands/cluster.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addDelete } from './commands/delete.ts'
@@ -10,7 +11,7 @@ import { addCreateList, addLists, addSync } from './commands/lists.ts'
 import { addLoad } from './commands/load.ts'
 import { addLogin, addLogout } from './commands/login.ts'
 import { addPassword } from './commands/password.ts'
-import { addApply, addPlan, addPlans } from './commands/plans.ts'
+import { addDiscard, addPlan, addPlans } from './commands/plans.ts'
 import { addPosition } from './commands/position.ts'
 import { addHistory, addPrices } from './commands/prices.ts'
 import { addRemove } from './commands/remove.ts'
@@ -32,7 +33,7 @@ const program = createProgram()
 const lists = [addLists, addCreateList, addSync, addRemove, addLog, addDiff, addRevert]
 const prices = [addPrices, addHistory, addPosition]
 const rows = [addSchema, addLoad, addExport, addDelete]
-const plans = [addReprice, addPlans, addPlan, addApply]
+const plans = [addReprice, addPlans, addPlan, addApply, addDiscard]
 const jobs = [addJobs, addWait, addCancel]
 const people = [addKeys, addUsers, addPassword, addAccount]
 const commands = [addLogin, addLogout, ...rows, ...lists, ...prices, ...plans, ...jobs, ...people]

@@ -50,7 +50,7 @@ function circumstances({ violations, actor, note, ...plan }: Plan): Facts {
     violations: violations.map(({ guardrail, rows }) => `${guardrail} ${number(rows)}`).join(', '),
     by: `${actor.name}, ${plan.created_at}`,
     note,
-    'applied at': plan.apply_at,
+    'apply at': plan.apply_at,
     revision: plan.revision?.toString(),
     refused: plan.error?.detail,
     'open until': plan.status === 'open' ? plan.expires_at : undefined,
@@ -58,6 +58,7 @@ function circumstances({ violations, actor, note, ...plan }: Plan): Facts {
 }
 
 function nextStep({ id, status, violations }: Plan): string[] {
+  if (status === 'scheduled') return [`\`pricewell discard ${id}\` takes it back.`]
   if (status !== 'open') return []
   const apply = `\`pricewell apply ${id}\``
   if (violations.length === 0)

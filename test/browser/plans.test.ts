@@ -107,7 +107,7 @@ t.test('a plan is scheduled, then discarded', async (t) => {
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByLabel('When').fill('2027-02-01T08:00')
   await page.getByRole('button', { name: 'Apply' }).click()
-  await page.getByText('To be applied').waitFor()
+  await page.getByText('Scheduled for').waitFor()
   await page.getByText('1 Feb 2027, 08:00:00').waitFor()
   await page.getByRole('button', { name: 'Discard' }).click()
   await page.getByText('discarded', { exact: true }).waitFor()

@@ -141,9 +141,22 @@ t.test('a plan is scheduled, and its status tells what became of it', async (t) 
   const id = await plan({ A: 11 })
   const { stdout } = await run('apply', id, '--at', '2027-01-01T00:00:00Z')
   t.match(stdout, `Plan ${id} will be applied at 2027-01-01T00:00:00.000Z.`)
-  t.match((await run('plan', id)).stdout, / {2}applied at +2027-01-01T00:00:00\.000Z\n/)
+  t.match((await run('plan', id)).stdout, / {2}apply at +2027-01-01T00:00:00\.000Z\n/)
   t.strictSame(await pricesNow(), { A: 10, B: 20 })
   t.match(await run('apply', id, '--at', '2020-01-01T00:00:00Z'), { code: 1 })
+})
+
+t.test('a plan that is open or scheduled is discarded', async (t) => {
+  const { run, plan, pricesNow } = await aPricedList(t)
+  const id = await plan({ A: 11 })
+  await run('apply', id, '--at', '2027-01-01T00:00:00Z')
+  t.match((await run('plan', id)).stdout, `\`pricewell discard ${id}\` takes it back.`)
+  t.match(await run('discard', id), { code: 0, stdout: `Plan ${id} is discarded.\n` })
+  t.match((await run('plans', '--status', 'discarded')).stdout, ' discarded ')
+  t.match(await run('discard', id), { code: 1, stderr: /is discarded/ })
+  t.match(await run('apply', id), { code: 1, stderr: /is discarded/ })
+  t.match(await run('discard', '999'), { code: 1, stderr: 'There is no such plan.\n' })
+  t.strictSame(await pricesNow(), { A: 10, B: 20 })
 })
 
 t.test('large plans are applied by a job that is followed', async (t) => {
@@ -158,6 +171,20 @@ t.test('large plans are applied by a job that is followed', async (t) => {
   const { plan } = JSON.parse(made.stdout)
   t.match(plan, { operation: 'add_products', summary: { added: 101 } })
   t.match(await run('apply', String(plan.id)), { code: 0, stdout: /is applied: revision 3\.\n$/ })
+})
+
+t.test('a plan that a job could not apply can be applied without its stale rows', async (t) => {
+  const codes = someCodes(101)
+  const { run, shop, write } = await aPricedList(t, { codes: ['A', 'B', ...codes] })
+  write('rows.csv', ['code,country', ...codes.map((code) => `${code},UK`), ''].join('\n'))
+  const made = await run('load', 'rows', '--list', 'L', 'rows.csv', '--plan', '--json')
+  const { plan } = JSON.parse(made.stdout)
+  await addProducts(shop, 'L', [uk(codes[0] as string)])
+  const refused = await run('apply', String(plan.id))
+  const command = `pricewell apply ${plan.id} --skip stale`
+  t.match(refused, { code: 1, stderr: `Leave them out with \`${command}\`` })
+  const { code, stdout } = await run(...command.split(' ').slice(1))
+  t.match([code, stdout], [0, /is applied: revision 4, 1 row left out\.\n$/])
 })
 
 t.test('a job makes a plan of a file, too; bad lines are refused as ever', async (t) => {

@@ -59,7 +59,7 @@ function factsOf(plan) {
     fact('By', name(plan.actor.name)),
     note !== undefined && fact('Why', name(note)),
     status === 'open' && fact('Open until', format.moment(expires_at)),
-    apply_at !== undefined && fact('To be applied', format.moment(apply_at)),
+    apply_at !== undefined && fact('Scheduled for', format.moment(apply_at)),
     revision !== undefined && fact('Made revision', el('a', { href: change }, String(revision))),
   )
 }
