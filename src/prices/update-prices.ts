@@ -21,7 +21,7 @@ import {
 } from '../price-lists/queries.ts'
 import { dimensionIndex } from './payload.ts'
 import { answerPlanAsPreferred } from './plans/enqueue-plan.ts'
-import { type PlannedPrices, planPrices } from './plans/plan-prices.ts'
+import { planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
   type CellsByRow,
@@ -86,24 +86,20 @@ interface UpdateCall {
 }
 
 async function planUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
-  const { list, request, byRow, isAtOnce, observation } = call
-  const plan = (cells: CellsByRow) => {
-    const { observed_at } = observation
-    return planCells(trx, list, cells, { origin: request.origin, observed_at })
-  }
-  const planned = isAtOnce ? await plan(byRow) : undefined
+  const { list, request, byRow, isAtOnce } = call
+  const planned = isAtOnce ? await planCells(trx, call, byRow) : undefined
   if (planned?.body.summary.rows === byRow.cells.length)
     return answerPlanAsPreferred(trx, list, request, planned)
   const { fresh } = await findFresh(trx, call)
-  return answerPlanAsPreferred(trx, list, request, await plan(fresh))
+  return answerPlanAsPreferred(trx, list, request, await planCells(trx, call, fresh))
 }
 
 async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
-  const { list, request, byRow, isAtOnce, observation } = call
+  const { list, request, byRow, isAtOnce } = call
+  const { observed_at, on_stale } = call.observation
   const set = isAtOnce && !list.is_calendar ? await setPrices(trx, list, byRow) : undefined
   const { fresh, found } = await findFresh(trx, call, set?.ids)
   const done = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
-  const { observed_at, on_stale } = observation
   const { origin } = request
   const revision = await record(trx, list, fresh, { set: done, origin, observed_at })
   const skipped = byRow.cells.length - fresh.cells.length
@@ -197,11 +193,10 @@ async function inputCells(trx: Trx, list: PriceList, { cells }: CellsByRow) {
 
 async function planCells(
   trx: Trx,
-  list: PriceList,
+  { list, request: { origin }, observation: { observed_at } }: UpdateCall,
   byRow: CellsByRow,
-  call: Omit<PlannedPrices, 'cells'>,
 ): Promise<Answer<Schemas['Plan']>> {
-  return planPrices(trx, list, { ...call, cells: await inputCells(trx, list, byRow) })
+  return planPrices(trx, list, { cells: await inputCells(trx, list, byRow), origin, observed_at })
 }
 
 async function write(

@@ -7,7 +7,7 @@ import { heldPrice } from '../write/stale-cells.ts'
 import { joinProducts, keyOfRow, makePlan } from './plan-rows.ts'
 
 /** The call that would set prices. */
-export interface PlannedPrices {
+interface PlannedPrices {
   /** A FROM item `f`: position, code, extension_key, dimension, date, price. */
   cells: RawBuilder<unknown>
   origin: Origin

@@ -41,9 +41,9 @@ export async function makePlan(
 const sortMemory = '64MB'
 
 /**
- * Stores what a plan would do, and returns what that is in all. `rows` is a SELECT of position, row_id, product_id, code, extensions, extension_key, action
- * and, of cells, whose action is null and follows from the prices: dimension, date, costs, old, new, inputs, and reason, why
- * there is no new price.
+ * Stores what a plan would do, and returns what that is in all. `rows` is a SELECT of position, row_id, product_id, code,
+ * extensions, extension_key, action and, of cells, whose action is null and follows from the prices: dimension, date, costs,
+ * old, new, inputs, and reason, why there is no new price.
  */
 async function storeRows(
   trx: Trx,
