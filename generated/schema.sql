@@ -17,7 +17,8 @@ AS $function$
         known_values bigint[];
         known_share real;
       begin
-        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months') then
+        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
+            'sales', 'competitor_prices', 'agreements') then
           raise 'not a table of loads: %', name;
         end if;
         select pg_relation_size(oid) / 8192, relpages into pages, known_pages

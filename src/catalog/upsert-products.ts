@@ -55,7 +55,7 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
       return upsertKeys(trx, upsertFrom(account, columns, input), sql`true`)
     },
     answer: async (written: UpsertedRows[], payload) => {
-      await analyzeProducts(trx, account, payload.keys().length)
+      await analyzeAttributes(trx, account, payload.keys().length)
       return {
         created: await idsInPayloadOrder(
           written.map(({ created }) => created),
@@ -80,7 +80,7 @@ async function writeProducts(
     await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
   // Every row is written, so how many are unchanged is not known.
   const { created, updated } = await upsertStaged(staged, upsertFrom(account, columns, input))
-  await analyzeProducts(trx, account, created + updated)
+  await analyzeAttributes(trx, account, created + updated)
   return { created, updated }
 }
 
@@ -148,8 +148,7 @@ function upsertFrom(account: number, { costs }: Columns, input: InsertRows): Raw
     returning code || E'\\n' || extension_key as key, id, xmax = 0 as created`
 }
 
-async function analyzeProducts(trx: Trx, account: number, rows: number): Promise<void> {
+async function analyzeAttributes(trx: Trx, account: number, rows: number): Promise<void> {
   const load = { column: 'account_id', value: account, rows } as const
-  await analyzeLoaded(trx, { table: 'products', ...load })
   await analyzeLoaded(trx, { table: 'product_attributes', ...load })
 }

@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
 import type { InputColumn, InsertRows } from '../database/input-rows.ts'
+import type { UpsertedTable } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StagedRows } from '../database/staging-table.ts'
 import type { Positioned, RowsByKey } from './duplicates.ts'
@@ -66,7 +67,7 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
   /** Columns of `input` that identify a row; rows are written in their order. */
   key: readonly string[]
   /** The table, if other writers of its rows may lock them in another order. */
-  table?: string
+  table?: UpsertedTable
   /** Locks the columns by which rows are read, before rows are written. Returns whether they are as they were. */
   hold?: () => Promise<boolean>
   /**
@@ -82,7 +83,7 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
 /** A feed that upserts rows by their keys, so that those of a JSON body can be written while the next are read. */
 export interface OpenUpsert<Row = unknown, Stored = unknown, Written = unknown, Answered = unknown>
   extends OpenFeed<Row, Stored> {
-  table: string
+  table: UpsertedTable
   /** The key of a row, as a text. */
   keyOf: (row: Stored) => string
   /** Adds errors of rows that contradict earlier ones, except those that share a key and differ. */

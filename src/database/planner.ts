@@ -17,15 +17,39 @@ export async function hasRows(
   return rows.length > 0
 }
 
-/** How many rows of an account or a price list were loaded into a table. */
+/** The tables of upserts. */
+export type UpsertedTable = 'products' | 'sales' | 'competitor_prices' | 'agreements'
+
+/** How many rows of an account, a price list or a plan were loaded into a table. */
 export interface Load {
-  table: 'products' | 'product_attributes' | 'price_list_rows' | 'calendar_months'
-  column: 'account_id' | 'price_list_id'
+  table:
+    | UpsertedTable
+    | 'product_attributes'
+    | 'price_list_rows'
+    | 'calendar_months'
+    | 'removed_rows'
+    | 'plan_rows'
+  column: 'account_id' | 'price_list_id' | 'plan_id'
   value: number
   rows: number
 }
 
-/** Analyzes a table if the planner cannot know the rows that were loaded; costs next to nothing otherwise. */
+/** Fewer are left to autovacuum. */
+const analyzedMin = 100
+
+/**
+ * Analyzes a table if the planner cannot know the rows that were loaded; costs next to nothing otherwise. It would take them
+ * for none, and compare each with all rows of another table, for minutes.
+ */
 export async function analyzeLoaded(trx: Trx, { table, column, value, rows }: Load): Promise<void> {
+  if (rows < analyzedMin) return
   await sql`select analyze_loaded(${table}, ${column}, ${value}, ${rows})`.execute(trx)
+}
+
+/** Memory for a sort or a hash of a hundred thousand rows, and more. */
+const largeMemory = '64MB'
+
+/** Gives the statements of a transaction memory for many rows. */
+export async function useLargeMemory(trx: Trx): Promise<void> {
+  await sql.raw(`set local work_mem = '${largeMemory}'`).execute(trx)
 }

@@ -20,6 +20,7 @@ import {
 } from '../contract/staged-faults.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import { copyField } from '../database/copy.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   allStaged,
@@ -104,6 +105,10 @@ export async function runFeed(
     throw refusal
   })
   if (counts instanceof Answer) return counts
+  if (feed.table) {
+    const load = { column: 'account_id', value: run.account, rows: run.progress.rows } as const
+    await analyzeLoaded(trx, { table: feed.table, ...load })
+  }
   const { revision, ...result } = counts
   return { result: { rows: run.progress.rows, ...result }, revision }
 }

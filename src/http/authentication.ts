@@ -66,7 +66,9 @@ function readToken(request: FastifyRequest): string {
   if (headers.length > 1) throw unauthorized('The Authorization header is there more than once.')
   const match = /^jwt ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(request.headers.authorization ?? '')
   if (!match?.[1] || match[1].length > tokenLengthMax) {
-    throw unauthorized('The Authorization header must be the word jwt, a space, and a token or an API key.')
+    throw unauthorized(
+      'The Authorization header must be the word jwt, a space, and a token or an API key.',
+    )
   }
   return match[1]
 }

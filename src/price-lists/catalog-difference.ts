@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
+import { useLargeMemory } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { insertNew, restoreRows } from './draft-rows.ts'
 import { type IdsText, removeDraftRows } from './publication.ts'
@@ -48,9 +49,6 @@ export interface SyncedChunk {
   last: number
 }
 
-/** Memory to join a large list and its catalog; one such statement runs at a time. */
-const joinMemory = '64MB'
-
 /**
  * Changes the draft of a locked list to what the catalog and the filters say: for the first `rows` products that differ,
  * from the product `after` on. One statement finds them and adds the new ones. It counts the rows first: a cluster runs its
@@ -62,7 +60,7 @@ export async function syncChunk(
   columns: Columns,
   { after, rows: most }: { after: number; rows: number },
 ): Promise<SyncedChunk> {
-  await sql.raw(`set local work_mem = '${joinMemory}'`).execute(trx)
+  await useLargeMemory(trx)
   const { rows } = await sql<SyncedChunk & Record<'removed' | 'restored', IdsText | null>>`
     with source as materialized (
       select coalesce(p.id, r.product_id) as product_id, p.code, p.extensions, p.extension_key, r.id as row_id,

@@ -36,7 +36,11 @@ export async function archiveRemovedRows(
 ): Promise<boolean> {
   const removed = sql`${ofList(list)} and removed_version <= ${version}`
   const chunk = await findChunk(trx, removed, chunkRows)
-  if (chunk) await archiveRows(trx, list, chunk.ids)
+  if (chunk) {
+    await archiveRows(trx, list, chunk.ids)
+    const load = { column: 'price_list_id', value: list.id, rows: chunk.rows } as const
+    await analyzeLoaded(trx, { table: 'removed_rows', ...load })
+  }
   return chunk !== undefined
 }
 
@@ -166,6 +170,7 @@ async function inChunks(
 
 interface Chunk {
   ids: IdsText
+  rows: number
   last: number
 }
 
@@ -180,7 +185,7 @@ async function findChunk(
   after = 0,
 ): Promise<Chunk | undefined> {
   const { rows } = await sql<Chunk>`
-    select array_agg(id)::text as ids, max(id) as last
+    select array_agg(id)::text as ids, count(*)::integer as rows, max(id) as last
     from (
       select id from price_list_rows where ${condition} and id > ${after} order by id limit ${limit}
     ) as r

@@ -7,6 +7,8 @@ export interface Statement {
   values: unknown[]
 }
 
+const explained =
+  /^\s*(with|select|insert|update|delete|create temporary table \w+ on commit drop as)\b/i
 /** Statements on timers: the queue, remaining lock timeouts, expired rows. */
 const byTime = /pgboss|pg_listening_channels|^\s*select (delete_expired_|from pg_stat_activity)/
 let recorded: Statement[] | undefined
@@ -16,7 +18,7 @@ const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: any[]): any {
   const [config, values] = args
   const text = typeof config === 'string' ? config : config?.text
-  if (/^\s*(with|select|insert|update|delete)\b/i.test(text ?? '') && !byTime.test(text))
+  if (explained.test(text ?? '') && !byTime.test(text))
     note(this, { text, values: values ?? config.values ?? [] })
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   return (query as any).apply(this, args)

@@ -7,6 +7,7 @@ import {
   type Schemas,
 } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
+import { useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
@@ -110,6 +111,8 @@ async function applyToList(
   { skip = [], origin, job }: Call,
 ): Promise<ApplicationResult> {
   const list = await lockPriceList(trx, plan.account_id, { id: plan.price_list_id ?? 0 })
+  // What is left out is looked up in a hash: without memory for it, each row would be compared with all.
+  await useLargeMemory(trx)
   const isOverridden = origin.override !== undefined
   const { apply: applyTo, kind } = kinds[plan.operation as keyof typeof kinds]
   const application: Application = { trx, list, plan, skip: new Set(skip), isOverridden }

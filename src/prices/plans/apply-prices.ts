@@ -37,19 +37,25 @@ export async function applyPrices(application: Application): Promise<Applied> {
 }
 
 /**
- * SQL of the places of prices that were changed since, or whose row has left, also if it came back. A price that the plan found as it was to be is
- * one of them.
+ * SQL of the places of prices that were changed since, or whose row has left, also if it came back. A price that the plan
+ * found as it was to be is one of them. Cells are grouped, not joined: the planner cannot know how many were changed.
  */
 function staleCells({ list, plan }: Application) {
   const base = plan.base_revision ?? 0
   const later = changedCells(list, { after: base, until: list.version })
-  const day = list.is_calendar ? sql`and later.date = plan.date` : sql``
   return sql`
-    select plan.place from plan_rows plan
-    left join (select distinct row_id, dimension, date from ${later}) as later
-      on later.row_id = plan.row_id and later.dimension = plan.dimension ${day}
+    select cell.place
+    from (
+      select row_id, max(place) as place, bool_or(is_changed) as is_changed
+      from (
+        select row_id, dimension, date, place, false as is_changed from plan_rows plan
+        where ${ofPlan(plan)} and (plan.action = 'price' or plan.reason = 'unchanged')
+        union all
+        select row_id, dimension, date, null, true from ${later}
+      ) as cell
+      group by row_id, dimension, date
+    ) as cell
     left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-      and r.id = plan.row_id and ${isPublishedNow(list)}
-    where ${ofPlan(plan)} and (plan.action = 'price' or plan.reason = 'unchanged')
-      and (later.row_id is not null or r.id is null or r.added_version > ${base})`
+      and r.id = cell.row_id and ${isPublishedNow(list)}
+    where cell.place is not null and (cell.is_changed or r.id is null or r.added_version > ${base})`
 }

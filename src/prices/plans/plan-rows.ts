@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
+import { analyzeLoaded, useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { answerPlan, insertPlan, type NewPlan } from '../../plans/queries.ts'
 import { guardrailsOf, listViolations, violationsOf } from '../../price-lists/guardrails.ts'
@@ -33,12 +34,11 @@ export async function makePlan(
   const made = { operation, list, origin, ...(call && { call }) }
   const planId = await insertPlan(trx, list.account_id, made)
   const summary = await storeRows(trx, planId, plan, rows)
+  const load = { column: 'plan_id', value: planId, rows: summary.rows ?? 0 } as const
+  await analyzeLoaded(trx, { table: 'plan_rows', ...load })
   const violations = await countViolations(trx, planId, list, summary.removed ?? 0)
   return answerPlan(trx, list.account_id, planId, { summary, violations })
 }
-
-/** Memory to sort the rows of a plan in. */
-const sortMemory = '64MB'
 
 /**
  * Stores what a plan would do, and returns what that is in all. `rows` is a SELECT of position, row_id, product_id, code,
@@ -51,7 +51,7 @@ async function storeRows(
   { list, rowsOfList }: ListPlan,
   rows: RawBuilder<unknown>,
 ): Promise<Schemas['PlanSummary']> {
-  await sql.raw(`set local work_mem = '${sortMemory}'`).execute(trx)
+  await useLargeMemory(trx)
   const columns = await findColumns(trx, list.account_id)
   const given = sql`(${rows}) as cell`
   const isPriced = sql`(reason is null and new is distinct from old)`
