@@ -5,6 +5,8 @@ import type { OperationId, OperationRequest } from './operation.ts'
 
 /** An export in its transaction. */
 export interface OpenExport<Stored = unknown> {
+  /** Headers of the answer. */
+  headers?: Readonly<Record<string, string>>
   /** Keys in the order of CSV columns; `a.b` is the key `b` of the object `a`. */
   columns: readonly string[]
   /** The column that holds any JSON value, if there is one. */

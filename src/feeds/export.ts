@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Export, OpenExport } from '../contract/export.ts'
-import type { OperationId, Stream } from '../contract/operation.ts'
+import { Answer, type OperationId, type Stream } from '../contract/operation.ts'
 import { sendPieces } from '../contract/send-pieces.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { readInAccount } from '../database/tenant-transaction.ts'
@@ -32,7 +32,7 @@ export interface ExportCall {
  * Answers all that matches, as of one moment, as fast as the client reads. The account's seat is held as long. Errors of
  * the request are thrown before the answer begins.
  */
-export function answerExport({ onSeat, ...call }: ExportCall): Promise<Stream> {
+export function answerExport({ onSeat, ...call }: ExportCall): Promise<Answer<Stream>> {
   return new Promise((resolve, reject) => {
     onSeat(() => sendRows(call, resolve)).catch(reject)
   })
@@ -41,7 +41,7 @@ export function answerExport({ onSeat, ...call }: ExportCall): Promise<Stream> {
 /** Calls `answer` when rows can be sent; resolves when all are sent or the client stops reading. */
 function sendRows(
   { db, mediaType, ...call }: Omit<ExportCall, 'onSeat'>,
-  answer: (stream: Stream) => void,
+  answer: (file: Answer<Stream>) => void,
 ): Promise<void> {
   return readInAccount(db, call.account, async (trx) => {
     const opened = await call.export(trx, call)
@@ -50,7 +50,7 @@ function sendRows(
     await sendPieces({
       contentType: `${mediaType}; charset=utf-8`,
       stalledMs,
-      answer,
+      answer: (stream) => answer(new Answer(stream, opened.headers ?? {})),
       write: (sent) => textOf(trx, opened, form, sent),
     })
   })

@@ -119,7 +119,7 @@ export async function giveFile(
 ): Promise<FastifyReply> {
   const { params, query } = request
   const account = request.caller?.account ?? 0
-  const stream = await answerExport({
+  const { body: stream, headers } = await answerExport({
     db,
     params,
     query,
@@ -129,7 +129,7 @@ export async function giveFile(
     export: operationExport(operation),
   })
   request.answered = stream
-  return sendStream(stream, operation.status, reply)
+  return sendStream(stream, operation.status, reply.headers(headers))
 }
 
 /** The media type of the result of a load. */

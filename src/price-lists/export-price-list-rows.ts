@@ -2,7 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
 import type { Export, OpenExport } from '../contract/export.ts'
+import type { OperationRequest } from '../contract/operation.ts'
+import type { Trx } from '../database/pool.ts'
 import { isInCalendar } from './calendar.ts'
+import { revisionHeader } from './history/record-revision.ts'
 import { pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import {
@@ -17,8 +20,9 @@ import { type OrderedListRows, orderedRows, type SelectedRows } from './row-orde
 import { attributesOfRow, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
- * The rows of a list, by id or in the order that is asked for: a line for each price or dynamic attribute of the published version, in the form in which
- * they are loaded, or for each row of the draft. A calendar list without `date` gives all days that have a price.
+ * The rows of a list, by id or in the order that is asked for: a line for each price or dynamic attribute of the published
+ * version, in the form in which they are loaded, or for each row of the draft. A calendar list without `date` gives all days
+ * that have a price.
  */
 export const exportPriceListRows: Export<'listPriceListRows'> = async (
   trx,
@@ -26,7 +30,14 @@ export const exportPriceListRows: Export<'listPriceListRows'> = async (
 ) => {
   const list = await findPriceList(trx, account, { id: params.id })
   const shown = await shownRows(trx, list, query)
-  const { columns, position } = shown
+  return { ...(await linesOf(trx, shown, query)), headers: revisionHeader(shown.revision) }
+}
+
+type Query = OperationRequest<'listPriceListRows'>['query']
+
+// biome-ignore lint/suspicious/noExplicitAny: each kind of line has its own stored rows.
+async function linesOf(trx: Trx, shown: ShownRows, query: Query): Promise<OpenExport<any>> {
+  const { list, columns, position } = shown
   const key = keyColumns(columns)
   const ordered = await orderedRows(trx, shown, query)
   if (shown.version === 'draft') {

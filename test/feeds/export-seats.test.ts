@@ -21,7 +21,7 @@ t.test('others have their turn while what was read at once is written', async (t
     return [1, 2].map((day) => ({ month, day }))
   }
   const query = sql`select month from generate_series(1, 50) month`
-  const stream = await answerExport({
+  const { body: stream } = await answerExport({
     db: openReadingDatabase(t, service, { connectionsMax: 1 }),
     account,
     params: {},

@@ -36,6 +36,7 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
   const { list, columns, revisions } = await openDiff(trx, request)
   const show = shownCell(list, columns)
   return {
+    headers: revisionHeader(revisions.until),
     columns: [
       ...['pk', 'extended_catalog_id', 'code', ...columns.extensions.map(({ name }) => name)],
       ...['price_dimension', ...(list.is_calendar ? ['date'] : [])],

@@ -47,8 +47,9 @@ const fileColumns = [
 
 /** All revisions that the filters leave, the newest first. */
 export const exportRevisions: Export<'listRevisions'> = async (trx, request) => {
-  await findPriceList(trx, request.account, { id: request.params.id })
+  const list = await findPriceList(trx, request.account, { id: request.params.id })
   return {
+    headers: revisionHeader(list.version),
     columns: fileColumns,
     query: filtered(trx, request).select(revisionColumns).orderBy('revision', 'desc'),
     rowsOf: (stored: StoredRevision) => {

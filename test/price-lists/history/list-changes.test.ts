@@ -103,6 +103,29 @@ t.test('a read that waits has the change when it comes, and none after its time'
   t.match((await changes(`after=${body.next}`)).body, { results: [], next: body.next })
 })
 
+t.test('files of a list name their revision, from which a reading of changes begins', async (t) => {
+  const { shop, list, changes } = await aListOfOne(t)
+  const row = { code: 'A', country: 'UK' }
+  await setPrices(shop, 'L', [{ ...row, price: 5 }])
+  const path = `/api/v1/price_list/${list.id}`
+  const reads: [path: string, revision: string][] = [
+    ...['', '?version=draft', '?lines=dynamic_attributes'].map((query): [string, string] => [
+      `/rows${query}`,
+      '2',
+    ]),
+    ['/rows?as_of=1', '1'],
+    ['/revisions/', '2'],
+    ['/diff/?from=0&to=1', '1'],
+  ]
+  for (const [read, revision] of reads)
+    for (const accept of ['application/json', 'text/csv', 'application/x-ndjson']) {
+      const { headers } = await shop.send('GET', path + read, undefined, { accept })
+      t.equal(headers['price-list-revision'], revision, `${read} ${accept}`)
+    }
+  await setPrices(shop, 'L', [{ ...row, price: 6 }])
+  t.match((await changes('after=2')).body.results, [{ revision: 3, old: 5, new: 6 }])
+})
+
 t.test('until ends before later revisions', async (t) => {
   const { shop, changes } = await aListOfOne(t)
   for (const price of [5, 6, 7]) await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price }])
