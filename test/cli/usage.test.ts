@@ -111,6 +111,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
     'create-list',
     'delete',
     'diff',
+    'discard',
     'export',
     'history',
     'jobs',
