@@ -10,7 +10,7 @@ import {
   insertRows,
   selectedRows,
 } from '../database/input-rows.ts'
-import { analyzeLoaded } from '../database/planner.ts'
+import { analyzeUpserted } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   type StagedRows,
@@ -55,7 +55,7 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
       return upsertKeys(trx, upsertFrom(account, columns, input), sql`true`)
     },
     answer: async (written: UpsertedRows[], payload) => {
-      await analyzeAttributes(trx, account, payload.keys().length)
+      await analyzeUpserted(trx, 'product_attributes', account, payload.keys().length)
       return {
         created: await idsInPayloadOrder(
           written.map(({ created }) => created),
@@ -80,7 +80,7 @@ async function writeProducts(
     await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
   // Every row is written, so how many are unchanged is not known.
   const { created, updated } = await upsertStaged(staged, upsertFrom(account, columns, input))
-  await analyzeAttributes(trx, account, created + updated)
+  await analyzeUpserted(trx, 'product_attributes', account, created + updated)
   return { created, updated }
 }
 
@@ -146,9 +146,4 @@ function upsertFrom(account: number, { costs }: Columns, input: InsertRows): Raw
       active = coalesce(excluded.active, present.active),
       costs = ${mergedArray('costs', 'numeric', costs.length)}
     returning code || E'\\n' || extension_key as key, id, xmax = 0 as created`
-}
-
-async function analyzeAttributes(trx: Trx, account: number, rows: number): Promise<void> {
-  const load = { column: 'account_id', value: account, rows } as const
-  await analyzeLoaded(trx, { table: 'product_attributes', ...load })
 }

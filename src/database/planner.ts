@@ -46,6 +46,16 @@ export async function analyzeLoaded(trx: Trx, { table, column, value, rows }: Lo
   await sql`select analyze_loaded(${table}, ${column}, ${value}, ${rows})`.execute(trx)
 }
 
+/** `analyzeLoaded` for the rows of an account. */
+export function analyzeUpserted(
+  trx: Trx,
+  table: UpsertedTable | 'product_attributes',
+  account: number,
+  rows: number,
+): Promise<void> {
+  return analyzeLoaded(trx, { table, column: 'account_id', value: account, rows })
+}
+
 /** Memory for a sort or a hash of a hundred thousand rows, and more. */
 const largeMemory = '64MB'
 

@@ -20,7 +20,7 @@ import {
 } from '../contract/staged-faults.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import { copyField } from '../database/copy.ts'
-import { analyzeLoaded } from '../database/planner.ts'
+import { analyzeUpserted } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   allStaged,
@@ -98,19 +98,16 @@ export async function runFeed(
   if ((await feed.hold?.()) === false)
     throw unavailable('The columns changed while the file was read; send it again.')
   if (feed.table) await shareTable(trx, feed.table, run.account)
-  const staged = stagedRows(trx, feed.key)
-  const write = () => feed.write(staged)
+  const write = () => feed.write(stagedRows(trx, feed.key))
   const counts = await retryingFromHere(trx, write).catch(async (refusal) => {
     await run.rejected?.addRefused(trx, refusal)
     throw refusal
   })
   if (counts instanceof Answer) return counts
-  if (feed.table) {
-    const load = { column: 'account_id', value: run.account, rows: run.progress.rows } as const
-    await analyzeLoaded(trx, { table: feed.table, ...load })
-  }
+  const { rows } = run.progress
+  if (feed.table) await analyzeUpserted(trx, feed.table, run.account, rows)
   const { revision, ...result } = counts
-  return { result: { rows: run.progress.rows, ...result }, revision }
+  return { result: { rows, ...result }, revision }
 }
 
 async function openFile(
