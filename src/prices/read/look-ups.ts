@@ -31,25 +31,30 @@ export function lookedUpFields({ include = [] }: Schemas['GetPricesInput']): Loo
 /** Looks up the fields that a read asks for. */
 export async function loadLookUps(
   trx: Trx,
-  known: Pricing,
+  pricing: Pricing,
   body: Schemas['GetPricesInput'],
   rows: FoundRows,
 ): Promise<LookUp> {
   const asks = (field: LookedUp['field']) => body.include?.includes(field) === true
-  // A pricing is kept while prices change. The history goes up to the revision that the list has now.
-  const { account_id, id } = known.list
-  const pricing = { ...known, list: await findPriceList(trx, account_id, { id }) }
   // Sent together: the database looks up sales while competitors are read.
   const [findCompetition, findSales] = await Promise.all([
     asks('competition') && loadCompetition(trx, pricing, body.competition ?? {}, rows),
     asks('sales') && loadSales(trx, pricing, body.sales ?? {}, rows),
   ])
+  const present =
+    asks('explain') || asks('lowest_price') ? await withPresentList(trx, pricing) : pricing
   return {
-    ...(asks('explain') && { explain: await loadExplanations(trx, pricing, rows) }),
+    ...(asks('explain') && { explain: await loadExplanations(trx, present, rows) }),
     ...(asks('lowest_price') && {
-      findLowest: await loadLowestPrices(trx, pricing, body.lowest_price ?? {}, rows),
+      findLowest: await loadLowestPrices(trx, present, body.lowest_price ?? {}, rows),
     }),
     ...(findCompetition && { findCompetition }),
     ...(findSales && { findSales }),
   }
+}
+
+/** A pricing is kept while prices change: histories go up to the revision that the list has now. */
+async function withPresentList(trx: Trx, pricing: Pricing): Promise<Pricing> {
+  const { account_id, id } = pricing.list
+  return { ...pricing, list: await findPriceList(trx, account_id, { id }) }
 }
