@@ -53,6 +53,8 @@ function parseDay(date: string): number {
 }
 
 function formatDay(time: number): string {
-  const [year = '', rest] = new Date(time).toISOString().split(/-(.*)/s)
+  const text = new Date(time).toISOString()
+  if (/^\d/.test(text)) return text.slice(0, 10)
+  const [year = '', rest] = text.split(/-(.*)/s)
   return `${year.replace(/^[+-]0*/, '').padStart(4, '0')}-${rest?.slice(0, 5)}`
 }

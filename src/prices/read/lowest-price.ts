@@ -94,11 +94,12 @@ async function loadLows(
 /** The lowest price of each day of a range, as far as it is known. */
 class DailyLows {
   readonly #first: number
-  readonly #lows: (number | undefined)[]
+  /** NaN if not known: an array of numbers alone takes no memory for each. */
+  readonly #lows: number[]
 
   constructor(periods: Period[], promotions: FormerPromotion[], { first, last }: Days) {
     this.#first = first
-    this.#lows = new Array(last - first + 1).fill(undefined)
+    this.#lows = new Array(last - first + 1).fill(Number.NaN)
     for (const period of periods) {
       const from = Math.max(first, Math.floor(period.from / dayMs))
       const to = Math.min(last, Math.ceil(period.to / dayMs) - 1)
@@ -108,7 +109,8 @@ class DailyLows {
 
   /** Undefined if the row had no price that day. */
   of(day: number): number | undefined {
-    return this.#lows[day - this.#first]
+    const price = this.#lows[day - this.#first]
+    return Number.isNaN(price) ? undefined : price
   }
 
   /** The price of the last known day before a day. */
@@ -131,8 +133,8 @@ class DailyLows {
   }
 
   #lower(day: number, price: number): void {
-    const known = this.of(day)
-    if (known === undefined || price < known) this.#lows[day - this.#first] = price
+    const known = this.#lows[day - this.#first] ?? Number.NaN
+    if (!(known <= price)) this.#lows[day - this.#first] = price
   }
 }
 
