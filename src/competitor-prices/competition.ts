@@ -84,6 +84,13 @@ async function findByKeys(
   const byCode = first.code === null ? sql`` : sql`and c.code = input.code`
   const day =
     first.date === undefined ? sql`c.departure_date is null` : sql`c.departure_date = input.date`
+  const entries = sql`
+    select c.competitor_name, c.competitor_price from competitor_prices c
+    where c.account_id = ${account} ${byCode} and c.dimensions = input.dimensions ${is_dated ? sql`and ${day}` : sql``}
+      and c.latest_update >= (current_date - ${max_age_days}::integer)::timestamptz
+      ${names ? sql`and c.competitor_name = any(${names}::text[])` : sql``}`
+  // Before its statistics are made, PostgreSQL would join a loaded table as a whole: with `offset 0` it looks for each code.
+  const look = first.code === null ? entries : sql`${entries} offset 0`
   const { rows } = await sql<Omit<Competitors, 'prices'> & { place: number; prices: string }>`
     select place, prices::text as prices, lowest_name, round(average, 6) as average,
       round((prices[(count + 1) / 2] + prices[count / 2 + 1]) / 2, 6) as median
@@ -91,11 +98,7 @@ async function findByKeys(
       select place, count(*)::integer as count, avg(c.competitor_price) as average,
         array_agg(c.competitor_price order by c.competitor_price, c.competitor_name) as prices,
         (array_agg(c.competitor_name order by c.competitor_price, c.competitor_name))[1] as lowest_name
-      from ${inputKeys(keys)}
-      join competitor_prices c on c.account_id = ${account} ${byCode} and c.dimensions = input.dimensions
-        ${is_dated ? sql`and ${day}` : sql``}
-      where c.latest_update >= (current_date - ${max_age_days}::integer)::timestamptz
-        ${names ? sql`and c.competitor_name = any(${names}::text[])` : sql``}
+      from ${inputKeys(keys)} cross join lateral (${look}) as c
       group by place
     ) as found`.execute(trx)
   return new Map(
