@@ -1,6 +1,7 @@
-import { fillService } from './fill.ts'
+import { fillService, storedRows } from './fill.ts'
 import { updateBody, updatePath } from './lists.ts'
 import { timed, type Workload } from './measure.ts'
+import { medianTime, readTime } from './reads.ts'
 import type { Bench, Service } from './servers.ts'
 
 const setting = 'set 100,000 prices'
@@ -58,35 +59,89 @@ async function setGuardrails({ sql, request, connect }: Service, guardrails: obj
   client.close()
 }
 
-const millionRows = 1_000_000
-let services: Promise<Service> | undefined
+const services = new Map<number, Promise<Service>>()
 
-function million(bench: Bench): Promise<Service> {
-  services ??= startMillion(bench)
-  return services
+/** Another service, with so many products that have a price, three competitors and a sale each. */
+function decided(bench: Bench, rows: number): Promise<Service> {
+  const service = services.get(rows) ?? startDecided(bench, rows)
+  services.set(rows, service)
+  return service
 }
 
-/** A million products with a price, three competitors and a sale each. */
-async function startMillion(bench: Bench): Promise<Service> {
-  const service = await bench.startBeside('million')
+async function startDecided(bench: Bench, rows: number): Promise<Service> {
+  const service = await bench.startBeside(`decided_${rows}`)
   const { sql, account } = service
-  await fillService(service, millionRows)
+  await fillService(service, rows)
   await sql.query(`
     insert into competitor_prices (account_id, hash, code, dimensions, competitor_name, competitor_price, latest_update)
     select account_id, sha256((id || ':' || n)::text::bytea), code, array[code, 'UK'], 'C' || n, 5 + n + id % 20, now()
     from products, generate_series(1, 3) n where account_id = ${account}`)
   await sql.query(`
     insert into sales (account_id, transaction_id, code, extension, quantity, revenue, transaction_date)
-    select account_id, 'S' || id, code, '["UK"]', 2, 20, now() from products where account_id = ${account}`)
+    select account_id, 'S' || id, code, 'UK', 2, 20, now() from products where account_id = ${account}`)
   await sql.query('vacuum analyze')
   return service
 }
 
+/** The answer of a read with competition and sales, as one statement. */
+const barePosition = `
+  select json_agg(row)::text as answer from (
+    select r.id as pk, r.price_list_id, r.product_id as extended_catalog_id, r.code, i.country, r.prices[1] as active_price,
+      (
+        select json_build_object('count', count(*), 'lowest', min(competitor_price), 'highest', max(competitor_price),
+          'lowest_name', (array_agg(competitor_name order by competitor_price, competitor_name))[1],
+          'average', round(avg(competitor_price), 6),
+          'median', percentile_cont(0.5) within group (order by competitor_price),
+          'rank', 1 + count(*) filter (where competitor_price < r.prices[1]),
+          'gap_percent', round((r.prices[1] / min(competitor_price) - 1) * 100, 6))
+        from competitor_prices c
+        where c.account_id = $2 and c.code = r.code and c.dimensions = array[r.code, i.country]
+          and c.latest_update >= current_date - 30
+      ) as competition,
+      (
+        select json_build_object('transactions', count(*), 'quantity', sum(quantity), 'revenue', sum(revenue),
+          'average_price', round(sum(revenue) / sum(quantity), 6), 'last_at', max(transaction_date))
+        from sales s
+        where s.account_id = $2 and s.code = r.code and s.extension = i.country
+          and (s.price_dimension is null or s.price_dimension = 'price')
+          and (s.price_list_name is null or s.price_list_name = 'Bench')
+          and s.transaction_date >= current_date - 29 and s.transaction_date < current_date + 1
+      ) as sales
+    from jsonb_to_recordset($1::jsonb -> 'payload') as i (code text, country text)
+    join price_list_rows r on r.account_id = $2 and r.price_list_id = 1 and r.code = i.code
+      and r.extension_key = jsonb_build_array(i.country)::text
+  ) as row`
+
+const positionWorkload: Workload = {
+  rows: [
+    {
+      name: 'read 1,000 of a list with competition and sales',
+      unit: 'ms',
+      goal: { ratio: 1.5, of: 'floor' },
+    },
+  ],
+  prepare: (bench) => decided(bench, storedRows),
+  ours: async (bench) => [
+    await readTime(await decided(bench, storedRows), {
+      price_list_name: 'Bench',
+      include: ['competition', 'sales'],
+    }),
+  ],
+  floor: async (bench) => {
+    const { sql, account } = await decided(bench, storedRows)
+    const read = (body: string) =>
+      sql.query({ name: 'position', text: barePosition, values: [body, account] })
+    return [await medianTime(read)]
+  },
+}
+
+const millionRows = 1_000_000
+
 const repriceWorkload: Workload = {
   rows: [{ name: 'reprice 1,000,000 rows by competitors and sales', unit: 'ms' }],
-  prepare: million,
+  prepare: (bench) => decided(bench, millionRows),
   ours: async (bench) => {
-    const service = await million(bench)
+    const service = await decided(bench, millionRows)
     const formula =
       '= ENDING(MAX(COMP_MEDIAN * 0.99, COSTS / 0.8, IF(SALES_QTY > 1, Price, 0)), 0.99)'
     const body = JSON.stringify({ price_list_name: 'Bench', formula })
@@ -96,5 +151,10 @@ const repriceWorkload: Workload = {
   },
 }
 
-/** What decides a price: plans, guardrails, a rule over all rows. */
-export const decideWorkloads: Workload[] = [planWorkload, guardrailWorkload, repriceWorkload]
+/** What decides a price: plans, guardrails, a position, a rule over all rows. */
+export const decideWorkloads: Workload[] = [
+  planWorkload,
+  guardrailWorkload,
+  positionWorkload,
+  repriceWorkload,
+]

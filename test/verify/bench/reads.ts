@@ -89,11 +89,17 @@ function readWorkload(keys: number, goal: Goal, p99?: Goal): Workload {
 }
 
 /** The median time in ms in which one client reads 1,000 random rows; `options` name the list and what else is read. */
-export async function readTime(server: Server, options: object): Promise<number> {
+export const readTime = (server: Server, options: object): Promise<number> =>
+  medianTime((body) => server.post(path, body), options)
+
+/** The same of another way to read the rows of a body. */
+export async function medianTime(
+  read: (body: string) => Promise<unknown>,
+  options: object = {},
+): Promise<number> {
   const body = JSON.stringify({ ...options, payload: someKeys(1000, storedRows) })
   const times: number[] = []
-  for (let read = 0; read < soloReads; read++)
-    times.push(await timed(() => server.post(path, body)))
+  for (let count = 0; count < soloReads; count++) times.push(await timed(() => read(body)))
   return median(times)
 }
 
