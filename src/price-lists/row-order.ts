@@ -41,7 +41,14 @@ export async function orderedRows(
   const keys = rowKeys(shown, query.order)
   return {
     rows: selectValued(shown, value, keyed, members),
-    rowOf: (id) => selectValued(shown, value, keyed, sql`${ofList} and r.id = ${id}`),
+    // A row that left and was brought back has the same id twice in the past: the one of the revision comes first.
+    rowOf: (id) =>
+      selectValued(
+        shown,
+        value,
+        keyed,
+        sql`${ofList} and r.id = ${id} order by (${rows.isMember}) desc limit 1`,
+      ),
     keys,
     inOrder: (selected, ...further) => {
       const listed = selectValued(shown, value, selected, members)

@@ -118,7 +118,7 @@ function selectMatching(
       ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
     from ${inputRows(rows)} ${codes}
     ${join(sql`${on} and ${isMember}`)}
-    ${extras.costs ? sql`join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
+    ${extras.costs ? sql`left join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
     ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}
     ${list.hide_unpriced ? sql`where ${setPrice(rowsOfList)} is not null` : sql``}`
 }

@@ -143,6 +143,31 @@ t.test('a row that comes back is another one, and both are read', async (t) => {
   t.equal(now, 0)
 })
 
+t.test('a page of the past begins behind a row that left and was brought back', async (t) => {
+  const { shop, list, rows } = await aPricedList(t)
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    price_list_name: 'L',
+    payload: [uk('A')],
+  })
+  await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 4 })
+  const [{ pk }] = (await rows('as_of=5')).body.results
+  for (const order of ['', '&order=code', '&order=-price']) {
+    const { status, body } = await rows(`as_of=5&after=${pk}${order}`)
+    t.equal(status, 200)
+    t.strictSame(body.results, [])
+  }
+})
+
+t.test('a read of the past explains a row whose product was deleted', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    price_list_name: 'L',
+    payload: [uk('A')],
+  })
+  await shop.post('/api/v1/product_catalog/bulk_delete/', [uk('A')])
+  t.match((await read({ as_of: 3, include: ['explain'] })).body, [{ active_price: 7 }])
+})
+
 t.test('one row is read as it is among many', async (t) => {
   const codes = Array.from({ length: 120 }, (_, index) => `C${String(index).padStart(3, '0')}`)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
