@@ -164,7 +164,9 @@ t.test('a read of the past explains a row whose product was deleted', async (t) 
     price_list_name: 'L',
     payload: [uk('A')],
   })
-  await shop.post('/api/v1/product_catalog/bulk_delete/', [uk('A')])
+  const [{ extended_catalog_id }] = (await read({ as_of: 3 })).body
+  const { status } = await shop.post('/api/v1/product_catalog/bulk_delete/', [extended_catalog_id])
+  t.equal(status, 200)
   t.match((await read({ as_of: 3, include: ['explain'] })).body, [{ active_price: 7 }])
 })
 

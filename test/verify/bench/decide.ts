@@ -62,14 +62,14 @@ async function setGuardrails({ sql, request, connect }: Service, guardrails: obj
 const services = new Map<number, Promise<Service>>()
 
 /** Another service, with so many products that have a price, three competitors and a sale each. */
-function decided(bench: Bench, rows: number): Promise<Service> {
-  const service = services.get(rows) ?? startDecided(bench, rows)
+function market(bench: Bench, rows: number): Promise<Service> {
+  const service = services.get(rows) ?? startMarket(bench, rows)
   services.set(rows, service)
   return service
 }
 
-async function startDecided(bench: Bench, rows: number): Promise<Service> {
-  const service = await bench.startBeside(`decided_${rows}`)
+async function startMarket(bench: Bench, rows: number): Promise<Service> {
+  const service = await bench.startBeside(`market_${rows}`)
   const { sql, account } = service
   await fillService(service, rows)
   await sql.query(`
@@ -120,15 +120,15 @@ const positionWorkload: Workload = {
       goal: { ratio: 1.5, of: 'floor' },
     },
   ],
-  prepare: (bench) => decided(bench, storedRows),
+  prepare: (bench) => market(bench, storedRows),
   ours: async (bench) => [
-    await readTime(await decided(bench, storedRows), {
+    await readTime(await market(bench, storedRows), {
       price_list_name: 'Bench',
       include: ['competition', 'sales'],
     }),
   ],
   floor: async (bench) => {
-    const { sql, account } = await decided(bench, storedRows)
+    const { sql, account } = await market(bench, storedRows)
     const read = (body: string) =>
       sql.query({ name: 'position', text: barePosition, values: [body, account] })
     return [await medianTime(read)]
@@ -139,9 +139,9 @@ const millionRows = 1_000_000
 
 const repriceWorkload: Workload = {
   rows: [{ name: 'reprice 1,000,000 rows by competitors and sales', unit: 'ms' }],
-  prepare: (bench) => decided(bench, millionRows),
+  prepare: (bench) => market(bench, millionRows),
   ours: async (bench) => {
-    const service = await decided(bench, millionRows)
+    const service = await market(bench, millionRows)
     const formula =
       '= ENDING(MAX(COMP_MEDIAN * 0.99, COSTS / 0.8, IF(SALES_QTY > 1, Price, 0)), 0.99)'
     const body = JSON.stringify({ price_list_name: 'Bench', formula })
