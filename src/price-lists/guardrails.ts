@@ -126,16 +126,18 @@ function violationMessage(
   return name.endsWith('ed_percent') ? `it ${says[name]}` : `${change}: ${says[name]}`
 }
 
-/** The problem of a call that does too much to the whole list. */
-export function listViolated(list: PriceList, names: GuardrailName[]): Problem {
+/** The errors of a call that does too much to the whole list. */
+export function listErrors(
+  list: PriceList,
+  counts: { changed: number; removed: number },
+): RequestError[] {
   const none = { old: null, new: null }
-  const errors = names.map((code) => {
+  return listViolations(list, counts).map((code) => {
     return { pointer: '', code, message: violationMessage(list, code, none) }
   })
-  return guardrailViolated(errors, errors.length)
 }
 
-/** The problem of prices that violate guardrails: the first, and how many violations there are. */
+/** The problem of a call that violates guardrails: the first violations, and how many violations there are. */
 export function guardrailViolated(errors: RequestError[], errorCount: number): Problem {
   const count = errorCount === 1 ? '1 violation' : `${errorCount} violations`
   const detail = `${count} of the list's guardrails. Nothing was written; the header \`Override-Guardrails\` lets it pass.`

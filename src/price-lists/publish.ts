@@ -3,7 +3,7 @@ import type { Origin } from '../contract/operation.ts'
 import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInMonth } from './calendar.ts'
-import { listViolated, listViolations } from './guardrails.ts'
+import { guardrailViolated, listErrors } from './guardrails.ts'
 import { insertChanges, insertMonthChanges } from './history/log-changes.ts'
 import { type Change, nextRevision, recordRevision } from './history/record-revision.ts'
 import { type IdsText, ofList } from './publication.ts'
@@ -40,8 +40,8 @@ export async function publish(
 
 /** Throws `guardrail-violated` if too many rows leave. */
 function rejectRemovals(list: PriceList, removed: number, { override }: Origin): void {
-  const names = removed > 0 ? listViolations(list, { changed: 0, removed }) : []
-  if (names.length > 0 && override === undefined) throw listViolated(list, names)
+  const errors = removed > 0 ? listErrors(list, { changed: 0, removed }) : []
+  if (errors.length > 0 && override === undefined) throw guardrailViolated(errors, errors.length)
 }
 
 /** Notes the rows that come and go with the next revision of a list in its history; returns their numbers. */

@@ -92,8 +92,8 @@ async function aLongList(t: Tap, guardrails: object) {
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
   const list = await aList(shop, { name: 'L', guardrails })
   await addProducts(shop, 'L', codes.map(uk))
-  const update = (count: number) =>
-    shop.post(updates, {
+  const update = (count: number, query = '') =>
+    shop.post(`${updates}${query}`, {
       price_list_name: 'L',
       payload: codes.slice(0, count).map((code) => ({ ...uk(code), price: 5 })),
     })
@@ -116,6 +116,19 @@ t.test('a call changes at most so many percent of 100 rows or more', async (t) =
     [['', undefined, 'max_changed_percent']],
   )
   t.equal((await update(10)).status, 201)
+})
+
+t.test('prices and the list are judged in one answer, also where a plan is applied', async (t) => {
+  const { shop, update } = await aLongList(t, { max_price: 4, max_changed_percent: 10 })
+  const found = ({ body }: Awaited<ReturnType<typeof update>>) => [
+    body.error_count,
+    body.errors[0].code,
+    body.errors[11].code,
+  ]
+  t.strictSame(found(await update(11)), [12, 'max_changed_percent', 'max_price'])
+  const plan = await update(11, '?plan=true')
+  const apply = await shop.post(`/api/v1/plans/${plan.body.id}/apply/`, {})
+  t.strictSame(found(apply), [12, 'max_changed_percent', 'max_price'])
 })
 
 t.test(

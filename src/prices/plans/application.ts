@@ -1,15 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import { Problem } from '../../contract/problem.ts'
+import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { StoredPlan } from '../../plans/queries.ts'
 import {
   type GuardrailName,
   guardrailViolated,
-  listViolated,
-  listViolations,
+  listErrors,
   violationErrors,
   violationsOf,
 } from '../../price-lists/guardrails.ts'
@@ -116,23 +115,27 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
     select *, sum(cardinality(violations)) over () as total from pg_temp.violating order by place limit ${listedMax}`.execute(
     trx,
   )
-  if (rows.length > 0 && !skip.has('violations'))
-    throw guardrailViolated(
-      violationErrors(list, rows, (cell) => placeOfCell(list, columns, cell)),
-      Number(rows[0]?.total),
-    )
-  const { rows: left } = await sql`
-    insert into pg_temp.left_out select place from pg_temp.violating returning place`.execute(trx)
-  await rejectListViolations(application)
-  return left.length
+  const left = skip.has('violations') ? await leaveAllViolatingOut(trx) : 0
+  const ofRows = skip.has('violations') ? [] : rows
+  const ofList = await findListErrors(application)
+  const count = ofList.length + Number(ofRows[0]?.total ?? 0)
+  if (count === 0) return left
+  const errors = violationErrors(list, ofRows, (cell) => placeOfCell(list, columns, cell))
+  throw guardrailViolated([...ofList, ...errors], count)
 }
 
-async function rejectListViolations({ trx, list, plan }: Application): Promise<void> {
+async function leaveAllViolatingOut(trx: Trx): Promise<number> {
+  const { rows } = await sql`
+    insert into pg_temp.left_out select place from pg_temp.violating returning place`.execute(trx)
+  return rows.length
+}
+
+/** The errors of the list itself, measured on what is left of the plan. */
+async function findListErrors({ trx, list, plan }: Application): Promise<RequestError[]> {
   const { rows } = await sql<{ changed: number; removed: number }>`
     select count(distinct row_id) filter (where action = 'price') as changed,
       count(*) filter (where action = 'remove') as removed
     from plan_rows plan where ${ofPlan(plan)} and ${isLeft}`.execute(trx)
   const { changed = 0, removed = 0 } = rows[0] ?? {}
-  const names = listViolations(list, { changed: Number(changed), removed: Number(removed) })
-  if (names.length > 0) throw listViolated(list, names)
+  return listErrors(list, { changed: Number(changed), removed: Number(removed) })
 }

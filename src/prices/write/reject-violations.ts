@@ -9,8 +9,7 @@ import {
   guardrailsOf,
   guardrailViolated,
   guardsMargins,
-  listViolated,
-  listViolations,
+  listErrors,
   violationErrors,
   violationsOf,
 } from '../../price-lists/guardrails.ts'
@@ -56,9 +55,10 @@ export async function rejectViolations(
   const { cells, count, changed } = written.mayViolate
     ? await findViolating(trx, list)
     : { cells: [], count: 0, changed: written.changed }
-  if (count > 0) throw guardrailViolated(errorsOf(list, cells, await findPlaces(cells)), count)
-  const names = listViolations(list, { changed, removed: 0 })
-  if (names.length > 0) throw listViolated(list, names)
+  const ofList = listErrors(list, { changed, removed: 0 })
+  if (ofList.length + count === 0) return
+  const ofCells = count > 0 ? errorsOf(list, cells, await findPlaces(cells)) : []
+  throw guardrailViolated([...ofList, ...ofCells], ofList.length + count)
 }
 
 const columns = ['row_id', 'code', 'extension_key', 'dimension', 'date', 'old', 'new']
