@@ -10,7 +10,6 @@ import { type CompetitorSchema, findCompetitorSchema } from './queries.ts'
 export interface ComparedRow {
   code: string
   extensions: readonly string[]
-  attributes?: readonly (string | null)[] | null
   date: string | undefined
 }
 
@@ -41,7 +40,7 @@ export async function findCompetitors(
 ): Promise<(Competitors | null)[]> {
   const schema = await findCompetitorSchema(trx, account)
   if (!schema) return rows.map(() => null)
-  const dimensionsOf = dimensionsReader(schema, columns)
+  const dimensionsOf = await dimensionsReader(trx, account, { schema, columns, rows })
   const hasCode = schema.columns.some(({ name }) => name === 'code')
   const keys = new Map<string, Key & { place: number }>()
   const places = rows.map((row) => {
@@ -59,18 +58,42 @@ export async function findCompetitors(
 }
 
 /** Reads the values of a row for the columns of the schema; undefined if it lacks one. */
-function dimensionsReader(schema: CompetitorSchema, { attributes, extensions }: Columns) {
+async function dimensionsReader(
+  trx: Trx,
+  account: number,
+  { schema, columns, rows }: { schema: CompetitorSchema; columns: Columns; rows: ComparedRow[] },
+) {
+  const attributes = new Map(columns.attributes.map(({ name, ordinal }) => [name, ordinal - 1]))
+  const extensions = new Map(columns.extensions.map(({ name, ordinal }) => [name, ordinal - 1]))
+  const comparesAttributes = schema.columns.some(({ name }) => attributes.has(name))
+  const ofProducts = comparesAttributes ? await findAttributes(trx, account, rows) : new Map()
   const readers = schema.columns.map(({ name }) => {
-    const attribute = attributes.find((column) => column.name === name)
-    const extension = extensions.find((column) => column.name === name)
-    if (attribute) return (row: ComparedRow) => row.attributes?.[attribute.ordinal - 1]
-    if (extension) return (row: ComparedRow) => row.extensions[extension.ordinal - 1]
+    const [attribute, extension] = [attributes.get(name), extensions.get(name)]
+    if (attribute !== undefined)
+      return ({ code }: ComparedRow) => ofProducts.get(code)?.[attribute] ?? undefined
+    if (extension !== undefined) return (row: ComparedRow) => row.extensions[extension]
     return name === 'code' ? ({ code }: ComparedRow) => code : () => undefined
   })
   return (row: ComparedRow): string[] | undefined => {
-    const texts = readers.map((read) => read(row) ?? undefined)
+    const texts = readers.map((read) => read(row))
     return texts.includes(undefined) ? undefined : (texts as string[])
   }
+}
+
+/** The attributes of the products of rows, by code. */
+async function findAttributes(
+  trx: Trx,
+  account: number,
+  rows: ComparedRow[],
+): Promise<Map<string, (string | null)[]>> {
+  const codes = [...new Set(rows.map(({ code }) => code))]
+  const products = await trx
+    .selectFrom('product_attributes')
+    .select(['code', 'attributes'])
+    .where('account_id', '=', account)
+    .where('code', '=', sql<string>`any(${codes}::text[])`)
+    .execute()
+  return new Map(products.map(({ code, attributes }) => [code, attributes]))
 }
 
 async function findByKeys(

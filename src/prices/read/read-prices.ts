@@ -84,7 +84,7 @@ function shownRows(
     dynamicAttributes: include.has('dynamic_attributes'),
     attributes:
       promotions.usesAttributes ||
-      asksOneOf('explain', 'lowest_price', 'competition') ||
+      asksOneOf('explain', 'lowest_price') ||
       lookUp.client?.agreed.usesAttributes === true,
     priced: asksOneOf('priced', 'competition') || hidesUnagreed(list, lookUp.client),
   }
