@@ -7,13 +7,15 @@ import type { AttemptDone, Metrics, Observed, QueueState } from './telemetry.ts'
 const secondsOfRequests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
 
-const kinds: components['schemas']['JobKind'][] = [
-  'add-products',
-  'remove-products',
-  'sync-with-catalog',
-  'load-file',
-  'revert',
-]
+const kinds = Object.keys({
+  'add-products': 0,
+  'remove-products': 0,
+  'sync-with-catalog': 0,
+  'load-file': 0,
+  revert: 0,
+  'make-plan': 0,
+  'apply-plan': 0,
+} satisfies Record<components['schemas']['JobKind'], 0>)
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
 /** The counters of this process, and gauges that are read at each scrape. */

@@ -188,6 +188,16 @@ t.test('while the database is away the rest is shown, and no count of jobs', asy
   t.equal(seriesOf(await read(t, service), 'pricewell_jobs{state="waiting"}'), 1)
 })
 
+t.test('failures of each kind of job count from 0', async (t) => {
+  const service = await startTestService(t)
+  const text = await read(t, service)
+  const { body } = await send(t, service, { method: 'GET', path: '/openapi.json' })
+  for (const kind of body.components.schemas.JobKind.enum) {
+    const series = `pricewell_job_attempts_total{kind="${kind}",outcome="failed"}`
+    t.equal(seriesOf(text, series), 0, kind)
+  }
+})
+
 t.test('tries at jobs are counted by how they end', async (t) => {
   const service = await startTestService(t)
   const series = 'pricewell_job_attempts_total{kind="add-products",outcome="done"}'
