@@ -172,78 +172,16 @@ function countOf(present: Columns, kind: Column['kind']): number {
  * Fixed keys of rows, which no column may have as its name. `description` is allowed: it is a key of price lists, of no
  * row, and every shop wants it.
  */
-const reservedNames: ReadonlySet<string> = new Set([
-  '__proto__',
-  'active',
-  'active_margin',
-  'active_price',
-  'added',
-  'agreement',
-  'agreement_code',
-  'attributes',
-  'attributes_config',
-  'base_price',
-  'client_code',
-  'code',
-  'competition',
-  'competitor_name',
-  'competitor_price',
-  'created',
-  'currency',
-  'date',
-  'departure_date',
-  'dimensions',
-  'dynamic_attribute_name',
-  'dynamic_attribute_value',
-  'dynamic_attributes',
-  'error',
-  'expected_price',
-  'explain',
-  'extended_catalog_id',
-  'extension',
-  'extensions',
-  'finished',
-  'hash',
-  'id',
-  'include',
-  'input',
-  'is_calendar',
-  'is_dated',
-  'latest_update',
-  'lowest_price',
-  'margin',
-  'margin_formula',
-  'name',
-  'output',
-  'payload',
-  'pk',
-  'price',
-  'price_dimension',
-  'price_dimensions',
-  'price_line',
-  'price_list_code',
-  'price_list_id',
-  'price_list_name',
-  'priced',
-  'prices',
-  'product_code',
-  'product_filters',
-  'progress',
-  'promotion',
-  'promotion_date',
-  'promotions',
-  'quantity',
-  'removed',
-  'resource_type',
-  'revenue',
-  'sales',
-  'status',
-  'total',
-  'transaction_date',
-  'transaction_id',
-  'untouched',
-  'updated',
-  'valid_from',
-  'valid_to',
-  'value',
-])
+const reservedNames: ReadonlySet<string> = new Set(
+  `
+  __proto__ active active_margin active_price added agreement agreement_code attributes
+  attributes_config base_price client_code code competition competitor_name competitor_price
+  created currency date departure_date dimensions dynamic_attribute_name dynamic_attribute_value
+  dynamic_attributes error expected_price explain extended_catalog_id extension extensions
+  finished hash id include input is_calendar is_dated latest_update lowest_price margin
+  margin_formula name output payload pk price price_dimension price_dimensions price_line
+  price_list_code price_list_id price_list_name priced prices product_code product_filters
+  progress promotion promotion_date promotions quantity removed resource_type revenue sales status
+  total transaction_date transaction_id untouched updated valid_from valid_to value
+  `.match(/\w+/g),
+)

@@ -1,16 +1,11 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Jobs } from '../../generated/database.d.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
+import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 
-interface JobRow {
-  id: number
-  kind: string
-  status: string
-  total: number
-  finished: number
-  error: number
-}
+type JobRow = Pick<Selectable<Jobs>, 'id' | 'kind' | 'status' | 'total' | 'finished' | 'error'>
 
 /** A job as the call that starts it answers it. */
 export function jobInfo({ id, kind, status, total, finished, error }: JobRow): Schemas['JobInfo'] {
@@ -23,19 +18,15 @@ export function jobInfo({ id, kind, status, total, finished, error }: JobRow): S
   }
 }
 
-interface SummaryRow extends JobRow {
-  price_list_id: number | null
-  price_list_name: string | null
-  operation: string | null
-  created_at: Date
-  finished_at: Date | null
-}
-
 /** The columns of a summary, to be selected with `listName`. */
 export const summaryColumns = [
   ...(['id', 'status', 'total', 'finished', 'error'] as const),
   ...(['kind', 'price_list_id', 'operation', 'created_at', 'finished_at'] as const),
 ]
+
+type SummaryRow = Pick<Selectable<Jobs>, (typeof summaryColumns)[number]> & {
+  price_list_name: string | null
+}
 
 /** The name of a job's list; null if the list is deleted. */
 export function listName(account: number): RawBuilder<string | null> {
@@ -46,12 +37,11 @@ export function listName(account: number): RawBuilder<string | null> {
 
 /** A job as the list of jobs shows it. */
 export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
+  const { price_list_id, price_list_name, operation } = row
   return {
     ...jobInfo(row),
     kind: row.kind as Schemas['JobKind'],
-    ...(row.price_list_id !== null && { price_list_id: row.price_list_id }),
-    ...(row.price_list_name !== null && { price_list_name: row.price_list_name }),
-    ...(row.operation !== null && { operation: row.operation }),
+    ...withoutAbsent({ price_list_id, price_list_name, operation }),
     created_at: row.created_at.toISOString(),
     ...(row.finished_at && { finished_at: row.finished_at.toISOString() }),
   }

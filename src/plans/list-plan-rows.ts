@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import type { PlanRows } from '../../generated/database.d.ts'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
@@ -27,7 +28,7 @@ export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, 
     const page = all.selectAll().select(at.as('id')).orderBy('id').offset(offset).limit(limit)
     const { count, rows } = await readPage(trx, { all, page })
     const show = rowWriter(plan, dimensions, columns)
-    return { count, results: rows.map((row) => show(row as unknown as StoredRow)) }
+    return { count, results: rows.map((row) => show(row)) }
   })
 
 async function dimensionsOf(trx: Trx, { account_id, price_list_id }: StoredPlan) {
@@ -40,29 +41,9 @@ async function dimensionsOf(trx: Trx, { account_id, price_list_id }: StoredPlan)
   return list?.price_dimensions ?? []
 }
 
-interface StoredRow {
-  code: string | null
-  extensions: string[] | null
-  dimension: number | null
-  date: string | null
-  name: string | null
-  action: Schemas['PlanAction']
-  reason: string | null
-  old: number | null
-  new: number | null
-  change_percent: number | null
-  margin_before: number | null
-  margin_after: number | null
-  violations: string[]
-  inputs: object | null
-  before: object | null
-  after: object | null
-  covered_rows: number | null
-}
-
 /** Prices have their numbers, also where they are null; other rows have none. */
 function rowWriter({ operation }: StoredPlan, dimensions: string[], columns: Columns) {
-  return (row: StoredRow): Schemas['PlanRow'] => {
+  return (row: Selectable<PlanRows>): Schemas['PlanRow'] => {
     const { action, reason, violations } = row
     if (operation === 'promotions') {
       const { name, before, after, covered_rows } = row

@@ -20,30 +20,10 @@ export const listRevisions: Handler<'listRevisions'> = ({ account, params, query
     return new Answer({ count, results }, revisionHeader(list.version))
   })
 
-const fileColumns = [
-  ...[
-    'revision',
-    'at',
-    'kind',
-    'actor_type',
-    'actor_id',
-    'actor_name',
-    'request_id',
-    'job_id',
-    'plan_id',
-  ],
-  ...[
-    'note',
-    'override',
-    'observed_at',
-    'reverts_from',
-    'reverts_to',
-    'voided',
-    'priced',
-    'added',
-    'removed',
-  ],
-]
+const fileColumns = (
+  'revision at kind actor_type actor_id actor_name request_id job_id plan_id note override ' +
+  'observed_at reverts_from reverts_to voided priced added removed'
+).split(' ')
 
 /** All revisions that the filters leave, the newest first. */
 export const exportRevisions: Export<'listRevisions'> = async (trx, request) => {

@@ -1,4 +1,7 @@
+import type { Selectable } from 'kysely'
+import type { ListRevisions } from '../../../generated/database.d.ts'
 import type { Schemas } from '../../contract/operation.ts'
+import { withoutAbsent } from '../../contract/read-page.ts'
 import type { Trx } from '../../database/pool.ts'
 
 const columns = [
@@ -17,50 +20,23 @@ export function selectRevisions(trx: Trx, account: number, priceListId: number) 
 /** The columns that `revisionOf` shows; the number twice, since pages are in the order of ids. */
 export const revisionColumns = [...columns, 'revision as id'] as const
 
-export interface StoredRevision {
-  revision: number
-  at: Date
-  kind: string
-  origin: unknown
-  job_id: number | null
-  plan_id: number | null
-  observed_at: Date | null
-  reverts_from: number | null
-  reverts_to: number | null
-  voided: boolean
-  priced: number
-  added: number
-  removed: number
-}
+export type StoredRevision = Pick<Selectable<ListRevisions>, (typeof columns)[number]>
 
 /** A revision as the contract shows it. */
 export function revisionOf(stored: StoredRevision): Schemas['Revision'] {
-  const {
-    revision,
-    at,
-    kind,
-    origin,
-    job_id,
-    plan_id,
-    observed_at,
-    voided,
-    priced,
-    added,
-    removed,
-  } = stored
-  const { reverts_from: from, reverts_to: to } = stored
+  const { at, kind, origin, job_id, plan_id, observed_at, reverts_from, reverts_to } = stored
+  const isRevert = reverts_from !== null && reverts_to !== null
   return {
-    revision,
+    revision: stored.revision,
     at: new Date(at).toISOString(),
     kind: kind as Schemas['RevisionKind'],
     ...(origin as Pick<Schemas['Revision'], 'actor' | 'request_id' | 'note' | 'override'>),
-    ...(job_id !== null && { job_id }),
-    ...(plan_id !== null && { plan_id }),
+    ...withoutAbsent({ job_id, plan_id }),
     ...(observed_at !== null && { observed_at: new Date(observed_at).toISOString() }),
-    ...(from !== null && to !== null && { reverts: { from, to } }),
-    voided,
-    priced,
-    added,
-    removed,
+    ...(isRevert && { reverts: { from: reverts_from, to: reverts_to } }),
+    voided: stored.voided,
+    priced: stored.priced,
+    added: stored.added,
+    removed: stored.removed,
   }
 }
