@@ -6,7 +6,7 @@ import { allScopes } from './token.ts'
 
 export interface NewUser {
   account: string
-  /** The `account` of its tokens. */
+  /** The `account` claim of the user's tokens. */
   account_id: number
   email: string
   password: string
@@ -16,8 +16,8 @@ export interface NewUser {
 export class EmailTaken extends Error {}
 
 /**
- * Creates a user with all scopes, and the account if there is none of that name. `url` connects as the owner of the tables. Generates a
- * password if none is given. Throws EmailTaken.
+ * Creates a user with all scopes, and the account if none has that name. `url` connects as the owner of the tables.
+ * Generates a password if none is given. Throws EmailTaken.
  */
 export async function createAccount(
   url: string,
@@ -51,9 +51,8 @@ async function insertUser(
   return id
 }
 
-/** The id of the account of that name. */
 async function findOrInsertAccount(client: pg.Client, name: string): Promise<number> {
-  // It waits for another transaction that inserts the same name.
+  // Waits for any other transaction that inserts the same name.
   const { rows: inserted } = await client.query(
     `insert into account_names (id, name) values ($1, $2) on conflict (name) do nothing returning id`,
     [randomId(), name],
@@ -65,12 +64,12 @@ async function findOrInsertAccount(client: pg.Client, name: string): Promise<num
 }
 
 /**
- * Tokens name accounts by id. A sequence restored from a backup would give the id of a lost account again, and its tokens
- * would open the new account. Any integer that JSON holds exactly.
+ * Any integer that JSON holds exactly. Tokens name accounts by id: a sequence restored from a backup would reuse the id
+ * of a lost account, whose tokens would open the new one.
  */
 const randomId = () => 1 + Math.floor(Math.random() * (Number.MAX_SAFE_INTEGER - 1))
 
-/** Whether there is any account. */
+/** Whether any account exists. */
 export async function hasAccounts(url: string): Promise<boolean> {
   const find = (client: pg.Client) => client.query('select from account_names limit 1')
   return (await onOneConnection(url, find)).rowCount === 1

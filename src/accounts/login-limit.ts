@@ -2,24 +2,25 @@ import { overloaded, Problem } from '../contract/problem.ts'
 
 const windowMs = 60_000
 const failuresMax = 10
-/** Bounds the memory that a client takes by trying many e-mails. */
+/** Bounds the memory that a client can take by trying many e-mails. */
 const emailsMax = 10_000
 
 /** Failed logins by e-mail. */
 const failures = new Map<string, { count: number; until: number }>()
 
-/** The last login for each e-mail. */
+/** The latest login for each e-mail, which the next one waits for. */
 const lastLogins = new Map<string, Promise<unknown>>()
 
 /**
- * Runs a login on one of two seats, and the logins for one e-mail one after the other, so that many at once do not pass
- * the limit. Throws `overloaded` if too many wait, `too-many-requests` after 10 failures for the e-mail within a minute.
+ * Runs a login on one of two seats. Logins for one e-mail run one after the other, so that parallel ones cannot pass
+ * the limit. Throws `overloaded` if too many wait, `too-many-requests` after 10 failures for the e-mail within a
+ * minute.
  */
 export function withinLoginLimits<T>(email: string, login: () => Promise<T>): Promise<T> {
   return onPasswordSeat(() => afterEarlier(email, login))
 }
 
-/** Runs what checks or hashes a password on one of two seats. Throws `overloaded` if too many wait. */
+/** Runs work that checks or hashes a password on one of two seats. Throws `overloaded` if too many wait. */
 export async function onPasswordSeat<T>(work: () => Promise<T>): Promise<T> {
   await takeSeat()
   try {
@@ -53,7 +54,7 @@ function rejectTooMany(email: string): void {
   throw new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
 }
 
-/** Counts a failed login. */
+/** Counts a failed login toward the limit of its e-mail. */
 export function countFailure(email: string): void {
   const now = performance.now()
   const entry = failures.get(email)
@@ -65,7 +66,7 @@ export function countFailure(email: string): void {
 }
 
 /**
- * Logins at the same time. A password check takes 64 MB and one of Node's four threads, which also verify tokens and
+ * Concurrent logins. A password check takes 64 MB and one of Node's four threads, which also verify tokens and
  * decompress files: beside 60 checks, a read with a new token waited for 18 seconds.
  */
 const seatsMax = 2
@@ -81,7 +82,7 @@ async function takeSeat(): Promise<void> {
   else await waitForSeat()
 }
 
-/** The next login takes the seat over, so that `running` stays the same. */
+/** The next login takes over the seat, so `running` stays the same. */
 function passSeatOn(): void {
   const [next] = waiting
   if (next) next()

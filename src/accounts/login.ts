@@ -6,10 +6,10 @@ import { countFailure, withinLoginLimits } from './login-limit.ts'
 import { hashPassword, isPassword } from './password.ts'
 import { signToken } from './token.ts'
 
-/** Compared for an unknown e-mail, so that the answer takes as long. */
+/** Checked for an unknown e-mail, so that the response takes just as long. */
 const nobody = hashPassword('')
 
-/** Answers a token for an e-mail and its password. An unknown e-mail and a wrong password get the same answer. */
+/** Returns a token for an e-mail and its password. An unknown e-mail and a wrong password get the same response. */
 export const login: Handler<'login'> = ({ body, inAccount }, { jwtSecret }) => {
   const email = body.email.toLowerCase()
   return withinLoginLimits(email, async () => {
@@ -23,7 +23,7 @@ export const login: Handler<'login'> = ({ body, inAccount }, { jwtSecret }) => {
   })
 }
 
-/** Row-level security shows a login only the user of its e-mail: there is no account yet. */
+/** A login has no account yet, so row-level security shows it only the user with its e-mail. */
 async function findUser(trx: Trx, email: string) {
   await sql`select set_config('app.login', ${email}, true)`.execute(trx)
   return trx

@@ -9,12 +9,12 @@ type Scrypt = (
 ) => Promise<Buffer>
 const scryptAsync = promisify(scrypt) as unknown as Scrypt
 
-/** OWASP's scrypt parameters for 64 MiB, stored with each hash so that they can be raised later. */
+/** scrypt parameters that take 64 MiB, stored with each hash so that they can be raised later. */
 const owaspCost = { N: 2 ** 16, r: 8, p: 1 }
 export type Cost = typeof owaspCost
 const hashBytes = 32
 
-/** `scrypt:N:r:p:salt:hash`, salt and hash in base64. */
+/** Returns `scrypt:N:r:p:salt:hash`, salt and hash in base64. */
 export async function hashPassword(password: string, cost: Cost = owaspCost): Promise<string> {
   const salt = randomBytes(16)
   const hash = await derive(password, salt, cost)
@@ -23,7 +23,7 @@ export async function hashPassword(password: string, cost: Cost = owaspCost): Pr
   )
 }
 
-/** Compares in constant time. */
+/** Checks a password against a stored hash, in constant time. */
 export async function isPassword(password: string, stored: string): Promise<boolean> {
   const [, N, r, p, salt = '', hash = ''] = stored.split(':')
   const expected = Buffer.from(hash, 'base64')

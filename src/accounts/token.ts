@@ -9,10 +9,9 @@ export const issuer = 'pricewell'
 export const audience = 'pricewell'
 const lifetime = '24h'
 
-/** What the users of `account create` may do. */
+/** The scopes of users made by `account create`. */
 export const allScopes: Scope[] = ['read', 'plan', 'write', 'override', 'admin']
 
-/** The user of a login. */
 export interface LoggedIn {
   id: number
   account: number
@@ -20,7 +19,7 @@ export interface LoggedIn {
   password_hash: string
 }
 
-/** A token for a user of an account, valid for 24 hours, and no longer than the password. */
+/** Signs a token for a user, valid for 24 hours and no longer than the password. */
 export function signToken(secret: Uint8Array, user: LoggedIn): Promise<string> {
   const claims = { account: user.account, scope: user.scopes.join(' ') }
   return new SignJWT({ ...claims, password: passwordMark(user.password_hash) })
@@ -33,12 +32,12 @@ export function signToken(secret: Uint8Array, user: LoggedIn): Promise<string> {
     .sign(secret)
 }
 
-/** Tells one password from the next, as its hash has a new salt each time, and neither the password nor the hash. */
+/** Distinguishes one password from the next, as each hash has a new salt, but reveals neither password nor hash. */
 export function passwordMark(passwordHash: string): string {
   return createHash('sha256').update(passwordHash).digest('base64url').slice(0, 16)
 }
 
-/** JWT_SECRET, or the secret that is kept in the data directory. */
+/** JWT_SECRET, or the secret kept in the data directory. */
 export function readJwtSecret(config: Config): string {
   return config.jwtSecret || keptSecret(join(config.dataDir, 'jwt-secret'))
 }

@@ -6,14 +6,14 @@ import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { type AgreedRow, type Line, linesReader } from './price-lines.ts'
 
-/** The price that a client has agreed for a row. */
+/** A client's agreed price for a row. */
 export interface AgreedPrice {
   id: number
   name: string
   price: number
 }
 
-/** Where a price of an agreement is: in a dimension of the list and, in a calendar list, on a day. */
+/** The cell of an agreed price: a dimension of the list and, in a calendar list, a day. */
 export interface AgreedCell {
   dimension: string
   date?: string | undefined
@@ -24,10 +24,10 @@ export interface AgreementScope {
   account: number
   client: string
   list: { name: string; price_dimensions: string[]; decimals: number }
-  /** Lines of other codes are left out; undefined: none is. */
+  /** Lines for other codes are left out; undefined means none are. */
   codes: string[] | undefined
   cells: AgreedCell[]
-  /** So many agreements, by name, are found whatever their line says. */
+  /** How many agreements, by name, are found regardless of their lines. */
   firstByName: number
 }
 
@@ -35,11 +35,11 @@ interface StoredAgreement {
   id: number
   name: string
   price_line: Record<string, string | number | boolean>
-  /** An array as text: of a client's agreements a read looks at few. */
+  /** An array as text, parsed when needed: a read uses few of a client's agreements. */
   prices: string
 }
 
-/** Agreements that a read looks at, and the prices that they have in all cells together: about 100 MB, 0.5 seconds. */
+/** The most agreements that a read loads, and the most prices over all cells: about 100 MB, 0.5 seconds. */
 const agreementsMax = 100_000
 const pricesMax = 2_000_000
 
@@ -59,7 +59,7 @@ export async function loadAgreedPrices(
   return new AgreedPrices(found, await groupByLine(found, columns))
 }
 
-/** A plain number is the price of every day. Prices round half up to the decimals of the list. */
+/** A plain number is the price for every day. Prices are rounded half up to the list's decimals. */
 async function findAgreements(
   trx: Trx,
   { account, client, list, codes, cells, firstByName }: AgreementScope,
@@ -84,14 +84,14 @@ async function findAgreements(
   return rows
 }
 
-/** An agreement that covers a row, with its price in each of the cells, null where it has none. */
+/** An agreement that covers a row, with its price in each cell, null where it has none. */
 export interface CoveringAgreement {
   id: number
   name: string
   prices: readonly (number | null)[]
 }
 
-/** Agreements whose lines say the same, and the best of them for each cell. */
+/** Agreements with equal lines, and the best of them for each cell. */
 class SameLine {
   readonly stored: StoredAgreement[] = []
   readonly #best: (AgreedPrice | null)[] = []
@@ -122,7 +122,7 @@ function better(a: AgreedPrice | null, b: AgreedPrice): AgreedPrice {
   return a && (a.price - b.price || a.id - b.id) < 0 ? a : b
 }
 
-/** The order of names, then of ids. */
+/** Orders by name, then by id. */
 export const byName = (a: Named, b: Named): number =>
   a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1
 
@@ -133,7 +133,7 @@ interface Shape extends Omit<Line, 'key'> {
   byKey: Map<string, SameLine>
 }
 
-/** The agreements by what their lines say, those of most keys first. Yields to other requests. */
+/** Groups agreements by their lines, those with the most keys first. Yields to other requests. */
 async function groupByLine(agreements: StoredAgreement[], columns: Columns): Promise<Shape[]> {
   const shapes = new Map<string, Shape>()
   const readLine = linesReader(columns)
@@ -149,7 +149,7 @@ async function groupByLine(agreements: StoredAgreement[], columns: Columns): Pro
   return [...shapes.values()].sort((a, b) => b.keys - a.keys)
 }
 
-/** The agreements of a client and list. A row is looked up once for each set of columns that their lines name. */
+/** The agreements of a client and list. A row takes one lookup for each set of columns that their lines name. */
 export class AgreedPrices {
   readonly usesAttributes: boolean
   readonly #all: StoredAgreement[]
@@ -162,19 +162,22 @@ export class AgreedPrices {
     this.#shapes = shapes
   }
 
-  /** All of them. */
+  /** All agreements, sorted on first use. */
   get byName(): readonly Named[] {
     if (!this.#isSorted) this.#all.sort(byName)
     this.#isSorted = true
     return this.#all
   }
 
-  /** How often a row is looked up. */
+  /** How many lookups a row takes. */
   get lookUps(): number {
     return this.#shapes.length
   }
 
-  /** The price that stands in for the published one: of the most keys, then the lowest, then of the lowest id. */
+  /**
+   * The price that replaces the published one: from the line with the most keys, then the lowest price, then the lowest
+   * id.
+   */
   of(row: AgreedRow, cell: number): AgreedPrice | null {
     let best: AgreedPrice | null = null
     let most = 0

@@ -4,7 +4,7 @@ import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { deleteInOrder } from '../database/delete-rows.ts'
 
-/** Deletes agreements by their ids. */
+/** Deletes agreements by id. Returns how many were deleted and how many were absent. */
 export const deleteAgreements: Handler<'deleteAgreements'> = ({
   account,
   body,

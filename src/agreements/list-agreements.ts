@@ -7,7 +7,7 @@ import { filtersOf, onPage, type PageQuery, readPageOfLargeRows } from '../contr
 import type { Trx } from '../database/pool.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
-/** One page of agreements, by id or in the order that is asked for. */
+/** One page of agreements, by id or in the requested order. */
 export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
@@ -22,7 +22,7 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
     return { count, results: found.map(agreementOf) }
   })
 
-/** All agreements that the filters leave, in the order of the list. */
+/** Exports all agreements that pass the filters, in the order of `listAgreements`. */
 export const exportAgreements: Export<'listAgreements'> = async (trx, { account, query }) => ({
   columns: ['id', 'name', 'client_code', 'price_list_code', 'price_line', 'prices'],
   query: trx
@@ -40,7 +40,7 @@ interface Filters extends PageQuery {
   contains?: string
 }
 
-/** The id and what orders name. */
+/** The id and the columns that orders use. */
 const keyColumns = ['id', 'name', 'client_code', 'price_list_code', 'line_code'] as const
 
 const orders = {

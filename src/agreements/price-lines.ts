@@ -1,7 +1,7 @@
 import { canonicalText, findTypeFault, readText } from '../catalog/column-value.ts'
 import type { Columns, ColumnType, ColumnValue } from '../catalog/columns.ts'
 
-/** The part of a row that decides about agreements: canonical texts by ordinal. */
+/** The fields of a row that price lines match: canonical texts by ordinal. */
 export interface AgreedRow {
   code: string
   extensions: readonly string[]
@@ -9,13 +9,13 @@ export interface AgreedRow {
   attributes?: readonly (string | null)[] | null
 }
 
-/** What a price line says. */
+/** A parsed price line. */
 export interface Line {
   /** Equal for lines that name the same columns. */
   columns: string
-  /** How many it names. */
+  /** The number of columns that it names. */
   keys: number
-  /** Equal for lines that name the same columns and values; a row that has them reads as the same key. */
+  /** Equal for lines that name the same columns and values; `readKey` gives the same key for a row that has them. */
   key: string
   readKey: (row: AgreedRow) => string
   usesAttributes: boolean
@@ -29,8 +29,8 @@ interface Field {
 }
 
 /**
- * Returns the function that reads the price lines of agreements; undefined for a line that no row can meet: with a name
- * that is no column, a value that its column cannot have, or two codes.
+ * Returns a function that parses price lines. It returns undefined for a line that no row can match: one with an
+ * unknown column, a value that its column cannot have, or two different codes.
  */
 export function linesReader(columns: Columns) {
   const fields = fieldsOf(columns)
@@ -52,7 +52,7 @@ export function linesReader(columns: Columns) {
   }
 }
 
-/** Texts hold no NUL. */
+/** Texts contain no NUL. */
 const joined = (texts: (string | null | undefined)[]): string => texts.join('\0')
 
 function fieldsOf({ attributes, extensions }: Columns): Map<string, Field> {
@@ -85,7 +85,7 @@ function textsOf(
   return texts
 }
 
-/** The canonical text of a value, read as the type of its column; undefined if it is not of the type. */
+/** The canonical text of a value read as the column's type; undefined if it is not of that type. */
 function textOf(type: ColumnType, given: ColumnValue): string | undefined {
   const value = typeof given === 'string' ? readText(type, given) : given
   return value === undefined || findTypeFault(type, value) ? undefined : canonicalText(value)

@@ -19,7 +19,7 @@ export const agreementColumns = [
   'version',
 ] as const
 
-/** The agreement. Throws `not-found` also for an agreement of another account. */
+/** Finds an agreement. Throws `not-found`, also for an agreement of another account. */
 export async function findAgreement(
   trx: Trx,
   account: number,
@@ -28,7 +28,7 @@ export async function findAgreement(
   return (await selectAgreement(trx, account, id).executeTakeFirst()) ?? rejectMissing()
 }
 
-/** The agreement, locked until the transaction ends. Writers wait for each other; readers do not. */
+/** Finds an agreement and locks it until the transaction ends. Writers wait for each other; readers do not. */
 export async function lockAgreement(
   trx: Trx,
   account: number,
@@ -66,7 +66,7 @@ type KeyFields = Pick<
 >
 
 /**
- * The key of an agreement: SHA-256, in hex, of one canonical text. The order of the keys in `price_line` makes no
+ * The key of an agreement: SHA-256, in hex, of a canonical text. The order of the keys in `price_line` makes no
  * difference; `1`, `"1"` and `true` are different.
  */
 export function agreementKey({

@@ -16,7 +16,7 @@ import {
 
 type Fields = Schemas['AgreementInput']
 
-/** Merges a patch into an agreement. Answers the agreement with its new ETag. */
+/** Merges a patch into an agreement. Returns the agreement with its new ETag. */
 export const updateAgreement: Handler<'updateAgreement'> = ({
   account,
   params,
@@ -37,7 +37,9 @@ export const updateAgreement: Handler<'updateAgreement'> = ({
 
 const fieldNames = ['name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const
 
-/** Throws `invalid-request` if the patch removed a required key. The contract has checked what it adds. */
+/**
+ * Throws `invalid-request` if the patch removed a required key or emptied a map. The contract has checked what it adds.
+ */
 function rejectIncomplete(agreement: Partial<Fields>): void {
   const faults: RequestError[] = fieldNames
     .filter((name) => agreement[name] === undefined)

@@ -7,7 +7,7 @@ import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { agreementKey } from './queries.ts'
 
-/** An agreement with the hash of its key, which is computed once. */
+/** An agreement with its key, which is computed once. */
 type KeyedAgreement = Schemas['AgreementInput'] & { key: string }
 
 /** Creates agreements or replaces the prices of existing ones. */

@@ -10,7 +10,7 @@ export interface ValueFault {
   message: string
 }
 
-/** Larger whole numbers are not exact in JSON readers. */
+/** JSON readers cannot hold larger whole numbers exactly. */
 export const wholeNumber = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
 
 const wrongType = (type: string): ValueFault => ({ code: 'type', message: `must be ${type}` })
@@ -27,7 +27,6 @@ const wrongDay: ValueFault = {
   message: sentences.calendarDay,
 }
 
-/** Checks a value of each type. */
 const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
   string: (value) =>
     typeof value !== 'string'
@@ -41,12 +40,12 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
     typeof value !== 'string' ? wrongType('a day in a string') : !isDate(value) && wrongDay,
 }
 
-/** The fault of a value of a type, if any. */
+/** The fault of a value that does not fit a type; undefined if it does. */
 export function findTypeFault(type: ColumnType, value: unknown): ValueFault | undefined {
   return checks[type](value) || undefined
 }
 
-/** The fault of a value for a column: its type, or not an allowed value. */
+/** As `findTypeFault`, and `not_allowed` for a value outside the column's allowed values. */
 export function findValueFault(
   { type, allowed_values }: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,
@@ -57,7 +56,7 @@ export function findValueFault(
   return { code: 'not_allowed', message: allowed_values.message }
 }
 
-/** The text that is stored for a value: equal values have equal texts. */
+/** The stored text of a value: equal values have equal texts. */
 export function canonicalText(value: ColumnValue): string {
   if (value === 0) return '0'
   return typeof value === 'number' && Math.abs(value) < 1e-5
@@ -65,7 +64,7 @@ export function canonicalText(value: ColumnValue): string {
     : String(value)
 }
 
-/** A canonical text as shown where values are strings: large numbers without an exponent. */
+/** A canonical text for output as a string: large numbers have no exponent. */
 export function shownText(type: ColumnType, text: string): string {
   if (type !== 'number' || !text.includes('e')) return text
   const [mantissa = '', exponent = ''] = text.split('e+')
@@ -73,7 +72,7 @@ export function shownText(type: ColumnType, text: string): string {
   return whole + decimals.padEnd(Number(exponent), '0')
 }
 
-/** The value of a canonical text. */
+/** Converts a canonical text back to its value. */
 export function readValue(type: ColumnType, text: string): ColumnValue {
   if (type === 'boolean') return text === 'true'
   return type === 'integer' || type === 'number' ? Number(text) : text
@@ -87,7 +86,7 @@ const readers: Record<ColumnType, (text: string) => ColumnValue | undefined> = {
   date: (text) => (isDate(text) ? text : undefined),
 }
 
-/** Reads any text as a value of a type; undefined if it is not one. Several texts may have one value ("1.5", "1.50"). */
+/** Reads a text as a value of a type; undefined if it is not one. Several texts may have one value ("1.5", "1.50"). */
 export function readText(type: ColumnType, text: string): ColumnValue | undefined {
   return readers[type](text)
 }

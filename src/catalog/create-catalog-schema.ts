@@ -23,7 +23,10 @@ import {
   renewDefaultFormulas,
 } from './replaced-columns.ts'
 
-/** Declares the account's columns: appends to them, or replaces them while there are no products and nothing names those that go. */
+/**
+ * Declares the account's columns: appends to them, or replaces them while there are no products and nothing names the
+ * removed columns. Throws `schema-in-use`.
+ */
 export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
   account,
   body,
@@ -39,7 +42,7 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const isOtherKey = hasOtherKeys(replacement)
     if (!appended || isOtherKey) await rejectProducts(trx, account)
     if (!appended) await rejectNamedColumns(trx, replacement)
-    // Lists may be there before the first schema.
+    // Lists may exist before the first schema.
     if (!appended || present.all.length === 0) await renewDefaultFormulas(trx, replacement)
     if (isOtherKey) await forgetFormerKeys(trx, account)
     await replaceColumns(trx, account, next.all)
@@ -108,7 +111,7 @@ function placeColumns(
   }))
 }
 
-/** `seen` holds the names of the columns before this one; this one is added. */
+/** `seen` holds the names of earlier columns; this one's name is added. */
 function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>): RequestError[] {
   const at = { pointer: `${pointer}/name`, field: 'name' }
   const faults: RequestError[] = []
@@ -169,8 +172,8 @@ function countOf(present: Columns, kind: Column['kind']): number {
 }
 
 /**
- * Fixed keys of rows, which no column may have as its name. `description` is allowed: it is a key of price lists, of no
- * row, and every shop wants it.
+ * Fixed keys of rows, which no column may have as its name. `description` is allowed: it is a key of price lists, not
+ * of rows, and every shop wants it.
  */
 const reservedNames: ReadonlySet<string> = new Set(
   `

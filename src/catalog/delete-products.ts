@@ -8,7 +8,7 @@ import { arrayLiteral } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { takeTable } from '../database/table-lock.ts'
 
-/** Deletes products by their ids. Throws `product-in-use` if a price list holds one. */
+/** Deletes products by id. Throws `product-in-use` if a price list has one of them, or `too-costly`. */
 export const deleteProducts: Handler<'deleteProducts'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const keys = await distinctKeys(body, errors)
@@ -20,7 +20,7 @@ export const deleteProducts: Handler<'deleteProducts'> = ({ account, body, error
     return { deleted, absent: keys.length - deleted }
   })
 
-/** Waits for writers of the account's lists, which look products up, and keeps new lists and writers waiting. */
+/** Waits for writers of the account's lists, which look up products, and makes new lists and writers wait. */
 async function holdLists(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
   await sql`
@@ -36,7 +36,9 @@ interface Held {
   total: number
 }
 
-/** Throws `product-in-use` with the rows of the body that a draft or a published version has, or `too-costly`. */
+/**
+ * Throws `product-in-use` with the rows of the body whose products a draft or published version has, or `too-costly`.
+ */
 async function rejectHeld(trx: Trx, account: number, ids: string): Promise<void> {
   await sql`set local statement_timeout = ${sql.lit(readStatementMs)}`.execute(trx)
   const rows = await withinReadTime('Delete fewer products at a time.', () =>
@@ -75,7 +77,7 @@ function messageOf({ list, lists }: Held): string {
   return `is in the price list ${JSON.stringify(list)}${more}`
 }
 
-/** Deletes products, and the attributes of codes that have none left. Returns how many products there were. */
+/** Deletes products, and the attributes of codes that have none left. Returns how many products were deleted. */
 async function deleteRows(trx: Trx, account: number, ids: string): Promise<number> {
   const { rows } = await sql<{ count: number; codes: string }>`
     with gone as (

@@ -14,7 +14,7 @@ import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns, keyValues } from './columns.ts'
 import { findProducts, type ProductSearch } from './product-search.ts'
 
-/** One page of products, by id or in the order that is asked for. */
+/** One page of products, by id or in the requested order. */
 export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const columns = await findColumns(trx, account)
@@ -37,8 +37,8 @@ interface Filters extends ProductSearch {
 const last = '\u{10ffff}'.repeat(255)
 
 /**
- * SQL of FROM and WHERE. Only the filters that are given become conditions. A condition like `$1 is null or code = $1`
- * would be planned for all products, and read the whole catalog for one code.
+ * SQL of FROM and WHERE. Only the given filters become conditions: `$1 is null or code = $1` would be planned for all
+ * products and read the whole catalog for one code.
  */
 function wantedProducts(account: number, query: Filters, columns: Columns): RawBuilder<unknown> {
   const { code, code_prefix: prefix } = query
@@ -61,7 +61,7 @@ function orderedProducts(account: number, query: Filters, columns: Columns): Ord
   return rowsOfTable('products', account, { rows, keys })
 }
 
-/** All products that the filters leave, in the order of the list. */
+/** Exports all products that pass the filters, in the order of `listProducts`. */
 export const exportProducts: Export<'listProducts'> = async (trx, { account, query }) => {
   const columns = await findColumns(trx, account)
   const { extensions, attributes, costs } = columns

@@ -8,7 +8,6 @@ import type { Trx } from '../database/pool.ts'
 import type { Column, Columns } from './columns.ts'
 import type { ProductRow } from './product-rows.ts'
 
-/** The columns of staged products. */
 export const productColumns: InputColumn<ProductRow>[] = [
   { name: 'code', type: 'text', value: ({ code }) => code },
   { name: 'extensions', type: 'text[]', value: ({ extensions }) => arrayLiteral(extensions) },
@@ -30,7 +29,7 @@ export function productId(account: number, { extensions }: Pick<Columns, 'extens
   }
 }
 
-/** The names of the key of a product. */
+/** The names of the columns that identify a product. */
 export function keyParts(extensions: readonly Column[]): string[] {
   return ['code', ...extensions.map(({ name }) => name)]
 }
@@ -41,7 +40,7 @@ export const stagedKey: RawBuilder<unknown> = sql`f.code || array(select json_ar
 /** SQL that is true if a stored row `r` and a staged row `f` are different products. */
 export const isOtherKey: RawBuilder<unknown> = sql`(r.code, r.extension_key) <> (f.code, f.extension_key)`
 
-/** A FROM item of the staged attributes, one row for each code that has any, in the order of the codes. */
+/** SQL of a FROM item with the staged attributes, one row for each code that has any, ordered by code. */
 export const attributesByCode = sql`(
   select code, array_agg(text order by ordinal) as attributes
   from (
@@ -52,7 +51,7 @@ export const attributesByCode = sql`(
   group by code having count(text) > 0 order by code
 ) as input`
 
-/** Staged rows that give an attribute of their code another value than an earlier row. */
+/** Finds staged rows that give a code's attribute a different value than an earlier row. */
 export async function findDifferingAttributes(
   trx: Trx,
   { attributes }: Columns,

@@ -6,7 +6,7 @@ import type { Column, Columns, ColumnValue } from './columns.ts'
 /** Allowed values by `code`, attribute or extension. */
 export type ProductFilters = Record<string, ColumnValue[]>
 
-/** A condition of a filter: the value is one of the texts. All conditions of a filter must hold. */
+/** A condition of a filter: the value is one of the texts. A filter requires all of its conditions. */
 export interface FilterCondition {
   kind: 'code' | 'attribute' | 'extension'
   ordinal: number
@@ -44,9 +44,8 @@ export function rejectFaultyFilters(
 }
 
 /**
- * The conditions of checked filters, in the order of the columns, so that the statement does not depend on the names of
- * the keys. A column that no longer exists matches nothing; values that are not of the column's present type are
- * ignored.
+ * The conditions of checked filters, in column order, so that the statement does not depend on the order of the keys. A
+ * column that no longer exists matches nothing; values that do not fit the column's present type are ignored.
  */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
   const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
@@ -64,8 +63,8 @@ function byColumn(a: FilterCondition, b: FilterCondition): number {
 }
 
 /**
- * SQL that is true for a product (with its attributes `a`, left joined by code) that meets the conditions, else false or
- * null. Values are bound: the text depends only on the number and kinds of the conditions.
+ * SQL that is true for a product that meets the conditions, else false or null; attributes `a` must be left joined by
+ * code. Values are bound: the text depends only on the number and kinds of the conditions.
  */
 export function filterSql(
   conditions: FilterCondition[],

@@ -24,7 +24,7 @@ const keyBytesMax = 2600
 export interface ProductRow {
   code: string
   extensions: string[]
-  /** Of `extensions`, computed once. */
+  /** The key of `extensions`, computed once. */
   extensionKey: string
   attributes: (string | null)[]
   costs: (number | null)[]
@@ -61,7 +61,7 @@ export async function readProductRows(
   return rows.filter(({ position }) => !errors.has(position))
 }
 
-/** A fast path for most rows: one that gives each column at most once and valid; undefined for any other. */
+/** A fast path for most rows, which give each column at most once and validly; undefined for any other. */
 function readPlainProduct(row: Schemas['ProductInput'], columns: Columns): ProductRow | undefined {
   const extensions = readPlainTexts(row, columns.extensions)
   const attributes = readPlainTexts(row, columns.attributes)
@@ -109,12 +109,14 @@ function takeCosts(
   })
 }
 
-/** Equal for two products exactly if their code and extensions are: the extensions are a JSON array on one line. */
+/**
+ * Equal for two products exactly if their code and extensions are. The JSON array of the extensions has no line break.
+ */
 export function productKey(row: ProductRow): string {
   return `${row.code}\n${row.extensionKey}`
 }
 
-/** Reports rows that give a code another value of an attribute than an earlier row: it has one value per code. */
+/** Returns a function that reports rows that give a code's attribute a different value than an earlier row. */
 export function comparingAttributes({ attributes }: Columns) {
   const seen = new Map<string, { text: string; position: number }>()
   return async (rows: readonly Positioned<ProductRow>[], errors: RowErrors): Promise<void> => {

@@ -11,22 +11,21 @@ import {
   rejectFaultyFilters,
 } from './product-filters.ts'
 
-/** What narrows a list of products, or of rows about them. */
+/** Narrows a list of products, or of rows about products. */
 export interface ProductSearch {
   /** `product_filters` as JSON. */
   filters?: string
-  /** A part of the code, an extension or an attribute. */
+  /** Part of the code, an extension or an attribute. */
   contains?: string
 }
 
-/** SQL that finds products. */
 export interface FoundProducts {
-  /** A join of the attributes `a`, where the condition looks at them. */
+  /** Joins the attributes `a` if the condition uses them. */
   join: RawBuilder<unknown>
   condition: RawBuilder<boolean>
 }
 
-/** SQL of the search among products, or rows, of this alias. Throws `invalid-request` for faulty filters. */
+/** SQL that searches the products or rows called `alias`. Throws `invalid-request` for faulty filters. */
 export function findProducts(
   { filters, contains }: ProductSearch,
   account: number,

@@ -17,7 +17,7 @@ interface Naming {
   total: number
 }
 
-/** Throws `schema-in-use` with what still names a column that goes. */
+/** Throws `schema-in-use` with everything that still names a removed column. */
 export async function rejectNamedColumns(
   trx: Trx,
   { account, present, next }: Replacement,
@@ -61,7 +61,7 @@ function isSameColumn(a: Column, b: Column): boolean {
   return terms(a) === terms(b)
 }
 
-/** Those named in the detail; all are errors. */
+/** How many are named in the detail; all are errors. */
 const toldMax = 10
 
 function columnsInUse(namings: Naming[]): Problem {
@@ -73,12 +73,12 @@ function columnsInUse(namings: Naming[]): Problem {
   return new Problem('schema-in-use', detail, { errors, errorCount })
 }
 
-/** The formulas that lists without one of their own have got, as costs were appended. */
+/** The default formulas that lists may have, one for each number of costs that were appended. */
 function defaultFormulas({ costs }: Columns): string[] {
   return [...costs, undefined].map((_, count) => defaultMarginFormula(costs.slice(0, count)))
 }
 
-/** Gives lists without a formula of their own the default of the new columns. */
+/** Gives lists with a default formula the default of the new columns. */
 export async function renewDefaultFormulas(
   trx: Trx,
   { account, present, next }: Replacement,
@@ -90,7 +90,7 @@ export async function renewDefaultFormulas(
   )
 }
 
-/** Whether rows are known by other columns than before. */
+/** Whether other extensions identify rows than before. */
 export function hasOtherKeys({ present, next }: Pick<Replacement, 'present' | 'next'>): boolean {
   const keys = ({ extensions }: Columns) =>
     JSON.stringify(extensions.map(({ name, type }) => [name, type]))
@@ -98,8 +98,8 @@ export function hasOtherKeys({ present, next }: Pick<Replacement, 'present' | 'n
 }
 
 /**
- * Ends what knows rows by the former extensions: the history of lists, which are empty, begins anew, and plans of lists are
- * discarded without their rows.
+ * Ends what identifies rows by the former extensions: the history of lists, which are empty, starts anew, and plans of
+ * lists are discarded and lose their rows.
  */
 export async function forgetFormerKeys(trx: Trx, account: number): Promise<void> {
   await sql`

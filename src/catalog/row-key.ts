@@ -14,8 +14,8 @@ export type GivenValues = Map<string, { value: unknown; field: string }>
 export type NestedColumns = { extensions?: Column[]; attributes?: Column[] }
 
 /**
- * Reads the columns that a row gives. A column given twice with different values is an error, and so is a nested key
- * that is not a column.
+ * Reads the columns that a row gives. Reports a column given twice with different values, and a nested key that is not
+ * a column.
  */
 export function readGivenValues(
   { row, position }: Positioned<PayloadRow>,
@@ -49,7 +49,7 @@ export function readGivenValues(
 }
 
 /**
- * Takes `columns` out of `given` and checks their values. Returns canonical texts, null for a column that is not given.
+ * Takes `columns` out of `given` and checks their values. Returns canonical texts, null for columns that are not given.
  */
 export function takeValues(
   given: GivenValues,
@@ -74,7 +74,7 @@ export function rejectUnknownKeys(given: GivenValues, position: number, errors: 
     errors.add(position, field, 'unknown_key', sentences.unknownKey)
 }
 
-/** Reports extensions that are not given. */
+/** Reports extensions that are missing. */
 export function rejectMissing(
   given: GivenValues,
   columns: Column[],
@@ -86,7 +86,7 @@ export function rejectMissing(
   }
 }
 
-/** The canonical texts of columns that a row gives beside its fixed keys, null for absent ones; undefined if one is faulty. */
+/** The canonical texts of the columns beside a row's fixed keys, null for absent ones; undefined if one is faulty. */
 export function readPlainTexts(row: PayloadRow, columns: Column[]): (string | null)[] | undefined {
   const texts: (string | null)[] = []
   for (const column of columns) {
@@ -105,8 +105,8 @@ export function countOtherKeys(row: PayloadRow, fixedKeys: ReadonlySet<string>):
 }
 
 /**
- * A fast path for most rows, in a third of the time: the canonical texts of a row that gives each extension once,
- * valid, beside its fixed keys. Undefined for any other row.
+ * A fast path for most rows, in a third of the time: the canonical texts of a row that has each extension once, valid,
+ * and no other keys but the fixed ones. Undefined for any other row.
  */
 export function readPlainExtensions(
   row: PayloadRow,
@@ -149,10 +149,10 @@ export async function readRowKeys<T extends { code: string }>(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
 const unescaped = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
 
-/** The extensions as they are stored and looked up. Postgres writes the same text by `array_to_json`. */
+/** The extensions as stored and looked up. PostgreSQL's `array_to_json` writes the same text. */
 export function extensionKey(extensions: readonly (string | null)[]): string {
   const [only] = extensions
-  // The usual case, one extension without escapes, takes a third of the time.
+  // The usual case, one extension without escapes, takes a third of the time this way.
   if (extensions.length === 1 && typeof only === 'string' && unescaped.test(only))
     return `["${only}"]`
   return JSON.stringify(extensions)

@@ -78,7 +78,7 @@ async function writeProducts(
   const { trx, input } = staged
   if (columns.attributes.length > 0)
     await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
-  // Every row is written, so how many are unchanged is not known.
+  // Every row is written, so the number of unchanged ones is unknown.
   const { created, updated } = await upsertStaged(staged, upsertFrom(account, columns, input))
   await analyzeUpserted(trx, 'product_attributes', account, created + updated)
   return { created, updated }
@@ -101,12 +101,12 @@ async function upsertAttributes(
     )
   })
   if (byCode.size === 0) return
-  // The products are in the usual input, and are written next.
+  // The default input holds the products, which are written next.
   const input = await insertRows(trx, attributeColumns, [...byCode], 'attributes_input')
   await mergeAttributes(trx, account, columns, input)
 }
 
-/** `input` has each code once. */
+/** `input` must have each code once. */
 async function mergeAttributes(
   trx: Trx,
   account: number,
@@ -121,7 +121,10 @@ async function mergeAttributes(
     where present.attributes <> ${merged}`.execute(trx)
 }
 
-/** SQL of an array of given and else stored values, by ordinal. An unnest of both would take four times as long. */
+/**
+ * SQL of an array of the given values, or else the stored ones, by ordinal. Unnesting both would take four times as
+ * long.
+ */
 function mergedArray(name: string, type: 'text' | 'numeric', length: number): RawBuilder<unknown> {
   const values = Array.from({ length }, (_, index) => {
     const place = sql.raw(`${name}[${index + 1}]`)

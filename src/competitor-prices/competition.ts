@@ -6,7 +6,7 @@ import type { Trx } from '../database/pool.ts'
 import { divide, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
 import { type CompetitorSchema, findCompetitorSchema } from './queries.ts'
 
-/** What a row is compared by: canonical texts by ordinal, and the day in a calendar list. */
+/** What a row is matched by: canonical texts by ordinal, and the day in a calendar list. */
 export interface ComparedRow {
   code: string
   extensions: readonly string[]
@@ -15,12 +15,12 @@ export interface ComparedRow {
 
 /** Which entries count. */
 export interface CompetitionOptions {
-  /** By the UTC day. */
+  /** In UTC days. */
   max_age_days: number
   names?: string[] | undefined
 }
 
-/** What competitors ask for a row. */
+/** Competitors' prices for a row. */
 export interface Competitors {
   /** Lowest first. */
   prices: number[]
@@ -57,7 +57,7 @@ export async function findCompetitors(
   return places.map((place) => (place === undefined ? null : (found.get(place) ?? null)))
 }
 
-/** Reads the values of a row for the columns of the schema; undefined if it lacks one. */
+/** Returns a function that reads a row's values for the columns of the schema; undefined if it lacks one. */
 async function dimensionsReader(
   trx: Trx,
   account: number,
@@ -80,7 +80,7 @@ async function dimensionsReader(
   }
 }
 
-/** The attributes of the products of rows, by code. */
+/** The product attributes of the rows, by code. */
 async function findAttributes(
   trx: Trx,
   account: number,
@@ -112,7 +112,7 @@ async function findByKeys(
     where c.account_id = ${account} ${byCode} and c.dimensions = input.dimensions ${is_dated ? sql`and ${day}` : sql``}
       and c.latest_update >= (current_date - ${max_age_days}::integer)::timestamptz
       ${names ? sql`and c.competitor_name = any(${names}::text[])` : sql``}`
-  // Before its statistics are made, PostgreSQL would join a loaded table as a whole: with `offset 0` it looks for each code.
+  // Until a loaded table has statistics, PostgreSQL would join all of it: `offset 0` makes it look up each code.
   const look = first.code === null ? entries : sql`${entries} offset 0`
   const { rows } = await sql<Omit<Competitors, 'prices'> & { place: number; prices: string }>`
     select place, prices::text as prices, lowest_name, round(average, 6) as average,
@@ -143,7 +143,7 @@ function inputKeys(keys: Key[]): RawBuilder<unknown> {
   ) as input`
 }
 
-/** Where a price stands among those of competitors. A row without a price has no rank. */
+/** Where a price stands among those of competitors. Without a price there is no rank and no gap. */
 export function standing(
   competitors: Competitors | null,
   price: number | null,
@@ -164,7 +164,10 @@ export function standing(
   }
 }
 
-/** How far a price lies above another, in percent, rounded half up; null above 0, or if it is no JSON number. */
+/**
+ * How far a price lies above `base`, in percent, halves rounded away from zero; null if `base` is 0 or the result is no
+ * JSON number.
+ */
 function percentAbove(base: number, price: number): number | null {
   const [exact, above] = [fraction(base), subtract(fraction(price), fraction(base))]
   const percent = divide(multiply(above, { n: 100n, d: 1n }), exact)

@@ -15,7 +15,8 @@ import {
 type Input = Schemas['CompetitorSchemaInput']
 
 /**
- * Sets the columns that identify competitor prices. Throws `schema-in-use` for another schema once there are prices.
+ * Sets the columns that identify competitor prices. Throws `schema-in-use` for a different schema once there are
+ * prices.
  */
 export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
   account,
@@ -39,7 +40,7 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
     return describeSchema(trx, account, schema)
   })
 
-/** Serializes schema changes and keeps the columns as they are; product loads go on. */
+/** Serializes schema changes and keeps the columns from changing; product loads continue. */
 async function lockColumns(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
 }
@@ -49,7 +50,7 @@ function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean 
   return names === JSON.stringify(input.attributes_config) && is_dated === input.is_dated
 }
 
-/** The schema of the request. Throws `invalid-request` with all columns that the catalog does not have. */
+/** The schema of the request. Throws `invalid-request` with all columns that the catalog lacks. */
 function readSchema(input: Input, { attributes, extensions }: Columns): CompetitorSchema {
   const code: SchemaColumn = { name: 'code', type: 'string', allowed_values: null }
   const known = new Map([code, ...attributes, ...extensions].map((column) => [column.name, column]))

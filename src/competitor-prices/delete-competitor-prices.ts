@@ -4,7 +4,7 @@ import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { deleteInOrder } from '../database/delete-rows.ts'
 
-/** Deletes competitor prices by their hashes. */
+/** Deletes competitor prices by hash. Returns how many were deleted and how many were absent. */
 export const deleteCompetitorPrices: Handler<'deleteCompetitorPrices'> = ({
   account,
   body,

@@ -73,7 +73,7 @@ function rejectFaultyMoments(
 
 const aheadMaxMs = 86_400_000
 
-/** A later moment would make all following observations stale. */
+/** A moment further ahead would make all later observations stale. */
 function isTooFarAhead(moment: string): boolean {
   return Date.parse(utcTimestamp(moment)) > Date.now() + aheadMaxMs
 }
@@ -108,7 +108,7 @@ function rejectUnknownKeys(
   }
 }
 
-/** The hash of an entry's key. `values` are in the order of the schema and of its types. */
+/** The hash of an entry's key. `values` have the order and the types of the schema. */
 function competitorHash(
   values: readonly ColumnValue[],
   competitorName: string,
@@ -126,7 +126,7 @@ const messages: Record<ColumnType, string> = {
   date: sentences.calendarDay,
 }
 
-/** The value of a text for a column, or its fault. */
+/** Converts a text to the type of a column, or returns its fault. */
 function castText(
   column: SchemaColumn,
   text: unknown,

@@ -15,7 +15,7 @@ import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
-/** One page of competitor prices, by id or in the order that is asked for. */
+/** One page of competitor prices, by id or in the requested order. */
 export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
   account,
   query,
@@ -36,7 +36,7 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     return { count, results: found.map((entry) => entryOf(entry, columns)) }
   })
 
-/** All competitor prices that the filters leave, in the order of the list. */
+/** Exports all competitor prices that pass the filters, in the order of `listCompetitorPrices`. */
 export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (
   trx,
   { account, query },
@@ -71,7 +71,7 @@ const selected = [
   sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
 ] as const
 
-/** The id and what orders name. */
+/** The id and the columns that orders use. */
 const keyColumns = [
   'id',
   'code',

@@ -14,7 +14,6 @@ export interface CompetitorSchema {
 
 type Lock = 'for update' | 'for key share'
 
-/** The account's schema. */
 export async function findCompetitorSchema(
   trx: Trx,
   account: number,
@@ -46,7 +45,10 @@ function readSchema(row: { columns: unknown; is_dated: boolean }): CompetitorSch
   return { columns: readColumns(row.columns as StoredColumn[]), is_dated: row.is_dated }
 }
 
-/** The schema as the contract shows it, with the number of prices and the day of the newest. */
+/**
+ * The schema as the contract shows it, with the number of prices and the day of the newest; without prices, the day the
+ * schema was created.
+ */
 export async function describeSchema(
   trx: Trx,
   account: number,

@@ -2,7 +2,7 @@ import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { describeSchema, findCompetitorSchema } from './queries.ts'
 
-/** The account's schema of competitor prices. Throws `not-found` before one is created. */
+/** The account's schema of competitor prices. Throws `not-found` if there is none yet. */
 export const readCompetitorSchema: Handler<'readCompetitorSchema'> = ({ account, inAccount }) =>
   inAccount(async (trx) => {
     const schema = await findCompetitorSchema(trx, account)

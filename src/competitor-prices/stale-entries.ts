@@ -9,7 +9,7 @@ import { shownTimestamp } from '../lib/formats.ts'
 export interface Upserted {
   account: number
   input: InsertRows
-  /** The default of `latest_update`. */
+  /** The default for `latest_update`. */
   calledAt: RawBuilder<unknown>
 }
 
@@ -17,13 +17,13 @@ export interface Upserted {
 export interface Moments {
   sent: string
   stored: string
-  /** The number of such entries. */
+  /** The number of stale entries. */
   total: number
 }
 
 /**
  * The first `max` stale entries, with the columns `place` of the input and sorted by them. The upsert has locked every
- * entry that it compared, even those that it did not write, so the result matches it.
+ * entry that it compared, even those that it did not write, so the result is consistent with it.
  */
 export async function findStale<Place>(
   trx: Trx,
@@ -47,7 +47,7 @@ function shown(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 }
 
-/** Throws `stale-rows` if there are stale entries: the first, in payload order, and the number of all. */
+/** Throws `stale-rows` if there are stale entries, with the first in payload order and the number of all. */
 export function rejectStale(
   stale: readonly (Moments & { position: number; line?: number })[],
   errorCount: number,

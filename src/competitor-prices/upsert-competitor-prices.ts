@@ -28,7 +28,7 @@ interface Written {
   stale: (Moments & { hash: string })[]
 }
 
-/** Creates or replaces competitor prices under the schema. Answers the hashes of both, in payload order. */
+/** Creates or replaces competitor prices under the schema. Returns the hashes of both, in payload order. */
 export const upsertCompetitorPrices: Upsert<'upsertCompetitorPrices'> = async (
   trx,
   { account, query: { on_stale: onStale = 'write' }, job },
@@ -168,7 +168,7 @@ function upsertFrom({
     returning encode(present.hash, 'hex') as key, id, xmax = 0 as created`
 }
 
-/** A column for each column of the schema: a fifth faster than array literals. */
+/** One column per column of the schema: a fifth faster than array literals. */
 function inputColumns({ columns }: CompetitorSchema): InputColumn<EntryRow>[] {
   return [...entryColumns, ...columns.map(dimensionColumn)]
 }

@@ -7,7 +7,7 @@ import { pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { findPlan, type StoredPlan } from './queries.ts'
 
-/** One page of the rows of a plan. */
+/** Returns a page of a plan's rows, in plan order or with the largest change first. Throws `not-found`. */
 export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const plan = await findPlan(trx, account, params.id)
@@ -41,7 +41,7 @@ async function dimensionsOf(trx: Trx, { account_id, price_list_id }: StoredPlan)
   return list?.price_dimensions ?? []
 }
 
-/** Prices have their numbers, also where they are null; other rows have none. */
+/** Price rows always carry their numbers, even null ones; other rows have none. */
 function rowWriter({ operation }: StoredPlan, dimensions: string[], columns: Columns) {
   return (row: Selectable<PlanRows>): Schemas['PlanRow'] => {
     const { action, reason, violations } = row

@@ -3,7 +3,7 @@ import type { Handler } from '../contract/operation.ts'
 import { pageOf, readPage } from '../contract/read-page.ts'
 import { planOf, type StoredPlan, selectPlans, statusNow } from './queries.ts'
 
-/** One page of plans in the order of their ids. */
+/** Returns a page of plans, ordered by id. */
 export const listPlans: Handler<'listPlans'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)

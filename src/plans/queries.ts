@@ -7,17 +7,16 @@ import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
 
-/** A plan to be made. */
 export interface NewPlan {
   operation: Schemas['PlanOperation']
-  /** Of the locked list; absent for promotions. */
+  /** The locked list; absent for promotions. */
   list?: { id: number; name: string; version: number }
   origin: Origin
-  /** What the application needs of the call. */
+  /** The parts of the call that applying the plan needs. */
   call?: object
 }
 
-/** Open and scheduled plans of an account. */
+/** Open and scheduled plans per account. */
 const plansMax = 100
 const openDays = 7
 
@@ -54,13 +53,12 @@ function tooManyPlans(): Problem {
   return new Problem('too-many-requests', detail, { headers: { 'retry-after': '60' } })
 }
 
-/** What a plan says in all. */
 interface PlanTotals {
   summary: Schemas['PlanSummary']
   violations: Schemas['Plan']['violations']
 }
 
-/** Notes what a plan says in all, and answers it. */
+/** Stores the plan's summary and violations. Returns the plan, with its path as `location`. */
 export async function answerPlan(
   trx: Trx,
   account: number,
@@ -80,7 +78,7 @@ export const planPath = (id: number) => `/api/v1/plans/${id}/`
 
 export type StoredPlan = Selectable<Plans> & { price_list_name: string | null }
 
-/** The plans of an account, with the status of now. */
+/** Selects an account's plans with their current status: overdue ones are expired. */
 export function selectPlans(trx: Trx, account: number) {
   return trx
     .selectFrom('plans')
@@ -90,7 +88,7 @@ export function selectPlans(trx: Trx, account: number) {
     .where('account_id', '=', account)
 }
 
-/** SQL of the status: a plan that nobody applied has expired also before it is noted. */
+/** SQL of the current status: a plan past its expiry counts as expired even before its row says so. */
 export const statusNow = sql<string>`
   case when status in ('open', 'scheduled') and expires_at <= now() then 'expired' else status end`
 
@@ -98,13 +96,13 @@ function listName(account: number): RawBuilder<string | null> {
   return sql`(select l.name from price_lists l where l.account_id = ${account} and l.id = plans.price_list_id)`
 }
 
-/** The plan. Throws `not-found`, also for a plan of another account. */
+/** Finds a plan. Throws `not-found`, also for another account's plan. */
 export async function findPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
   const plan = await selectPlans(trx, account).where('id', '=', id).executeTakeFirst()
   return plan ?? rejectMissing()
 }
 
-/** The plan, locked until the transaction ends. */
+/** `findPlan`, with the plan locked until the transaction ends. */
 export async function lockPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
   const plan = await selectPlans(trx, account).where('id', '=', id).forUpdate().executeTakeFirst()
   return plan ?? rejectMissing()
@@ -114,13 +112,13 @@ function rejectMissing(): never {
   throw new Problem('not-found', 'There is no such plan.')
 }
 
-/** Throws `plan-not-open`. */
+/** Throws `plan-not-open` unless the plan's status is allowed. */
 export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string[]): void {
   if (allowed.includes(status)) return
   throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
 }
 
-/** Opens a plan again that a job was to apply. */
+/** Reopens a plan that a job was to apply. */
 export async function reopenPlan(trx: Trx, account: number, id: number): Promise<void> {
   await sql`
     update plans set ${opened}
@@ -130,8 +128,8 @@ export async function reopenPlan(trx: Trx, account: number, id: number): Promise
 const opened = sql`status = 'open', apply_at = null, call = call - 'application' - 'hasJob'`
 
 /**
- * Opens the plan again that a cancelled job was to apply, unless another job is to apply it, or this one still runs: then it
- * does so at its end.
+ * Reopens the plan of a cancelled job, unless another job is to apply it. A cancelled job that still runs holds the
+ * plan's lock and reopens it at its end.
  */
 export async function reopenPlanOf(
   trx: Trx,

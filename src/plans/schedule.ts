@@ -7,24 +7,23 @@ import { enqueueJob, retentionSeconds } from '../jobs/enqueue.ts'
 import { planQueue, retryDelaySeconds } from '../jobs/queue.ts'
 import { findPlan, lockPlan, planOf, planPath, type StoredPlan } from './queries.ts'
 
-/** How a plan is to be applied. */
 export interface PlannedApplication {
   skip?: ('stale' | 'violations')[] | undefined
   /** Who applies it. */
   origin: Origin
 }
 
-/** What a scheduled plan notes. */
+/** What a scheduled plan stores in its `call`. */
 interface ScheduledCall {
   application: PlannedApplication
-  /** Whether a job has begun to apply it. */
+  /** Whether a job to apply it has been enqueued. */
   hasJob: boolean
 }
 
-/** Days after its moment at which a scheduled plan expires. */
+/** A scheduled plan expires this many days after its scheduled time. */
 const expiryDays = 7
 
-/** Has a plan applied at a moment, with an offset. Answers the plan. */
+/** Schedules a plan for `at`, a timestamp with an offset. Returns the plan. */
 export async function schedulePlan(
   trx: Trx,
   boss: PgBoss,
@@ -41,7 +40,7 @@ export async function schedulePlan(
   return new Answer(planOf(await findPlan(trx, account, id)), { location: planPath(id) })
 }
 
-/** Has a job apply a plan that no one else can apply from now on. Answers the job. */
+/** Enqueues a job that applies the plan; nobody else can from then on. Returns the job. */
 export async function enqueueApplication(
   trx: Trx,
   boss: PgBoss,
@@ -81,13 +80,13 @@ async function setScheduled(
     .execute()
 }
 
-/** What the queue holds until the moment of a plan. */
+/** What the queue holds until a plan is due. */
 interface PlanSlot {
   account: number
   plan: number
 }
 
-/** Plans that are due are applied by jobs, from the moment on. */
+/** Starts enqueueing a job for each plan as it falls due. */
 export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
   const options = { pollingIntervalSeconds: retryDelaySeconds }
   await boss.work<PlanSlot>(planQueue, options, async ([slot]) => {
@@ -98,7 +97,7 @@ export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
 async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: PlanSlot): Promise<void> {
   const plan = await lockPlan(trx, account, id)
   const call = plan.call as unknown as ScheduledCall
-  // A worker that was killed may have come so far.
+  // A worker may have got this far and then been killed.
   if (plan.status !== 'scheduled' || call.hasJob) return
   const { application } = call
   await enqueueApplication(trx, boss, plan, application)

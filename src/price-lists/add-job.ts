@@ -5,7 +5,7 @@ import { chunkRows } from './publication.ts'
 import { publish } from './publish.ts'
 import { lockListOf } from './queries.ts'
 
-/** Adds the job's products to the draft in chunks, each with its progress. The last one publishes the list. */
+/** Adds the job's products to the draft in chunks, recording progress after each. The last chunk publishes the list. */
 export async function runAddProducts(
   attempt: Attempt,
   { finished, total }: JobRow,

@@ -5,13 +5,14 @@ import { endUndone } from '../jobs/job-row.ts'
 import { reopenPlanOf } from '../plans/queries.ts'
 import { undoDraft } from './publication.ts'
 
-/** The jobs that write a draft in chunks. */
+/** Jobs that write a draft in chunks. */
 const drafting = new Set(['add-products', 'remove-products', 'sync-with-catalog'])
 
 /** Cancels a job and undoes what it has not published. Throws `job-ended` for a job that has ended. */
 export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
-    // The worker's chunks lock the job too: this waits for the running one, and the next one finds the job cancelled.
+    // The worker locks the job for each chunk: this waits for the running chunk, and the next one finds the job
+    // cancelled.
     const job = await trx
       .selectFrom('jobs')
       .select(['account_id', 'id', 'price_list_id', 'kind', 'status', 'attempt'])
@@ -22,8 +23,8 @@ export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) 
     if (job && job.status !== 'progress')
       throw new Problem('job-ended', `The job has ended (${job.status}); nothing was changed.`)
     if (job) {
-      // A job that has not begun has no draft; the draft is another job's. Other kinds work in one transaction: it may hold
-      // the lock of the list, and waits for the job's row before it commits.
+      // A job that has not begun has no draft; any draft belongs to another job. Other kinds run in one transaction,
+      // which may hold the list's lock and waits for the job's row before it commits.
       if (job.attempt >= 0 && drafting.has(job.kind)) await undoDraft(trx, job)
       await endUndone(trx, job, 'cancelled', [])
       if (job.kind === 'apply-plan') await reopenPlanOf(trx, job)

@@ -13,13 +13,13 @@ const countedMax = 1000
 
 /** What a sync of a small list changes. */
 export interface SmallDifference {
-  /** The products in the list and those that the sync would add; the ids are whole below 1,000. */
+  /** The number of products in the list or to be added; below 1,000, `added` and `removed` are complete. */
   handled: number
   added: IdsText | null
   removed: IdsText | null
 }
 
-/** Counts the products that a sync handles up to 1,000, and finds what it changes if they are fewer. */
+/** Counts the products that a sync handles, up to 1,000, and finds what it changes if there are fewer. */
 export async function findSmallDifference(
   trx: Trx,
   list: PriceList,
@@ -39,20 +39,20 @@ export async function findSmallDifference(
   return rows[0] as SmallDifference
 }
 
-/** What a chunk of a sync has done. */
+/** The result of one chunk of a sync. */
 export interface SyncedChunk {
-  /** The products that the sync handles, as far as the chunk saw them. */
+  /** The number of products that the sync handles, as far as this chunk saw. */
   handled: number
-  /** Those that it leaves to the next chunk. */
+  /** The number of changes left to later chunks. */
   left: number
-  /** Id of the product that the next chunk begins after. */
+  /** The product id that the next chunk starts after. */
   last: number
 }
 
 /**
- * Changes the draft of a locked list to what the catalog and the filters say: for the first `rows` products that differ,
- * from the product `after` on. One statement finds them and adds the new ones. It counts the rows first: a cluster runs its
- * parts in their order, and the later ones see what the earlier ones wrote.
+ * Makes the draft of a locked list match the catalog and the filters, for the first `rows` differing products after the
+ * product id `after`. One statement finds them and adds the new ones. It counts the rows first: a cluster runs the CTEs
+ * in order, and later ones see what earlier ones wrote.
  */
 export async function syncChunk(
   trx: Trx,
@@ -83,7 +83,7 @@ export async function syncChunk(
   return chunk
 }
 
-/** SQL of the answer of a sync before its draft is published: ids of rows by code and extensions. */
+/** SQL of a sync's result, before its draft is published: row ids ordered by code and extensions. */
 export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
   const isAdded = sql`added_version > ${list.version}`
   const ids = (condition: RawBuilder<unknown>) =>
@@ -98,7 +98,7 @@ export function syncResult(list: PriceList): RawBuilder<Schemas['SyncResult']> {
   )`
 }
 
-/** Products `p` that the filters allow. */
+/** SQL of a FROM item `p` with the active products that the filters allow. */
 export function matchingProducts(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const filters = compileFilters(list.product_filters as ProductFilters, columns)
   return sql`(
@@ -108,7 +108,7 @@ export function matchingProducts(list: PriceList, columns: Columns): RawBuilder<
   ) as p`
 }
 
-/** Rows `r` of the list, also those that are removed and not deleted yet. */
+/** SQL of a FROM item `r` with the rows of the list, including removed ones that are not archived yet. */
 function rowsOf(list: PriceList): RawBuilder<unknown> {
   return sql`(
     select id, product_id, code, extensions, added_version, removed_version from price_list_rows

@@ -10,7 +10,7 @@ import { rejectFaultySettings } from './list-settings.ts'
 
 type Input = Schemas['PriceListInput']
 
-/** Creates price lists, empty and unpublished. Answers their ids and names in payload order. */
+/** Creates empty, unpublished price lists. Returns their ids and names in payload order. Throws `name-taken`. */
 export const createPriceLists: Handler<'createPriceLists'> = ({
   account,
   body,
@@ -56,8 +56,8 @@ async function insertPriceLists(
       `There is a price list called ${taken.slice(0, 10).join(', ')} already. Nothing was written.`,
     )
   }
-  // A database that has lost a list (a failover, a restored backup) gives its id to the next one: processes must not keep
-  // the lost list under it.
+  // A database that has lost a list (failover, restored backup) reuses its id: processes must not keep the lost list
+  // cached under it.
   await changeSettingsVersion(trx, account)
   return rows
 }

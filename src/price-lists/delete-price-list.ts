@@ -4,7 +4,7 @@ import { discardPlansOf } from '../plans/queries.ts'
 import { deleteRows } from './publication.ts'
 import { lockListForDeletion } from './queries.ts'
 
-/** Deletes a price list with its rows and prices, once no job works on it. */
+/** Deletes a price list with its rows, prices and history, once no job works on it. */
 export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, inAccount }) =>
   whenListIsFree(() =>
     inAccount(async (trx) => {

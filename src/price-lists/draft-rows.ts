@@ -4,8 +4,8 @@ import { archiveRowsOf, type IdsText, removeDraftRows } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
 /**
- * Adds products to the draft of a locked list at price 0, and returns the ids of their rows in the order of the
- * products. A product that the list has keeps its row.
+ * Adds products to the draft of a locked list without prices, which read as 0. Returns the ids of their rows in product
+ * order. A product that the list already has keeps its row.
  */
 export async function addDraftRows(
   trx: Trx,
@@ -36,9 +36,9 @@ export async function addDraftRows(
 }
 
 /**
- * SQL that inserts rows for the products of `source` that have none, in the order of their keys. It expects no conflict,
- * which would take a third of the time: all that add or delete rows hold the lock of the list. Without RETURNING a cluster
- * would copy the rows, which row-level security forbids.
+ * SQL that inserts rows for the products in `source` that have none, in key order. It has no ON CONFLICT, which would
+ * cost a third of the time: every writer that adds or deletes rows holds the list's lock. Without RETURNING, a cluster
+ * would use COPY, which row-level security forbids.
  */
 export function insertNew({ account_id, id, version, price_dimensions }: PriceList) {
   return sql`
@@ -51,12 +51,12 @@ export function insertNew({ account_id, id, version, price_dimensions }: PriceLi
     returning id, product_id`
 }
 
-/** SQL of the prices of a new row: none, which reads as 0, in every dimension. */
+/** SQL of the prices of a new row: null, which reads as 0, in every dimension. */
 function noPrices(dimensions: string[]): RawBuilder<number[]> {
   return sql`array_fill(null::numeric, array[${dimensions.length}::integer])`
 }
 
-/** Removes products from the draft of a locked list. Returns the ids of their rows in the order of the products. */
+/** Removes products from the draft of a locked list. Returns the ids of their rows in product order. */
 export async function removeProductsFromDraft(
   trx: Trx,
   list: PriceList,
@@ -74,7 +74,7 @@ export async function removeProductsFromDraft(
   return ids
 }
 
-/** Takes rows back that the draft has removed. */
+/** Restores rows that the draft has removed. */
 export async function restoreRows(
   trx: Trx,
   { account_id, id }: PriceList,

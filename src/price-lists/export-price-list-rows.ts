@@ -20,9 +20,9 @@ import { type OrderedListRows, orderedRows, type SelectedRows } from './row-orde
 import { attributesOfRow, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
- * The rows of a list, by id or in the order that is asked for: a line for each price or dynamic attribute of the published
- * version, in the form in which they are loaded, or for each row of the draft. A calendar list without `date` gives all days
- * that have a price.
+ * Exports the rows of a list, by id or in the requested order: one line per price or dynamic attribute of the published
+ * or a past version, in the format that can be loaded again, or one per row of the draft. A calendar list without
+ * `date` gives every day that has a price.
  */
 export const exportPriceListRows: Export<'listPriceListRows'> = async (
   trx,
@@ -68,7 +68,7 @@ async function linesOf(trx: Trx, shown: ShownRows, query: Query): Promise<OpenEx
   }
 }
 
-/** Costs have no history, and so no margin. */
+/** Costs have no history, so past prices have no margin. */
 const marginOf = ({ version }: ShownRows): string[] => (version === 'past' ? [] : ['margin'])
 
 interface Row {
@@ -93,12 +93,11 @@ interface AttributeOfRow extends Row {
   value: unknown
 }
 
-/** SQL of the rows with the price of each dimension. */
 function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): SelectedRows {
   return selected(shown, { prices })
 }
 
-/** SQL of the months of the rows, and of the rows without one. */
+/** SQL with a row for each month that has prices, and one for each row without any. */
 function selectMonths(shown: ShownRows): SelectedRows {
   const { list, rows } = shown
   const months = sql`
@@ -124,7 +123,7 @@ function attributeLines(shown: ShownRows, { inOrder }: OrderedListRows): OpenExp
   }
 }
 
-/** Each row with these fields beside those of all lines. */
+/** SQL of each row with these fields beside the common ones. */
 function selected(
   { list, rows, position }: ShownRows,
   fields: Readonly<Record<string, RawBuilder<unknown>>>,

@@ -1,32 +1,32 @@
 import type { Column } from '../catalog/columns.ts'
 
-/** The tree of a formula; `Extra` is what its grammar has beside arithmetic over the price and the costs. */
+/** The syntax tree of a formula; `Extra` is what its grammar adds to arithmetic over the price and the costs. */
 export type Term<Extra = never> = Arithmetic<Extra> | Extra
 
-/** What the grammars of all formulas have. */
+/** The nodes that all grammars share. */
 export type Arithmetic<Extra = never> =
   | { kind: 'number'; text: string }
   | { kind: 'price' }
-  /** The sum of the costs with these ordinals, and what the formula calls it. */
+  /** The sum of the costs with these ordinals, and its name in the formula. */
   | { kind: 'costs'; name: string; ordinals: readonly number[] }
   | { kind: 'negation'; operand: Term<Extra> }
   | { kind: 'operation'; operator: ArithmeticOperator; left: Term<Extra>; right: Term<Extra> }
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/'
 
-/** What differs between kinds of formulas. */
+/** What differs between kinds of formula. */
 export interface Grammar<Extra> {
   operators: ReadonlySet<string>
-  /** How deep parentheses, signs and functions may stand in each other. */
+  /** How deeply parentheses, signs and functions may nest. */
   levelsMax: number
-  /** Reads the operand that begins with this word or quoted name, which is taken already. */
+  /** Reads the operand that starts with this word or quoted name, which has been taken. */
   readNamed: (token: Token, parser: FormulaParser<Extra>) => Term<Extra>
 }
 
-/** A fault in a formula; the message has its character, from 1. */
+/** A fault in a formula; the message gives the position of the character, from 1. */
 export class FormulaError extends Error {}
 
-/** The operators of arithmetic, and what stands around them. */
+/** Arithmetic operators and parentheses. */
 export const arithmeticTokens = ['+', '-', '*', '/', '(', ')']
 
 const bindings = new Map<string, number>([
@@ -39,7 +39,7 @@ const bindings = new Map<string, number>([
 /** Unary minus binds more tightly than any operator. */
 const unaryBinding = 3
 
-/** A parser of formulas by operator precedence. Its methods throw FormulaError. */
+/** An operator-precedence parser of formulas. Its methods throw FormulaError. */
 export class FormulaParser<Extra> {
   readonly #formula: string
   readonly #grammar: Grammar<Extra>
@@ -53,7 +53,7 @@ export class FormulaParser<Extra> {
     this.#tokens = tokenize(formula, grammar.operators)
   }
 
-  /** The whole formula. */
+  /** Parses the whole formula. */
   parse(): Term<Extra> {
     const root = this.expression()
     const rest = this.peek()
@@ -63,7 +63,7 @@ export class FormulaParser<Extra> {
     throw this.fault(rest, `expected ${wanted}`)
   }
 
-  /** Parses as long as operators bind more tightly than `bindingMin`. */
+  /** Parses while operators bind more tightly than `bindingMin`. */
   expression(bindingMin = 0): Term<Extra> {
     let left = this.#operand()
     for (;;) {
@@ -76,7 +76,7 @@ export class FormulaParser<Extra> {
     }
   }
 
-  /** What stands one level deeper, from this token on. */
+  /** Calls `read` one level deeper; the error for too many levels points at `token`. */
   deeper<Result>(token: Token, read: () => Result): Result {
     const { levelsMax } = this.#grammar
     this.#level++
@@ -118,7 +118,7 @@ export class FormulaParser<Extra> {
     throw this.fault(token, 'expected a number, Price, a cost column or "("')
   }
 
-  /** Up to the closing parenthesis. */
+  /** Reads up to the closing parenthesis. */
   #group(): Term<Extra> {
     const inner = this.expression()
     this.expect(')')
@@ -126,7 +126,9 @@ export class FormulaParser<Extra> {
   }
 }
 
-/** The term of the only cost column that a word or quoted name means, compared as `fold` makes them. */
+/**
+ * The term of the one cost column whose letter or name equals the token after `fold`; undefined for none or several.
+ */
 export function findCost(
   { kind, text }: Token,
   costs: readonly Column[],
@@ -140,7 +142,7 @@ export function findCost(
   return { kind: 'costs', name, ordinals: [column.ordinal] }
 }
 
-/** A minus before digits makes a negative number, so that limits of written numbers see its sign. */
+/** Makes a minus before digits part of the number, so that limits on literals see its sign. */
 function negated<Extra>(operand: Term<Extra>): Term<Extra> {
   const { kind, text } = operand as { kind: string; text: string }
   if (kind !== 'number') return { kind: 'negation', operand }
@@ -158,7 +160,7 @@ export function isOperator({ kind, text }: Token, operator: string): boolean {
   return kind === 'operator' && text === operator
 }
 
-/** A token, else any character; white space before it. */
+/** White space, if any, and a token or else any character. */
 const tokenPattern =
   /\s*(?:(?<number>\d+(?:\.\d*)?|\.\d+)|(?<letter>[A-Za-z_]\w*)|"(?<name>(?:[^"]|"")*)"|(?<operator><=|>=|<>|[-+*/()<>=,])|(?<other>\S))/gu
 

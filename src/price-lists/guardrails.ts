@@ -6,7 +6,7 @@ import type { PriceList } from './queries.ts'
 
 export type GuardrailName = Schemas['GuardrailName']
 
-/** SQL of a price that changes. */
+/** SQL of a price change. */
 export interface GuardedPrice {
   /** null if none was set. */
   old: RawBuilder<unknown>
@@ -17,7 +17,7 @@ export interface GuardedPrice {
 type RowGuardrail = Exclude<GuardrailName, 'max_changed_percent' | 'max_removed_percent'>
 type Test = (limit: number, price: GuardedPrice) => RawBuilder<unknown>
 
-/** What violates the guardrails that look at one price. */
+/** SQL that is true if a price violates the guardrail. */
 const tests: Record<RowGuardrail, Test> = {
   min_price: (limit, price) => sql`${price.new} < ${limit}::numeric`,
   max_price: (limit, price) => sql`${price.new} > ${limit}::numeric`,
@@ -32,11 +32,11 @@ const tests: Record<RowGuardrail, Test> = {
 
 export const guardrailsOf = ({ guardrails }: PriceList) => guardrails as Schemas['Guardrails']
 
-/** Whether a guardrail looks at margins. */
+/** Whether the list limits margins. */
 export const guardsMargins = (list: PriceList): boolean =>
   guardrailsOf(list).min_margin_percent !== undefined
 
-/** SQL of the names of the guardrails that a price violates, as an array of texts. */
+/** SQL of a text array with the names of the guardrails that a price violates. */
 export function violationsOf(list: PriceList, price: GuardedPrice): RawBuilder<string[]> {
   const names = testsOf(list, price).map(({ name, test }) => {
     return sql`case when ${test} then ${sql.lit(name)} end`
@@ -45,7 +45,7 @@ export function violationsOf(list: PriceList, price: GuardedPrice): RawBuilder<s
   return sql`array_remove(array[${sql.join(names)}]::text[], null)`
 }
 
-/** SQL of whether a price violates a guardrail other than that of margins; never null. */
+/** SQL of whether a price violates any guardrail except the one on margins; never null. */
 export function isViolating(
   list: PriceList,
   price: Omit<GuardedPrice, 'margin'>,
@@ -65,10 +65,10 @@ function testsOf(list: PriceList, price: GuardedPrice) {
   })
 }
 
-/** Below so many rows, a call may change all of them. */
+/** In a list with fewer rows, one call may change all of them. */
 const changedRowsMin = 100
 
-/** The guardrails of the whole list that a call violates, by the numbers of published rows that it changes and removes. */
+/** The list-wide guardrails that a call violates, given how many published rows it changes and removes. */
 export function listViolations(
   list: PriceList,
   { changed, removed }: { changed: number; removed: number },
@@ -90,7 +90,7 @@ interface Violation {
   violations: GuardrailName[]
 }
 
-/** The errors of prices that violate guardrails, each where `placeOf` says. */
+/** One error per violated guardrail of each price, located by `placeOf`. */
 export function violationErrors<Cell extends Violation>(
   list: PriceList,
   cells: readonly Cell[],
@@ -105,7 +105,6 @@ export function violationErrors<Cell extends Violation>(
   )
 }
 
-/** Says what a guardrail forbids. */
 function violationMessage(
   list: PriceList,
   name: GuardrailName,
@@ -126,7 +125,7 @@ function violationMessage(
   return name.endsWith('ed_percent') ? `it ${says[name]}` : `${change}: ${says[name]}`
 }
 
-/** The errors of a call that does too much to the whole list. */
+/** One error per list-wide guardrail that a call violates. */
 export function listErrors(
   list: PriceList,
   counts: { changed: number; removed: number },
@@ -137,7 +136,7 @@ export function listErrors(
   })
 }
 
-/** The problem of a call that violates guardrails: the first violations, and how many violations there are. */
+/** The `guardrail-violated` problem: the first errors, and the number of all violations. */
 export function guardrailViolated(errors: RequestError[], errorCount: number): Problem {
   const count = errorCount === 1 ? '1 violation' : `${errorCount} violations`
   const detail = `${count} of the list's guardrails. Nothing was written; the header \`Override-Guardrails\` lets it pass.`

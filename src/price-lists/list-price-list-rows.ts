@@ -14,7 +14,10 @@ import { findPriceList, type PriceList } from './queries.ts'
 import { orderedRows } from './row-order.ts'
 import { attributesOfRow, type RowsQuery, type ShownRows, shownRows } from './shown-rows.ts'
 
-/** One page of the rows of a list. Published rows have prices, margins and dynamic attributes; draft rows do not. */
+/**
+ * One page of a list's rows. Published rows have prices, margins and dynamic attributes, past rows only prices, draft
+ * rows none of these.
+ */
 export const listPriceListRows: Handler<'listPriceListRows'> = ({
   account,
   params,
@@ -35,7 +38,7 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     return new Answer({ count, results }, revisionHeader(shown.revision))
   })
 
-/** Adds the position of each price, if it is asked for. */
+/** Adds the position of each price, if requested. */
 async function addPositions(
   trx: Trx,
   { list, columns, date, position }: ShownRows,
@@ -60,7 +63,7 @@ interface StoredRow {
   positions?: Position[]
 }
 
-/** Count and rows are of the same publication. */
+/** Count and rows come from the same publication. */
 async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
   const { list, rows, version, date, position, isNarrowed } = shown
   const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
@@ -77,7 +80,7 @@ async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
   return readPageOfLargeRows(trx, { ...chosen, page, ...(isKnown && { count: rowCount(list) }) })
 }
 
-/** SQL of the number of published rows: to count them takes as long as to order them. */
+/** SQL of the stored number of published rows: counting them would take as long as sorting them. */
 function rowCount({ account_id, id }: PriceList): RawBuilder<number> {
   return sql`(select row_count from price_lists where account_id = ${account_id} and id = ${id})`
 }

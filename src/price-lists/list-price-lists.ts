@@ -8,7 +8,7 @@ import { utcTimestamp } from '../lib/formats.ts'
 import type { PriceList } from './queries.ts'
 import { priceListOf } from './read-price-list.ts'
 
-/** One page of price lists in the order of their ids. */
+/** One page of price lists, by id. */
 export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { include } = query
@@ -49,7 +49,7 @@ function wantedLists(trx: Trx, account: number, query: Filters) {
     )
 }
 
-/** SQL that is true for a list whose prices or rows have changed after a moment. */
+/** SQL that is true for a list whose prices or rows changed after a moment. */
 function changedAfter(account: number, moment: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select from list_revisions v where v.account_id = ${account} and v.price_list_id = price_lists.id

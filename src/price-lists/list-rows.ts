@@ -12,23 +12,23 @@ export function isPublishedNow({ account_id, id }: ListKey): RawBuilder<boolean>
   return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
 }
 
-/** SQL of where the price of a day is: in a dimension (from 1), a month and at a place of the month. */
+/** SQL of where a day's price is: its dimension (from 1), its month and the place in the month. */
 interface DayPlace {
   dimension: RawBuilder<unknown>
   month: RawBuilder<unknown>
   place: RawBuilder<unknown>
 }
 
-/** SQL of the rows of a list: as they are, or as they were. */
+/** SQL of the rows of a list, present or past. */
 export interface ListRows {
   list: ListKey & Pick<PriceList, 'is_calendar' | 'hide_unpriced'>
-  /** A FROM item `r` with the columns of `price_list_rows`, members of the list or not. */
+  /** A FROM item `r` with the columns of `price_list_rows`, including rows that are not in the list. */
   from: RawBuilder<unknown>
-  /** The same without prices. */
+  /** As `from`, without prices. */
   fromKeys: RawBuilder<unknown>
   /** Joins the rows `r` that meet a condition. */
   join: (condition: RawBuilder<unknown>) => RawBuilder<unknown>
-  /** The same for a condition that names their code. */
+  /** As `join`, for a condition on the code. */
   joinByCode: (condition: RawBuilder<unknown>) => RawBuilder<unknown>
   /** A FROM item `m` with the columns of `calendar_months`. */
   fromMonths: RawBuilder<unknown>
@@ -36,7 +36,7 @@ export interface ListRows {
   isMember: RawBuilder<boolean>
 }
 
-/** The published rows of a list as they are. */
+/** SQL of the published rows of a list as they are now. */
 export function publishedRows(list: ListRows['list']): ListRows {
   const from = sql`price_list_rows r`
   const fromMonths = sql`calendar_months m`
@@ -52,13 +52,13 @@ export function publishedRows(list: ListRows['list']): ListRows {
   }
 }
 
-/** Joins the rows of a list in a FROM item. */
+/** The `join` of a list whose rows come from this FROM item. */
 export const joinRows =
   ({ account_id, id }: ListKey, from: RawBuilder<unknown>): ListRows['join'] =>
   (condition) =>
     sql`join ${from} on r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
 
-/** SQL of the price that was set for a row `r` and a day; null without one. */
+/** SQL of the price set for row `r` on a day; null if none was. */
 export function setOnDay(
   { list, fromMonths }: ListRows,
   { dimension, month, place }: DayPlace,
@@ -70,7 +70,7 @@ export function setOnDay(
   )`
 }
 
-/** SQL of the price of a row `r` in a dimension (by its index), of a day in a calendar list; null where none was set. */
+/** SQL of the price of row `r` in a dimension (by index) and, in a calendar list, on a day; null if none was set. */
 export function priceOf(
   rows: ListRows,
   index: number,
@@ -83,7 +83,7 @@ export function priceOf(
   return setOnDay(rows, at)
 }
 
-/** SQL of the prices of a row by dimension; in a calendar list those of one day. null where none was set. */
+/** SQL of the prices of row `r` by dimension, in a calendar list on one day; null where none was set. */
 export function pricesOf(
   { price_dimensions }: PriceList,
   rows: ListRows,

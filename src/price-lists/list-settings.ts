@@ -4,7 +4,7 @@ import type { Schemas } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { FormulaError, parseMarginFormula } from './margin-formula.ts'
 
-/** The settings of a list that are checked beyond the contract. Without a formula the list gets the default one. */
+/** The settings that are checked beyond the contract. Without a formula, a list gets the default one. */
 export type CheckedSettings = Pick<
   Schemas['PriceListInput'],
   'valid_from' | 'valid_to' | 'margin_formula' | 'product_filters' | 'guardrails'

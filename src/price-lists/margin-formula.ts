@@ -22,17 +22,17 @@ import {
 export { FormulaError } from './formula.ts'
 
 /**
- * The margin for a price and the costs of a row by ordinal. Null on division by zero, if a cost is missing, if a step
+ * The margin at a price, given the costs of a row by ordinal. Null on division by zero, if a cost is missing, if a step
  * has more than 1,000 digits, or if a JSON number cannot hold the result.
  */
 export type Margin = (price: number, costs: readonly (number | null)[]) => number | null
 
-/** The tree of a margin formula over the account's cost columns. Throws FormulaError. */
+/** Parses a margin formula over the account's cost columns into a syntax tree. Throws FormulaError. */
 export function parseMarginTerm(formula: string, costs: readonly Column[]): Term {
   return new FormulaParser(formula, marginGrammar(costs)).parse()
 }
 
-/** Parses a margin formula over the account's cost columns. Throws FormulaError. */
+/** Compiles a margin formula over the account's cost columns. Throws FormulaError. */
 export function parseMarginFormula(formula: string, costs: readonly Column[]): Margin {
   const ordinals = new Set<number>()
   const evaluate = evaluation(parseMarginTerm(formula, costs), ordinals)
@@ -62,7 +62,7 @@ function marginGrammar(costs: readonly Column[]): Grammar<never> {
   return { operators, levelsMax: Number.POSITIVE_INFINITY, readNamed }
 }
 
-/** A part of a formula as a function of the price (at 0) and the costs (at their ordinals) of a row. */
+/** Part of a formula, as a function of the price (at 0) and the costs of a row (at their ordinals). */
 type Evaluate = (values: readonly (Fraction | null)[]) => Fraction | null
 
 type Operator = (a: Fraction, b: Fraction) => Fraction | null
@@ -74,7 +74,7 @@ const operatorFunctions: Record<ArithmeticOperator, Operator> = {
   '/': divide,
 }
 
-/** The function of a term; the ordinals of its costs go to `ordinals`. */
+/** Compiles a term; adds the ordinals of its costs to `ordinals`. */
 function evaluation(term: Term, ordinals: Set<number>): Evaluate {
   switch (term.kind) {
     case 'number':
@@ -99,7 +99,7 @@ function constant(value: Fraction): Evaluate {
   return () => value
 }
 
-/** The price or a cost; null if the row does not have it. */
+/** The price or a cost; null if the row lacks it. */
 function given(place: number): Evaluate {
   return (values) => values[place] ?? null
 }
@@ -111,7 +111,7 @@ function negated(operand: Evaluate): Evaluate {
   }
 }
 
-/** An operator between two parts; null if a part is null or the result is too long. */
+/** Applies an operator to two parts; null if a part is null or the result is too long. */
 function combined(operator: Operator, left: Evaluate, right: Evaluate): Evaluate {
   return (values) => {
     const a = left(values)
@@ -121,7 +121,7 @@ function combined(operator: Operator, left: Evaluate, right: Evaluate): Evaluate
   }
 }
 
-/** Multiplication takes the square of the digits: `=B*B*B...` over large prices took 50 ms a row. */
+/** The time of a multiplication grows with the square of the digits: `=B*B*B...` over large prices took 50 ms a row. */
 const partMax = 10n ** 1000n
 
 function isHandy({ n, d }: Fraction): boolean {

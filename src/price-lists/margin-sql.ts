@@ -6,12 +6,12 @@ import type { PriceList } from './queries.ts'
 import { type Fraction, inLimits, operations } from './sql-fraction.ts'
 import { SqlSteps } from './sql-steps.ts'
 
-/** The digits that margins show. */
+/** The decimals of a margin. */
 const marginDecimals = 6
 
 /**
- * SQL of a FROM item with these columns of `cells`, which has `price` and `costs`, too, and the margin of the list at the
- * price: `margin`.
+ * SQL of a FROM item with the columns `kept` of `cells`, and `margin`, the list's margin at the price. `cells` also has
+ * `price` and `costs`.
  */
 export function withMargin(
   list: PriceList,
@@ -24,8 +24,8 @@ export function withMargin(
 }
 
 /**
- * SQL of a FROM item with these columns of `cells`, which has `costs`, too, and the margins of the list at the prices `old`
- * and `new`: `margin_before` and `margin_after`.
+ * SQL of a FROM item with the columns `kept` of `cells`, and `margin_before` and `margin_after`, the list's margins at
+ * the prices `old` and `new`. `cells` also has `old`, `new` and `costs`.
  */
 export function withMargins(
   list: PriceList,
@@ -49,7 +49,7 @@ function compileMargin({ margin_formula }: PriceList, { costs }: Columns) {
   return { steps, margin: steps.keep(`nullif(trim_scale(${rounded}), 'NaN')`) }
 }
 
-/** Compiles what all formulas have; `compile` does so with the operands. */
+/** Compiles the nodes that all formulas share; `compile` compiles their operands. */
 export function compileArithmetic<Extra>(
   steps: SqlSteps,
   term: Arithmetic<Extra>,
@@ -85,7 +85,7 @@ function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
   return costs.length === 1 ? costs.join() : `(${costs.join(' + ')})`
 }
 
-/** Rounds halves away from zero. */
+/** SQL of a fraction rounded to `decimals`, halves away from zero. */
 export function roundedTo(decimals: number, steps: SqlSteps, { n, d }: Fraction): string {
   if (d === undefined) return `round(${n.text}, ${decimals})`
   const [a, b] = [steps.keep(n.text), steps.keep(d.text)]

@@ -9,25 +9,25 @@ import { findSalesFigures } from '../sales-history/sales-figures.ts'
 import { today } from './calendar.ts'
 import type { PriceList } from './queries.ts'
 
-/** Which fields of the position a request asks for. */
+/** The fields of the position that a request includes. */
 export interface PositionFields {
   competition: boolean
   sales: boolean
 }
 
-/** Reads the parameter `include`. */
+/** Parses the query parameter `include`. */
 export function positionFields(include = ''): PositionFields {
   const names = include.split(',')
   return { competition: names.includes('competition'), sales: names.includes('sales') }
 }
 
-/** The position of a price: the fields that were asked for. */
+/** The position of a price, with the requested fields. */
 export interface Position {
   competition?: Schemas['Competition'] | null
   sales?: Schemas['SalesFigures']
 }
 
-/** A price of a row: of a dimension (by its index) and, in a calendar list, of a day; null if none was set. */
+/** A price of a row, with its dimension (by index) and, in a calendar list, its day; null if none was set. */
 export interface Cell {
   index: number
   date: string | undefined
@@ -43,7 +43,7 @@ interface PositionedRow {
 const defaultDays = 30
 const adviceOfFile = 'Leave competition or sales out.'
 
-/** Returns the function that reads positions, at the prices in force today. */
+/** Returns a function that reads the positions of cells, at the prices in force today. */
 export async function positionReader(
   trx: Trx,
   list: PriceList,
@@ -72,7 +72,7 @@ export async function positionReader(
     })
 }
 
-/** The price in force of a cell: the lowest of the published price and those of the promotions of today. */
+/** Returns a function for the price in force: the lowest of a cell's published price and today's promotions. */
 async function pricer(trx: Trx, list: PriceList, columns: Columns) {
   const scope = { priceListName: list.name, priceListId: null, date: today() }
   const promotions = await findValidPromotions(trx, list.account_id, scope)
@@ -84,7 +84,7 @@ async function pricer(trx: Trx, list: PriceList, columns: Columns) {
   }
 }
 
-/** Adds to each row the positions of its cells, in their order. */
+/** Adds to each row the positions of its cells, in cell order. */
 export async function withPositions<Row extends PositionedRow>(
   rows: Row[],
   cellsOf: (row: Row) => Cell[],
@@ -112,7 +112,7 @@ const competitionNames = [
 ]
 const salesNames = ['transactions', 'quantity', 'revenue', 'average_price', 'last_at']
 
-/** The columns of a CSV file with these fields: `competition.lowest` is the key `lowest` of `competition`. */
+/** The CSV columns of these fields: `competition.lowest` is the key `lowest` of `competition`. */
 export const positionColumns = ({ competition, sales }: PositionFields): string[] => [
   ...(competition ? competitionNames.map((name) => `competition.${name}`) : []),
   ...(sales ? salesNames.map((name) => `sales.${name}`) : []),

@@ -9,11 +9,11 @@ import { lockListOf, type PriceList } from './queries.ts'
 /** Ids as the text of a Postgres array, which Node passes on without parsing. */
 export type IdsText = string
 
-/** Rows changed by one transaction, in about half a second, so that other writers of the list are not kept waiting. */
+/** Rows that one transaction changes, in about half a second, so that other writers of the list do not wait long. */
 export const chunkRows = 25_000
-/** Months deleted with their rows by one statement: they take some seconds of the 30 that it has. */
+/** Months that one statement deletes, in some seconds of the 30 that it has. */
 const chunkMonths = 250_000
-/** 365 days that start within a month. */
+/** 365 days that start within a month touch 13. */
 const monthsMax = 13
 
 /** Removes rows from the draft; readers see them until the next publication. */
@@ -26,8 +26,8 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
 }
 
 /**
- * Moves at most one chunk of the rows that were removed up to `version` to the history. Returns whether there were any.
- * The list must be locked.
+ * Moves at most one chunk of the rows removed up to `version` to the history. Returns whether there were any. The list
+ * must be locked.
  */
 export async function archiveRemovedRows(
   trx: Trx,
@@ -60,8 +60,8 @@ async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<voi
 }
 
 /**
- * As `archiveRemovedRows`, for the rows with the keys of these products: they come back as new rows. A row may be that of a
- * product of the same key that was deleted.
+ * As `archiveRemovedRows`, for rows with the keys of these products, which come back as new rows. A row may belong to a
+ * deleted product with the same key.
  */
 export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
   const { rows } = await sql<{ ids: IdsText | null }>`
@@ -73,8 +73,8 @@ export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsTe
 }
 
 /**
- * Moves the rows that were removed up to the published version to the history, chunk by chunk, then tells the planner
- * about the list. Until then a statement may walk through the whole list once.
+ * Moves the rows removed up to the published version to the history, chunk by chunk, then updates the planner's
+ * statistics. Until then, a statement may scan the whole list once.
  */
 export async function tidyList({ db, account, priceListId, signal }: HeldList): Promise<void> {
   const archiveSome = async (trx: Trx) => {
@@ -92,7 +92,7 @@ export async function tidyList({ db, account, priceListId, signal }: HeldList): 
   if (!signal.aborted) await inAccount(db, account, (trx) => analyzeList(trx, account, priceListId))
 }
 
-/** More rows make no difference to `analyzeLoaded`. */
+/** More rows than this make no difference to `analyzeLoaded`. */
 const countedMax = 2000
 
 async function analyzeList(trx: Trx, account: number, id: number): Promise<void> {
@@ -104,7 +104,7 @@ async function analyzeList(trx: Trx, account: number, id: number): Promise<void>
   await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
 }
 
-/** Tables of a list's history, and the months of rows that have left it. */
+/** Tables of a list's history, and the months of rows removed from it. */
 const historyTables = [
   'list_revisions',
   'list_changes',
@@ -121,7 +121,7 @@ export async function deleteRows(trx: Trx, list: PriceList): Promise<void> {
     await sql`delete from ${sql.table(table)} where ${ofList(list)}`.execute(trx)
 }
 
-/** SQL that is true for what belongs to a list. */
+/** SQL that is true for the rows of a list, in any table that names it by `price_list_id`. */
 export const ofList = ({ account_id, id }: PriceList) =>
   sql`account_id = ${account_id} and price_list_id = ${id}`
 
@@ -130,14 +130,14 @@ function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): P
   return inChunks(trx, condition, change, rowsDeletedAtOnce(list))
 }
 
-/** A calendar row has a stored month for each dimension. */
+/** A calendar row has up to 13 stored months for each dimension. */
 function rowsDeletedAtOnce(list: PriceList): number {
   if (!list.is_calendar) return chunkRows
   const rows = Math.floor(chunkMonths / (monthsMax * list.price_dimensions.length))
   return Math.min(rows, chunkRows)
 }
 
-/** Deletes rows and their months. No foreign key does: it would be looked up for each row that is added. */
+/** Deletes rows and their months. There is no cascading foreign key: it would cost a lookup for each row added. */
 async function deleteChunk(trx: Trx, list: PriceList, { ids }: Chunk): Promise<void> {
   await deleteMonths(trx, list, ids)
   await sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
@@ -175,7 +175,7 @@ interface Chunk {
 }
 
 /**
- * Selects ids first. Right after a publication the statistics say that no row is removed, and one statement with the
+ * Selects ids first. Right after a publication, the statistics say that no row is removed, and one statement with the
  * condition would compare every row with every id, for minutes.
  */
 async function findChunk(

@@ -9,19 +9,18 @@ import { type Change, nextRevision, recordRevision } from './history/record-revi
 import { type IdsText, ofList } from './publication.ts'
 import type { PriceList } from './queries.ts'
 
-/** What makes a publication. */
 export type Publication = Pick<Change, 'kind' | 'origin' | 'job'>
 
 /**
- * So many new rows are made known to the planner before they can be read. It would take the list for empty and pass
- * through it for each row of a statement; smaller lists are made known later, by `tidyList`.
+ * With more new rows, the planner's statistics are updated before the rows can be read. Otherwise the planner would take
+ * the list for empty and scan it for each row of a statement. For smaller lists, `tidyList` updates them later.
  */
 const knownAtOnceMin = 10_000
 
 /**
- * Publishes the draft of a locked list, and notes the rows that come and go in its history. One row of the list changes,
- * so readers see all of it at once. `ids` are the rows that may come, as far as they are known; else all rows are looked
- * at. Returns the revision.
+ * Publishes the draft of a locked list, and records added and removed rows in its history. Only the list's own row
+ * changes, so readers see the whole draft at the same moment. `ids` are the rows that may have been added; without
+ * them, all rows are checked. Returns the revision. Throws `guardrail-violated`.
  */
 export async function publish(
   trx: Trx,
@@ -38,13 +37,13 @@ export async function publish(
   return recordRevision(trx, list, { ...publication, priced: 0, ...moved })
 }
 
-/** Throws `guardrail-violated` if too many rows leave. */
+/** Throws `guardrail-violated` if too many rows are removed. */
 function rejectRemovals(list: PriceList, removed: number, { override }: Origin): void {
   const errors = removed > 0 ? listErrors(list, { changed: 0, removed }) : []
   if (errors.length > 0 && override === undefined) throw guardrailViolated(errors, errors.length)
 }
 
-/** Notes the rows that come and go with the next revision of a list in its history; returns their numbers. */
+/** Records the rows that the list's next revision adds and removes in its history. Returns their numbers. */
 export async function logMoves(
   trx: Trx,
   list: PriceList,
@@ -74,7 +73,7 @@ export async function logMoves(
 
 const noPrices = (count: number) => sql`array_fill(null::numeric, array[${count}::integer])`
 
-/** Notes rows in the history of a list; returns their number. */
+/** Records rows in a list's history. Returns their number. */
 async function logRows(
   trx: Trx,
   list: PriceList,
@@ -87,7 +86,7 @@ async function logRows(
   return Number(counts[0]?.count ?? 0)
 }
 
-/** Notes the months of rows that leave a calendar list. */
+/** Records the months of rows removed from a calendar list. */
 async function logMonths(trx: Trx, list: PriceList, isGone: RawBuilder<unknown>): Promise<void> {
   const rows = sql`(
     select row_id, dimension, month, since, prices as old, ${noPrices(daysInMonth)} as new

@@ -12,22 +12,21 @@ export interface ListKey {
 
 export type PriceList = Selectable<PriceLists>
 
-/** The name or id of a list. */
 export type ListName = { name: string } | { id: number }
 
-/** The list. Throws `price-list-not-found` also for a list of another account. */
+/** Finds a list. Throws `price-list-not-found`, also for a list of another account. */
 export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).executeTakeFirst()
   return list ?? rejectMissing(by)
 }
 
-/** The list, locked until the transaction ends. Writers of a list wait for each other; readers do not. */
+/** Finds a list and locks it until the transaction ends. Its writers wait for each other; readers do not. */
 export async function lockPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).forNoKeyUpdate().executeTakeFirst()
   return list ?? rejectMissing(by)
 }
 
-/** The list, locked also against `keepPriceList`. */
+/** As `lockPriceList`, but also excludes `keepPriceList`. */
 export async function lockListForDeletion(
   trx: Trx,
   account: number,
@@ -37,12 +36,12 @@ export async function lockListForDeletion(
   return list ?? rejectMissing(by)
 }
 
-/** Prevents the deletion of a list until the transaction ends; its writers go on. */
+/** Prevents the deletion of a list until the transaction ends; its writers continue. */
 export async function keepPriceList(trx: Trx, account: number, by: ListName): Promise<void> {
   if (!(await selectPriceList(trx, account, by).forKeyShare().executeTakeFirst())) rejectMissing(by)
 }
 
-/** The list of a job, locked. */
+/** Finds and locks the list of a job, which must have one. */
 export async function lockListOf(trx: Trx, job: CurrentJob): Promise<PriceList> {
   if (job.price_list_id === null) throw new Error('the job is for no list')
   return await lockPriceList(trx, job.account_id, { id: job.price_list_id })
@@ -73,7 +72,7 @@ function selectPriceList(trx: Trx, account: number, by: ListName) {
   return 'id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)
 }
 
-/** Ids are not said: another account's id must be answered like one that nobody has. */
+/** Leaves out ids: another account's id must look like one that nobody has. */
 function rejectMissing(by: ListName): never {
   const which = 'name' in by ? `no price list "${by.name}"` : 'no such price list'
   throw new Problem('price-list-not-found', `There is ${which}.`)

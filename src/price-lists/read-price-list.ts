@@ -5,7 +5,7 @@ import { lastCalendarDay } from './calendar.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 import { stateOf } from './validity.ts'
 
-/** One price list, with the ETag of its settings. */
+/** Returns a price list, with the ETag of its settings. */
 export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
@@ -25,18 +25,18 @@ export function priceListOf(list: PriceList): Schemas['PriceList'] {
   }) as Schemas['PriceList']
 }
 
-/** The last day of a calendar list that a date can name. */
+/** The last day of a calendar list, at most 9999-12-31. */
 function lastDate({ valid_from }: PriceList): string {
   const last = lastCalendarDay(valid_from)
   return last.length > valid_from.length ? '9999-12-31' : last
 }
 
-/** The ETag of a list: a hash of its settings, so that prices that are written in between make no difference. */
+/** The ETag of a list: a hash of its settings alone, so that writes of prices do not change it. */
 export function etagOf(list: PriceList): string {
   return `"${hash('sha256', JSON.stringify(settingsOf(list)), 'hex').slice(0, 32)}"`
 }
 
-/** A list without what its publications and prices change. */
+/** A list without the fields that publications and writes of prices change. */
 function settingsOf({
   account_id: _account,
   oldest_revision: _revision,

@@ -8,7 +8,10 @@ import { chunkRows, ofList, undoDraft } from './publication.ts'
 import { publish } from './publish.ts'
 import { lockListOf, type PriceList } from './queries.ts'
 
-/** Removes the job's products from the draft in chunks, each with its progress. The last one publishes the list. */
+/**
+ * Removes the job's products from the draft in chunks, recording progress after each. The last chunk publishes the
+ * list.
+ */
 export async function removeInChunks(
   attempt: Attempt,
   { finished, total }: JobRow,
@@ -29,7 +32,7 @@ export async function removeInChunks(
   }
 }
 
-/** Notes the ids of the rows that leave as the result, in the order of the products. */
+/** Stores the ids of the removed rows as the job's result, in product order. */
 async function noteRemovedRows(
   trx: Trx,
   list: PriceList,

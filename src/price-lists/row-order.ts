@@ -8,24 +8,23 @@ import { priceOf } from './list-rows.ts'
 import { withMargin } from './margin-sql.ts'
 import type { RowsQuery, ShownRows } from './shown-rows.ts'
 
-/** Rows that a value is looked up for in about half a second: a margin takes the costs of the product. */
+/** Rows whose ordering value can be looked up in about half a second; a margin needs the product's costs. */
 const lookedUpMax = 100_000
 
-/** A SELECT of rows `r` of a list: their columns, of which `names` are the names. */
+/** A SELECT of rows `r` of a list; `names` are the names of its columns. */
 export interface SelectedRows {
   fields: RawBuilder<unknown>
   names: readonly string[]
-  /** With products `p` and their `costs`, if a margin orders the rows. */
+  /** Joins products `p` if a margin orders the rows. */
   from: RawBuilder<unknown>
 }
 
-/** Rows of a list in an order. */
 export interface OrderedListRows extends OrderedRows {
-  /** SQL of these columns of all rows, in the order; further keys decide between equal rows. */
+  /** SQL of these columns of all rows, in order; `further` columns break ties. */
   inOrder: (selected: SelectedRows, ...further: string[]) => RawBuilder<unknown>
 }
 
-/** The rows in the order that is asked for. Throws `invalid-request` for one that they do not have, and `too-costly`. */
+/** The rows in the requested order. Throws `invalid-request` for an order that they do not have, and `too-costly`. */
 export async function orderedRows(
   trx: Trx,
   shown: ShownRows,
@@ -41,7 +40,8 @@ export async function orderedRows(
   const keys = rowKeys(shown, query.order)
   return {
     rows: selectValued(shown, value, keyed, members),
-    // A row that left and was brought back has the same id twice in the past: the one of the revision comes first.
+    // A row that was removed and brought back is in the past twice, with the same id: the one in the revision comes
+    // first.
     rowOf: (id) =>
       selectValued(
         shown,
@@ -67,7 +67,7 @@ function rowKeys({ list, columns, version }: ShownRows, order: string | undefine
   return orderKeys(order, { ...(code && { code }), price, margin }, ties)
 }
 
-/** What a page is ordered by, without prices where they are not. */
+/** The columns that order a page, without prices unless they are needed. */
 function keysOf({ list, rows }: ShownRows, { name }: OrderingValue): SelectedRows {
   const products = sql`left join products p on p.account_id = ${list.account_id} and p.id = r.product_id`
   const from = { price: rows.from, margin: sql`${rows.from} ${products}` }[name ?? '']
@@ -75,7 +75,7 @@ function keysOf({ list, rows }: ShownRows, { name }: OrderingValue): SelectedRow
   return { fields, names: ['id', 'code', 'extensions'], from: from ?? rows.fromKeys }
 }
 
-/** The index of the dimension whose price orders the rows, the first by default. Throws `invalid-request`. */
+/** The index of the dimension that orders the rows, the first by default. Throws `invalid-request`. */
 function findDimension({ list }: ShownRows, { order, price_dimension: name }: RowsQuery): number {
   if (name === undefined) return 0
   const reject = (code: 'not_allowed' | 'unknown_price_dimension', message: string) => {
@@ -91,7 +91,7 @@ function findDimension({ list }: ShownRows, { order, price_dimension: name }: Ro
   return index
 }
 
-/** Throws for the price of the draft, a margin of the past, and more rows than values can be looked up for. */
+/** Throws for prices and margins of the draft, margins of the past, and too many rows to look up values for. */
 async function rejectUnordered(
   trx: Trx,
   { list, version, rows }: ShownRows,
@@ -117,13 +117,13 @@ async function rejectUnordered(
   )
 }
 
-/** The value that orders rows, if it is not in their columns, and the dimension that it is of. */
+/** What orders the rows and, for a price or margin, the index of its dimension. */
 interface OrderingValue {
   name: string | undefined
   index: number
 }
 
-/** SQL of a FROM item with these columns and the value of some rows. */
+/** SQL of a FROM item with these columns and the ordering value of the rows that `which` selects. */
 function selectValued(
   { list, columns, rows, date }: ShownRows,
   { name, index }: OrderingValue,

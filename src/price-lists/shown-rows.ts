@@ -11,18 +11,18 @@ import { type ListRows, publishedRows } from './list-rows.ts'
 import { type PositionFields, positionFields } from './position-fields.ts'
 import type { PriceList } from './queries.ts'
 
-/** The rows of a list that a request asks for. */
+/** The rows of a list that a request selects. */
 export interface ShownRows {
   list: PriceList
   columns: Columns
   version: 'draft' | 'published' | 'past'
   revision: number
   rows: ListRows
-  /** Whether they are fewer than those of the version. */
+  /** Whether filters narrow the rows of the version. */
   isNarrowed: boolean
   /** The day of the prices in a calendar list. */
   date: string | undefined
-  /** The fields of the position, if any is asked for. */
+  /** The position fields, if any are requested. */
   position?: PositionFields
 }
 
@@ -37,8 +37,8 @@ export interface RowsQuery extends ProductSearch, PageQuery {
 }
 
 /**
- * Reads what a request asks for. Throws `price-list-not-found`, `invalid-request` for what the version has not, such as
- * prices of the draft, and as `findMoment` does.
+ * Resolves what a request selects. Throws `invalid-request` for what the version does not have, such as prices of the
+ * draft, and as `findMoment` does.
  */
 export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Promise<ShownRows> {
   const date = readDate(list, query.date)
@@ -74,7 +74,7 @@ function rejectPriced(): never {
 }
 
 /**
- * The day to read of a calendar list, by default `valid_from`. Throws `invalid-request` for a day outside the calendar.
+ * The day of a calendar list to read, by default `valid_from`. Throws `invalid-request` for a day outside the calendar.
  */
 function readDate(list: PriceList, date: string | undefined): string | undefined {
   const reject = (code: 'not_allowed' | 'date_outside_calendar', message: string) => {
@@ -89,14 +89,14 @@ function readDate(list: PriceList, date: string | undefined): string | undefined
   return date ?? list.valid_from
 }
 
-/** Only prices of now have a position. Throws `invalid-request`. */
+/** Throws `invalid-request` unless the prices are current: others have no position. */
 function rejectUnpositioned({ version, lines, as_of }: RowsQuery): void {
   if (version !== 'draft' && lines !== 'dynamic_attributes' && as_of === undefined) return
   const message = 'only prices of the published version, as they are now, have a position'
   throw invalidRequest([{ pointer: '/query/include', code: 'not_allowed', message }])
 }
 
-/** SQL that is true for a row `r` whose every cell has a price. */
+/** SQL that is true for a row `r` with a price in every cell. */
 function hasAllPrices(list: PriceList, { fromMonths }: ListRows): RawBuilder<boolean> {
   if (!list.is_calendar) return sql`array_position(r.prices, null) is null`
   return sql`(
@@ -128,7 +128,7 @@ async function rowsOf(
   return { version: 'past', revision: past, rows: await rowsAsOf(trx, list, past) }
 }
 
-/** SQL of the attributes of a row `r`. */
+/** SQL of the attributes of a row `r`: a field for the SELECT list, and the join that it needs. */
 export function attributesOfRow({ account_id }: PriceList) {
   const join = sql`left join product_attributes pa on pa.account_id = ${account_id} and pa.code = r.code`
   return { field: sql`, pa.attributes`, join }

@@ -1,7 +1,7 @@
 import type { ArithmeticOperator } from './formula.ts'
 import type { SqlSteps } from './sql-steps.ts'
 
-/** SQL of a number, with the digits before and after the point that it has at most. */
+/** SQL of a number, with the most digits that it may have before and after the decimal point. */
 export interface Part {
   text: string
   whole: number
@@ -9,21 +9,21 @@ export interface Part {
 }
 
 /**
- * A fraction, because a quotient of numerics would be rounded. `n` is null if a value is missing, and NaN if the
- * fraction, or one that it comes from, is too long.
+ * SQL of a fraction, because a quotient of numerics would be rounded. `n` is null if a value is missing, and NaN if the
+ * fraction, or one it was computed from, is too long.
  */
 export interface Fraction {
   n: Part
-  /** Positive where `n` is not null; undefined: 1. */
+  /** Positive where `n` is not null; undefined means 1. */
   d?: Part | undefined
 }
 
-/** The digits that the numerator and the denominator may have in lowest terms. */
+/** The most digits that numerator and denominator may have in lowest terms. */
 const digitsMax = 400
-/** Those of a number that may be NaN. */
+/** The digits assumed for a number that may be NaN. */
 export const unknownDigits = { whole: digitsMax, scale: digitsMax }
 
-/** What makes a fraction of others. */
+/** Computes a fraction from others. */
 export type Operation = (
   steps: SqlSteps,
   a: Fraction,
@@ -51,7 +51,7 @@ function sum(sign: '+' | '-'): Operation {
   }
 }
 
-/** The fractions with the product of their denominators. */
+/** The same fractions over one denominator, the product of theirs. */
 export function overOneDenominator(steps: SqlSteps, fractions: readonly Fraction[]): Fraction[] {
   const parts = fractions.map(({ d }) => d && keep(steps, d))
   const d = parts.reduce((a, b) => times(a, b), undefined)
@@ -61,13 +61,13 @@ export function overOneDenominator(steps: SqlSteps, fractions: readonly Fraction
   })
 }
 
-/** The same parts, with names for what is not a name or a number. */
+/** The same part, its text made a step unless it is a name or a number. */
 export const keep = (steps: SqlSteps, part: Part): Part => ({
   ...part,
   text: steps.keep(part.text),
 })
 
-/** The product of the parts that there are; undefined for none. */
+/** The product of the defined parts; undefined if there are none. */
 export function times<First extends Part | undefined>(
   first: First,
   ...factors: (Part | undefined)[]
@@ -83,7 +83,7 @@ export function times<First extends Part | undefined>(
   return product as Part
 }
 
-/** Digits of one of these parts. */
+/** The most digits that any of these parts may have. */
 export function mostDigits(parts: readonly Part[], carry = 0): { whole: number; scale: number } {
   return {
     whole: Math.max(...parts.map(({ whole }) => whole)) + carry,
@@ -91,13 +91,13 @@ export function mostDigits(parts: readonly Part[], carry = 0): { whole: number; 
   }
 }
 
-/** True of every fraction that may be NaN, too, and of what is made of one. */
+/** Also true of a fraction that may be NaN, and of any computed from it. */
 export function mayBeTooLong({ n, d }: Fraction): boolean {
   const { whole, scale } = mostDigits(d ? [n, d] : [n])
   return whole + scale > digitsMax
 }
 
-/** Reduces a fraction that may be too long; NaN if that does not help. */
+/** Reduces a fraction that may be too long; NaN if it still is. */
 export function inLimits(steps: SqlSteps, fraction: Fraction): Fraction {
   if (!mayBeTooLong(fraction)) return fraction
   const n = steps.keep(fraction.n.text)
@@ -116,6 +116,6 @@ export function inLimits(steps: SqlSteps, fraction: Fraction): Fraction {
   }
 }
 
-/** As whole numbers, parts within this are within `digitsMax`. */
+/** Scaled to whole numbers, parts within this limit are within `digitsMax`. */
 const isShort = (part: string) =>
   `abs(${part}) < 1e${digitsMax / 2} and scale(${part}) <= ${digitsMax / 2}`

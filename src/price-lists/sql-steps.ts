@@ -1,35 +1,35 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** Planning takes the square of the selects in each other: 500 took three minutes. Longer chains go by tables. */
+/** Planning time grows with the square of the nesting: 500 levels took three minutes. Longer chains go through CTEs. */
 const nestedMax = 12
 
-/** A function takes 100 arguments. */
+/** A PostgreSQL function takes 100 arguments: 50 names and their values. */
 const namesMax = 50
 
 /**
- * Columns that build on each other, with a nested select for each level, so that a value that is used twice is written
- * once. Texts name inputs, steps and numbers as the methods return them.
+ * Columns that build on each other, with one nested select per level, so that a value used twice is written once. Texts
+ * refer to inputs, steps and numbers by what the methods return.
  */
 export class SqlSteps {
-  /** Columns of the rows that steps start from. */
+  /** The columns of the rows that the steps use. */
   readonly inputs = new Set<string>()
   readonly #names = new Map<string, string>()
   readonly #numbers: string[] = []
   readonly #steps: { text: string; level: number; lastUse: number }[] = []
 
-  /** A column of the rows. */
+  /** Declares a column of the rows as an input and returns its name. */
   input(name: string): string {
     this.inputs.add(name)
     return name
   }
 
-  /** Notes what a formula calls a text over the inputs, and returns the text. */
+  /** Records the name that a formula gives to a text over the inputs, and returns the text. */
   name(name: string, text: string): string {
     this.#names.set(name, text)
     return text
   }
 
-  /** SQL of a JSON object with the values of the names. */
+  /** SQL of a JSON object with the value of each name. */
   named(): RawBuilder<unknown> {
     const values = [...this.#names].map(
       ([name, text]) => sql`${name}::text, ${this.#written(text)}`,
@@ -41,12 +41,12 @@ export class SqlSteps {
     return objects.length > 0 ? sql.join(objects, sql` || `) : sql`'{}'::jsonb`
   }
 
-  /** A number, which becomes a parameter. */
+  /** Makes a number a parameter and returns its placeholder. */
   number(text: string): string {
     return `$${this.#numbers.push(text) - 1}`
   }
 
-  /** Makes a text a step and returns its name; a name, a number or an element is not made one. */
+  /** Makes a text a step and returns its name; a name, a number or an array element is returned as it is. */
   keep(text: string): string {
     if (/^\$?\w+(\[\d+\])?$/.test(text)) return text
     const used = stepsIn(text)
@@ -55,7 +55,7 @@ export class SqlSteps {
     return `step${this.#steps.push({ text, level, lastUse: level }) - 1}`
   }
 
-  /** A FROM item with these columns of the rows, and with the results. OFFSET 0 keeps the levels from being merged. */
+  /** A FROM item with these columns of the rows and the results. OFFSET 0 keeps the planner from merging the levels. */
   select(
     rows: RawBuilder<unknown>,
     columns: readonly string[],
@@ -87,7 +87,7 @@ export class SqlSteps {
       if (step) step.lastUse = Math.max(step.lastUse, level)
   }
 
-  /** The steps of a level, and the earlier ones that are used after it. */
+  /** The steps of a level, and earlier ones that later levels use. */
   #columnsOf(level: number): RawBuilder<unknown>[] {
     return this.#steps.flatMap((step, index) => {
       const name = sql.ref(`step${index}`)
@@ -104,7 +104,7 @@ export class SqlSteps {
   }
 }
 
-/** The indices of the steps that a text names. */
+/** The indices of the steps that a text refers to. */
 function stepsIn(text: string): number[] {
   return [...text.matchAll(/\bstep(\d+)\b/g)].map(([, index]) => Number(index))
 }

@@ -11,16 +11,16 @@ import { lockListOf } from './queries.ts'
 
 /** How far a sync has come. */
 interface Place {
-  /** Id of the last product that was handled. */
+  /** The id of the last product handled. */
   after: number
-  /** Unknown before the first chunk: the catalog may have changed since the job was accepted, and the total with it. */
+  /** Undefined before the first chunk: the catalog, and so the total, may have changed since the job was accepted. */
   total?: number
   left?: number
 }
 
 /**
  * Makes the list match the catalog and the filters as they are when the job runs. The draft changes in chunks; the last
- * one publishes it. A retried attempt continues with the draft of the earlier one; rows count as added or removed by
+ * chunk publishes it. A retried attempt continues with the draft of the earlier one; rows count as added or removed by
  * comparison with the published version.
  */
 export async function syncInChunks(attempt: Attempt, _: JobRow, rows = chunkRows): Promise<void> {
@@ -38,7 +38,7 @@ async function syncFrom(
   rows: number,
 ): Promise<Place> {
   const list = await lockListOf(trx, job)
-  // A row that has left the list and comes back is a new one.
+  // A row that was removed and comes back is a new row.
   if (await archiveRemovedRows(trx, list, list.version)) return { after, left: 1 }
   const columns = await findColumns(trx, job.account_id)
   const { handled, left, last } = await syncChunk(trx, list, columns, { after, rows })

@@ -14,8 +14,8 @@ import { lockPriceList, type PriceList, rejectUnmanaged } from './queries.ts'
 import { etagOf, priceListOf } from './read-price-list.ts'
 
 /**
- * Merges a patch into the settings of a list. Answers the list with its new ETag. A change of the filters waits for the
- * jobs of the list: a sync reads them again for each of its chunks.
+ * Merges a patch into a list's settings. Returns the list with its new ETag. A change of the filters waits for the
+ * list's jobs: a sync reads them again for each chunk.
  */
 export const updatePriceList: Handler<'updatePriceList'> = ({
   account,
@@ -53,7 +53,7 @@ const names = [
 
 type Settings = Pick<PriceList, (typeof names)[number]>
 
-/** The settings of a list after a patch. What the patch removes gets its default. */
+/** The settings of a list after a patch; removed ones get their defaults. */
 function merge(list: PriceList, patch: Schemas['PriceListPatch'], { costs }: Columns): Settings {
   const present = Object.fromEntries(names.map((name) => [name, list[name]]))
   return {
@@ -68,7 +68,7 @@ function merge(list: PriceList, patch: Schemas['PriceListPatch'], { costs }: Col
   }
 }
 
-/** What is to be checked: a formula and filters that stay may name columns that are gone. */
+/** The settings to check: a formula or filters that stay may name columns that no longer exist. */
 function checkedOf(
   { valid_from }: PriceList,
   { valid_to, guardrails, product_filters }: Settings,
@@ -85,21 +85,21 @@ function checkedOf(
   }
 }
 
-/** Throws `invalid-request` with what is wrong with the merged settings. */
+/** Throws `invalid-request` with the faults of the merged settings. */
 function rejectFaulty(settings: CheckedSettings, columns: Columns): void {
   const errors = new RowErrors('')
   rejectFaultySettings(settings, 0, columns, errors)
   errors.rejectBody()
 }
 
-/** Prices may have as many decimals as the list has allowed so far. Throws `decimals-in-use`. */
+/** Throws `decimals-in-use`: existing prices may have as many decimals as the list allows now. */
 function rejectFewerDecimals(present: PriceList, { decimals }: Settings): void {
   if (decimals >= present.decimals) return
   const detail = `Prices of the list may have ${present.decimals} decimals; their number can only grow.`
   throw new Problem('decimals-in-use', detail)
 }
 
-/** Writes settings that have changed, which all processes notice. Undefined if nothing changed. */
+/** Writes changed settings, so that all processes drop what they have cached. Undefined if nothing changed. */
 async function writeSettings(
   trx: Trx,
   { account_id, id }: PriceList,

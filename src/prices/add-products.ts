@@ -19,7 +19,7 @@ import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
-/** Adds products to a list at price 0 and publishes it. Answers the ids of the rows; above 100 products, the job. */
+/** Adds products to a list at price 0 and publishes it. Returns the ids of the rows; above 100 products, the job. */
 export const addProducts: Handler<'addProducts'> = (request, { boss }) =>
   whenListIsFree(() =>
     request.inAccount(async (trx) => {
@@ -57,7 +57,7 @@ interface Named {
   errors: RowErrors
 }
 
-/** The ids of the products, each once, in payload order. Products that cannot be added are errors of their rows. */
+/** Returns the ids of the products, each once, in payload order. Reports rows whose product cannot be added. */
 async function findAllowedProducts(
   trx: Trx,
   list: PriceList,
@@ -85,7 +85,7 @@ interface Found {
   faults: [position: number, ProductFault][]
 }
 
-/** A FROM item of the products `p`, each with why it cannot be added; null if it can be. */
+/** A FROM item `p`: the account's products, each with the `fault` that keeps it from being added, or null. */
 export function productFaults(list: PriceList, columns: Columns): RawBuilder<unknown> {
   const isWanted = filterSql(compileFilters(list.product_filters as ProductFilters, columns))
   return sql`(
@@ -99,10 +99,9 @@ export function productFaults(list: PriceList, columns: Columns): RawBuilder<unk
   ) as p`
 }
 
-/** SQL of the fault of a row that `productFaults` are left joined to. */
+/** SQL of the fault of a row left joined to `productFaults`. */
 export const orUnknown: RawBuilder<ProductFault | null> = sql`case when p.id is null then 'unknown_product' else p.fault end`
 
-/** Messages of the faults. */
 export const faultMessages: Record<ProductFault, string> = {
   unknown_product: 'this code with these extensions is not in the catalog',
   inactive_product: 'this product is not active',

@@ -10,11 +10,11 @@ import { findNamedList } from './payload.ts'
 import { entriesMax, findHistories, type HistoryRange } from './read/price-histories.ts'
 import { isExact, readWantedRows, type WantedRow } from './read/wanted-rows.ts'
 
-/** Keys of one statement. */
+/** Keys per statement. */
 const keysAtOnce = 1000
 const allEntriesMax = 1_000_000
 
-/** The prices of rows over time, each row with its newest 1,000. */
+/** Returns the prices of rows over time, the newest 1,000 entries per row. */
 export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findNamedList(body, (by) => findPriceList(trx, account, by))
@@ -39,7 +39,7 @@ export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, err
     return new JsonText(`[${texts.join(',')}]`, texts.length)
   })
 
-/** A history is that of one price. */
+/** A history belongs to one price, so each row must name its code and all extensions. */
 function rejectWildcards(
   wanted: WantedRow[],
   extensions: { name: string }[],
@@ -71,7 +71,7 @@ async function readRange(
   return range
 }
 
-/** A timestamp may lie before the list was published, or ahead. */
+/** A timestamp may lie before the list's publication, or in the future. */
 async function readMoment(
   trx: Trx,
   list: PriceList,

@@ -74,7 +74,7 @@ function rejectUnusedOptions({ include = [], ...body }: Schemas['GetPricesInput'
   )
 }
 
-/** Throws `invalid-request` for a reduction too far ahead. */
+/** Throws `invalid-request` if `lowest_price.before` lies too far ahead. */
 function rejectLateBefore({ lowest_price }: Schemas['GetPricesInput']): void {
   if (lowest_price?.before === undefined || lowest_price.before <= lastBefore()) return
   const message = `must not be after ${lastBefore()}`
@@ -97,7 +97,7 @@ function rejectUnversioned({ include = [], client_code }: Schemas['GetPricesInpu
   throw invalidRequest([{ pointer: '/include', field: 'include', code: 'not_allowed', message }])
 }
 
-/** Answers a read with a pricing that was just loaded. Throws `invalid-request` with the faults of all rows. */
+/** Reads with a pricing that was just loaded. Throws `invalid-request` with the faults of all rows. */
 async function readWith(
   trx: Trx,
   pricing: Pricing,
@@ -107,7 +107,7 @@ async function readWith(
   const sound = errors.sound(body.payload)
   await rejectUnknownPromotions(trx, pricing, sound, errors)
   const invalid = errors.count === 0 ? invalidDays(pricing, body) : []
-  // A refused request reads no prices, but the answer names the faults of all rows.
+  // A refused request reads no prices, but its response lists the faults of all rows.
   if (errors.count + invalid.length > 0)
     readWantedRows(sound, pricing.list, pricing.columns, errors)
   errors.reject()
@@ -118,8 +118,8 @@ async function readWith(
 }
 
 /**
- * Answers a read with a pricing from the cache. Undefined if the pricing is outdated, or a row or day is faulty by it: then
- * the current pricing decides.
+ * Reads with a cached pricing. Returns undefined if the pricing is outdated, or makes a row or day invalid: then the
+ * current pricing decides.
  */
 async function readWithKnown<T>(
   pricing: Pricing,
@@ -145,7 +145,7 @@ function promotionNames(payload: readonly Row[]): string[] {
   return [...new Set(payload.flatMap(({ promotion }) => promotion ?? []))]
 }
 
-/** A promotion that does not exist is an error of its row; one that is not valid on the day is not. */
+/** Reports rows whose promotion does not exist. One that is not valid on the day is no error. */
 async function rejectUnknownPromotions(
   trx: Trx,
   { list, moment }: Pricing,

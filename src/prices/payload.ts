@@ -37,8 +37,7 @@ export async function findNamedList(
 }
 
 /**
- * The list of a body, named by `price_list_name` or by `name`. Throws `invalid-request` for neither, or two that
- * differ.
+ * Reads the list's name from `price_list_name` or `name`. Throws `invalid-request` if both are missing or they differ.
  */
 export function readListName(body: { price_list_name?: string; name?: string }): ListName {
   const { price_list_name = body.name, name = price_list_name } = body
@@ -55,7 +54,7 @@ export function readListName(body: { price_list_name?: string; name?: string }):
   return { name: price_list_name }
 }
 
-/** A cell or row of a list, as it is stored. */
+/** A stored cell or row of a list. */
 export interface StoredCell {
   code: string
   extensions: string[]
@@ -64,7 +63,7 @@ export interface StoredCell {
   date: string | null
 }
 
-/** Where an error is that is about a cell and no row of the request. */
+/** The place of an error about a cell that no row of the request names. */
 export function placeOfCell(
   list: PriceList,
   { extensions: columns }: Columns,
@@ -79,7 +78,7 @@ export function placeOfCell(
   return { pointer: '', cell }
 }
 
-/** Keys of a row that select one price of a product. */
+/** The keys of a row that select one of its product's prices. */
 export interface PriceAddress {
   price_dimension?: string
   date?: string
@@ -114,7 +113,7 @@ export function rejectFaultyAddress(
 const namedMax = 20
 const namedDimensions = new WeakMap<PriceList, string>()
 
-/** The dimensions for a message, made once for all faulty rows, which may be 100,000. */
+/** The dimensions as text for a message, built once for all faulty rows, which may be 100,000. */
 function dimensionsOf(list: PriceList): string {
   const { price_dimensions: all } = list
   const more = all.length > namedMax ? ` and ${all.length - namedMax} more` : ''
@@ -123,7 +122,7 @@ function dimensionsOf(list: PriceList): string {
   return named
 }
 
-/** The index of a row's price dimension, from 1 as in SQL. A row may leave the only dimension out. */
+/** The index of a row's price dimension, from 1 as in SQL. A row may omit the list's only dimension. */
 export function dimensionIndex(list: PriceList, row: PriceAddress): number {
   return row.price_dimension === undefined
     ? 1
@@ -138,7 +137,7 @@ export const keyColumns: InputColumn<Key>[] = [
   { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
 ]
 
-/** The key with the position of the row in its payload. */
+/** `keyColumns` with the row's position in the payload. */
 export const positionedKeyColumns: InputColumn<Key & { position: number }>[] = [
   { name: 'position', type: 'integer', value: ({ position }) => position },
   ...keyColumns,

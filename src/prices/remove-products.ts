@@ -23,7 +23,7 @@ import { answerPlanAsPreferred } from './plans/enqueue-plan.ts'
 import { planRemovedProducts } from './plans/plan-moves.ts'
 
 /**
- * Removes products from a list and publishes it. Answers the ids of the rows that left; above 100 products, the job. A
+ * Removes products from a list and publishes it. Returns the ids of the removed rows; above 100 products, the job. A
  * product that is not in the list is no error.
  */
 export const removeProducts: Handler<'removeProducts'> = (request, { boss }) =>
@@ -63,7 +63,7 @@ interface NamedProducts {
   productIds: IdsText
 }
 
-/** The products of a FROM item `input`: position, code, extension_key. */
+/** Finds the products that a FROM item `input` names: position, code, extension_key. */
 export async function findNamedProducts(
   trx: Trx,
   account: number,
@@ -81,7 +81,7 @@ export async function findNamedProducts(
   return { total: Number(total), productIds }
 }
 
-/** Removes products from a locked list and publishes it. Returns the ids of the rows that left. */
+/** Removes products from a locked list and publishes it. Returns the ids of the removed rows, and the revision. */
 export async function removeAtOnce(
   trx: Trx,
   list: PriceList,

@@ -24,7 +24,7 @@ import { enqueuePlan, plannedAtOnceMax } from './plans/enqueue-plan.ts'
 import { planSync } from './plans/plan-moves.ts'
 
 /**
- * Makes a list match the catalog and its filters, and publishes it. Answers the ids of the rows; above 100 products,
+ * Makes a list match the catalog and its filters, and publishes it. Returns the ids of the rows; above 100 products,
  * the job.
  */
 export const syncWithCatalog: Handler<'syncWithCatalog'> = (

@@ -19,7 +19,7 @@ import { findNamedList } from './payload.ts'
 import { findPublishedRows, type RowIds, rejectMissing } from './write/set-prices.ts'
 
 /**
- * Sets and removes dynamic attributes of published rows by name. Answers the ids of the rows in payload order, each
+ * Sets and removes dynamic attributes of published rows by name. Returns the ids of the rows in payload order, each
  * once.
  */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
@@ -52,7 +52,7 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
     }),
   )
 
-/** The attributes by published row, both in payload order. */
+/** Groups attributes by published row, both in payload order. */
 async function groupByRowId(
   attributes: Positioned<Attribute>[],
   rowIds: RowIds,
@@ -91,11 +91,9 @@ export interface Attribute {
   value: unknown
 }
 
-/** Attributes by row id. */
 type AttributesByRow = Map<number, Positioned<Attribute>[]>
 type RowAttributes = [id: number, attributes: Positioned<Attribute>[]]
 
-/** The input column of removed names. */
 const removedColumn: InputColumn<RowAttributes> = {
   name: 'removed',
   type: 'text[]',
@@ -123,7 +121,7 @@ export function rejectFaultyAttribute(row: Input, position: number, errors: RowE
     errors.add(position, field, 'type', 'must be a number that a double holds as it was written')
 }
 
-/** The places of numbers that a double does not hold exactly; the JSON reader made them NaN or infinite. */
+/** The fields of numbers that a double does not hold exactly; the JSON reader made them infinite. */
 function inexactNumbers(value: unknown, field: string): string[] {
   if (typeof value === 'number') return Number.isFinite(value) ? [] : [field]
   if (typeof value !== 'object' || value === null) return []
@@ -169,7 +167,7 @@ const nameColumns: InputColumn<RowAttributes>[] = [
   removedColumn,
 ]
 
-/** The rows that would have too many names, with the names that they keep. */
+/** Finds the rows that would have too many names, with the names that they keep. */
 async function findFullRows(
   trx: Trx,
   list: PriceList,
@@ -200,8 +198,8 @@ const mergedColumns: InputColumn<RowAttributes>[] = [
 ]
 
 /**
- * Merges the attributes of `input` (id, attributes) into those of the rows; null removes one. Returns the number of
- * changed rows.
+ * Merges the attributes of `input` (id, attributes) into the rows; null removes one. Returns the number of rows
+ * written.
  */
 export async function mergeAttributes(
   trx: Trx,

@@ -54,7 +54,7 @@ export const fixedKeys = new Set([
   ...['code', 'extensions', 'price', 'expected_price', 'price_dimension', 'date'],
 ])
 
-/** Sets prices in the published version. Answers the ids of the rows in payload order, each once. */
+/** Sets prices in the published version. Returns the ids of the rows in payload order, each once. */
 export const updatePrices: Handler<'updatePrices'> = (request) =>
   whenListIsFree(() => request.inAccount((trx) => update(trx, request)))
 
@@ -78,7 +78,10 @@ interface UpdateCall {
   request: Request
   keyed: Cell[]
   byRow: CellsByRow
-  /** Without faults, rows are written or planned at once: if one is not in the list, the transaction rolls back. */
+  /**
+   * Whether rows are written or planned before they are looked up. If one is not in the list, the transaction rolls
+   * back.
+   */
   isAtOnce: boolean
   /** Whether a cell may be stale. */
   isObserved: boolean
@@ -109,7 +112,10 @@ async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   })
 }
 
-/** The rows of the list that the call names, and its cells that are not stale. Throws for each row that is not in the list. */
+/**
+ * Finds the rows that the call names, and its cells that are not stale. Throws `invalid-request` with each row that is
+ * not in the list.
+ */
 async function findFresh(
   trx: Trx,
   { list, request: { errors }, keyed, byRow, isObserved, observation }: UpdateCall,
@@ -145,7 +151,7 @@ interface Recorded {
   observed_at: string | undefined
 }
 
-/** Records what was written as a revision. Throws `guardrail-violated`. */
+/** Records the written prices as a revision. Throws `guardrail-violated`. */
 async function record(
   trx: Trx,
   list: PriceList,
@@ -160,7 +166,7 @@ async function record(
 
 const hasExpectedPrice = ({ row }: Cell): boolean => row.expected_price !== undefined
 
-/** The cells that are not stale. Throws `stale-rows` unless the others are to be skipped. */
+/** Returns the cells that are not stale. Throws `stale-rows` unless `on_stale` is `skip`. */
 async function leaveStaleOut(
   trx: Trx,
   list: PriceList,

@@ -8,14 +8,14 @@ import type { StoredPlan } from '../plans/queries.ts'
 import { storedPromotion } from './plan-promotions.ts'
 import { changePromotions, upsertFrom } from './upsert-promotions.ts'
 
-/** The ids of promotions in the order of the planned call, and how many rows of the plan were left out. */
+/** Promotion ids in the order of the planned call, and the number of plan rows left out. */
 export interface AppliedPromotions {
   created: number[]
   updated: number[]
   skipped: number
 }
 
-/** Applies a plan of promotions. Throws `plan-stale` for those that changed since, unless they are to be skipped. */
+/** Applies a promotions plan. Throws `plan-stale` if promotions have changed since, unless `skip` has `stale`. */
 export async function applyPromotions(
   trx: Trx,
   plan: StoredPlan,
@@ -44,12 +44,12 @@ export async function applyPromotions(
   return { created: ids(created), updated: ids(updated), skipped: stale.length }
 }
 
-/** SQL of the text of an array of texts in a promotion. */
+/** SQL of an array in a planned promotion, as the text of a PostgreSQL array. */
 const arrayIn = (name: string) => sql`(
   select array_agg(one)::text from jsonb_array_elements_text(r.after -> ${sql.lit(name)}) as one
 )`
 
-/** The names of promotions that are not as they were, or name a list that is gone. */
+/** The names of promotions that have changed since the plan was made, or name a list that no longer exists. */
 async function findStale(trx: Trx, { account_id: account, id }: StoredPlan): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select r.name from plan_rows r

@@ -3,7 +3,7 @@ import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { keepPromotions } from './queries.ts'
 
-/** Deletes a promotion. Throws `not-found` also for a promotion of another account. */
+/** Deletes a promotion. Throws `not-found`, also for another account's promotion. */
 export const deletePromotion: Handler<'deletePromotion'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
     await keepPromotions(trx, account, sql`id = ${params.id}`)

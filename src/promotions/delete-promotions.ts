@@ -4,7 +4,7 @@ import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { keepPromotions } from './queries.ts'
 
-/** Deletes promotions by their names. */
+/** Deletes promotions by name. Names that do not exist are counted as `absent`. */
 export const deletePromotions: Handler<'deletePromotions'> = ({
   account,
   body,

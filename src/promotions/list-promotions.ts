@@ -14,7 +14,7 @@ import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf } from './queries.ts'
 
-/** One page of promotions, by id or in the order that is asked for. */
+/** Returns a page of promotions, by id or in the requested order. */
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     await rejectAhead(trx, query)
@@ -30,7 +30,7 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
   })
 
-/** All promotions that the filters leave, in the order of the list. */
+/** Exports all promotions that match the filters, in the order of the list. */
 export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => {
   await rejectAhead(trx, query)
   return {
@@ -63,7 +63,7 @@ interface Filters extends PageQuery {
   contains?: string
 }
 
-/** The id and what orders name. */
+/** The id and the columns that `order` may name. */
 const keyColumns = ['id', 'name', 'value', 'valid_from', 'valid_to'] as const
 
 const orders = columnKeys(['name', 'value', 'valid_from', 'valid_to'])
@@ -79,7 +79,7 @@ function filtered(trx: Trx, account: number, query: Filters) {
     )
 }
 
-/** Throws `invalid-request` for a moment that is still to come. */
+/** Throws `invalid-request` if `as_of` lies in the future. */
 async function rejectAhead(trx: Trx, { as_of }: Filters): Promise<void> {
   if (as_of === undefined) return
   const { rows } = await sql<{ is_ahead: boolean }>`
@@ -88,7 +88,7 @@ async function rejectAhead(trx: Trx, { as_of }: Filters): Promise<void> {
     throw invalidRequest([{ pointer: '/query/as_of', code: 'range', message: 'must not be ahead' }])
 }
 
-/** The promotions of now, or as they were. */
+/** The promotions as they are now, or as of a moment. */
 function promotionsOf(trx: Trx, account: number, { as_of }: Filters) {
   const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
   return trx.selectFrom(promotionsAsOf(account, moment)).where('account_id', '=', account)

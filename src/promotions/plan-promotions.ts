@@ -6,12 +6,12 @@ import { withinReadTime } from '../contract/read-cost.ts'
 import type { Trx } from '../database/pool.ts'
 import { answerPlan, insertPlan } from '../plans/queries.ts'
 
-/** The rows that more promotions cover are not counted. */
+/** With more promotions than this, covered rows are not counted. */
 const coveringMax = 1000
 
 /**
- * Makes a plan of promotions. `input` is a FROM item `input`: position, and the columns of promotions, their lists and
- * dimensions as texts of arrays. Throws `too-costly` where counting the rows that they cover takes too long.
+ * Makes a promotions plan. `input` is a FROM item `input`: position and the promotion columns, lists and dimensions as
+ * array texts. Throws `too-costly` if counting the covered rows takes too long.
  */
 export async function planPromotions(
   trx: Trx,
@@ -35,7 +35,7 @@ export async function planPromotions(
 
 const termNames = ['kind', 'value', 'valid_from', 'valid_to', 'price_lists', 'product_filters']
 
-/** SQL of a promotion as it is shown: of the columns of a FROM item, lists and dimensions as JSON. */
+/** SQL of a promotion as a JSON object, from the columns of `item`. `listOf` gives a list column as JSON. */
 export function shownPromotion(
   item: string,
   listOf: (name: string) => RawBuilder<unknown>,
@@ -48,7 +48,7 @@ export function shownPromotion(
   return sql`jsonb_strip_nulls(jsonb_build_object(${sql.join(fields)}))`
 }
 
-/** SQL of a stored promotion `p` as it is shown; null without one. */
+/** SQL of the stored promotion `p` as a JSON object; null if there is none. */
 export const storedPromotion = sql`
   case when p.id is not null then ${shownPromotion('p', (name) => sql`to_jsonb(${sql.ref(`p.${name}`)})`)} end`
 
@@ -82,7 +82,10 @@ interface Planned {
   after: { price_lists?: string[]; product_filters?: ProductFilters; price_dimensions?: string[] }
 }
 
-/** Notes how many published rows each promotion covers; returns how many all do, each once a list. */
+/**
+ * Stores how many published rows each promotion covers. Returns how many they cover together, each row counted once;
+ * undefined above `coveringMax` promotions.
+ */
 async function countCovered(
   trx: Trx,
   account: number,

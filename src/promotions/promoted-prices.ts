@@ -4,7 +4,7 @@ import { mapCooperatively } from '../lib/cooperative.ts'
 import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 
-/** The part of a row that decides about promotions: canonical texts by ordinal. */
+/** The values of a row that decide which promotions cover it: canonical texts by ordinal. */
 export interface PromotedRow {
   code: string
   extensions: readonly string[]
@@ -15,7 +15,7 @@ export interface PromotedRow {
   price: number
 }
 
-/** The active price, and the promotions that cover the row with their prices, by name. */
+/** The active price, and the promotions that cover the row, sorted by name, with their prices. */
 export interface PromotedPrice {
   active_price: number
   promotions: { name: string; value: number }[]
@@ -33,16 +33,16 @@ interface Compiled {
   conditions: Condition[]
 }
 
-/** Promotions with a condition on the field, as indexes, by each text that meets it. */
+/** A field of conditions, with the indexes of its promotions by each text that meets their condition. */
 interface Field {
   read: Condition['read']
   byText: Map<string, number[]>
 }
 
-/** The limit of memoized prices, counting promotions: 50,000 rows with 100 promotions each would take 680 MB. */
+/** The limit of the memo, counting prices and promotions: 50,000 rows with 100 promotions each would take 680 MB. */
 const memoMax = 200_000
 
-/** Compiled promotions, sorted by name. They serve many reads. */
+/** Compiled promotions, sorted by name and shared by many reads. */
 export interface PromotionRules {
   names: ReadonlySet<string>
   /** The number of texts in their filters. */
@@ -54,7 +54,7 @@ export interface PromotionRules {
 }
 
 /**
- * Compiles promotions for the account's columns and a list of so many decimals. Yields to other requests: five million texts
+ * Compiles promotions for the account's columns and the list's decimals. Yields to other requests: five million texts
  * take three seconds.
  */
 export async function compilePromotions(
@@ -75,7 +75,7 @@ export async function compilePromotions(
   }
 }
 
-/** Returns the function that prices the rows of one read. With `only`, just the promotion of that name counts. */
+/** Returns a function that prices the rows of one read. With `only`, just the promotion of that name counts. */
 export function promotedPrices({ names, reads, covering }: PromotionRules) {
   const memo = new Map<string, PromotedPrice>()
   let kept = 0
@@ -128,7 +128,7 @@ function condition({ kind, ordinal, texts }: FilterCondition): Condition {
   return { field: `${kind} ${ordinal}`, read: readers[kind], texts }
 }
 
-/** The fields with a condition, and the promotions for each of their texts. */
+/** Indexes the promotions by field and by each text that meets their condition. */
 async function indexConditions(compiled: Compiled[]): Promise<Map<string, Field>> {
   const fields = new Map<string, Field>()
   await mapCooperatively(compiled, ({ conditions }, place) => {
@@ -153,7 +153,7 @@ function countTexts(sum: number, { texts }: Condition): number {
   return sum + texts.length
 }
 
-/** Finds the promotions that cover a row: those whose conditions it meets, all of them. */
+/** Returns a function that finds the promotions whose conditions a row meets in full. */
 function coverage(compiled: Compiled[], fields: Field[]): (row: PromotedRow) => Compiled[] {
   const needed = Uint8Array.from(compiled, ({ conditions }) => conditions.length)
   return (row) => {

@@ -1,14 +1,14 @@
 import { type Fraction, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
 import type { Promotion } from './queries.ts'
 
-/** From a published price to the promotional price. */
+/** Maps a published price to the promotional price. */
 export type Reprice = (price: number) => number
 
-/** Below this, a price times a million is nearest to its own integer, so that millionths are exact. */
+/** Up to this price, a price times a million rounds to the right integer, so that millionths are exact. */
 const millionthsMax = 2 ** 30
 const zero: Fraction = { n: 0n, d: 1n }
 
-/** The rule of a promotion: exact, never below 0, rounded half up to the decimals of its list. */
+/** Compiles a promotion's rule: exact, never below 0, rounded half up to the list's decimals. */
 export function compileReprice(
   { kind, value }: Pick<Promotion, 'kind' | 'value'>,
   decimals: number,
@@ -26,7 +26,7 @@ function takePercentage(percentage: number, decimals: number): Reprice {
   const [n, d] = [left / divisor, whole / divisor]
   const exact = { n: BigInt(n), d: BigInt(d) }
   return (price) => {
-    // Exact doubles take a tenth of the time of big integers, and there are as many as prices times promotions.
+    // Exact doubles take a tenth of the time of BigInt, and there are as many as prices times promotions.
     const product = millionths(price) * n
     return price > millionthsMax || product > Number.MAX_SAFE_INTEGER
       ? roundHalfUp(multiply(fraction(price), exact), decimals)

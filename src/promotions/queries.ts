@@ -5,7 +5,7 @@ import type { ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** A promotion as prices are computed with it; null filters and dimensions match all rows. */
+/** The part of a promotion that prices depend on. Null filters or dimensions match all rows. */
 export interface Promotion {
   name: string
   kind: Schemas['PromotionKind']
@@ -14,7 +14,7 @@ export interface Promotion {
   price_dimensions: string[] | null
 }
 
-/** What a promotion says, beside its id. */
+/** The columns, besides the id, that a promotion's versions keep. */
 const termNames = [
   ...['name', 'kind', 'value', 'valid_from', 'valid_to'],
   ...['price_lists', 'product_filters', 'price_dimensions'],
@@ -23,8 +23,8 @@ const terms = sql.raw(termNames.join(', '))
 const termsOf = (table: string) => sql.raw(termNames.map((name) => `${table}.${name}`).join(', '))
 
 /**
- * Keeps the promotions with these ids or names as they are until now, before they are replaced or deleted. Those that
- * change promotions of an account do it one after the other. Returns the moment of the change.
+ * Keeps the current version of the promotions that match `which`, before they are replaced or deleted. Transactions
+ * that change an account's promotions run one after another. Returns the moment of the change.
  */
 export async function keepPromotions(
   trx: Trx,
@@ -42,8 +42,8 @@ export async function keepPromotions(
 }
 
 /**
- * Forgets what `keepPromotions` kept at a moment of promotions that are still the same: a feed repeats most of them. Returns
- * their number.
+ * Deletes the versions that `keepPromotions` kept at `at` for promotions that did not change: a feed repeats most of
+ * them. Returns their number.
  */
 export async function forgetUnchanged(
   trx: Trx,
@@ -61,7 +61,7 @@ export async function forgetUnchanged(
   return Number(numAffectedRows)
 }
 
-/** SQL of a FROM item with the account's promotions as they were at a moment; as they are now without one. */
+/** A FROM item `promotions`: as they were at a moment, or as they are now. Callers still filter by account. */
 export function promotionsAsOf(
   account: number,
   at: string | undefined,
@@ -112,12 +112,12 @@ export async function findValidPromotions(
   return rows
 }
 
-/** Those of the names that exist as price lists. */
+/** Returns the names that belong to existing price lists. */
 export function findListNames(trx: Trx, account: number, names: string[]): Promise<Set<string>> {
   return findNames(trx, account, sql`price_lists`, names)
 }
 
-/** Those of the names that exist as promotions, valid or not; or existed at a moment. */
+/** Returns the names of existing promotions, valid or not; with `asOf`, of those that existed then. */
 export function findPromotionNames(
   trx: Trx,
   account: number,

@@ -22,7 +22,7 @@ import { findListNames, forgetUnchanged, keepPromotions } from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
-/** Creates promotions or replaces them whole, by name. Answers the ids of both in payload order. */
+/** Creates promotions or replaces them entirely, by name. Returns the ids of both in payload order. */
 export const upsertPromotions: Handler<'upsertPromotions'> = ({
   account,
   body,
@@ -58,7 +58,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
     }
   })
 
-/** Promotions from a file. */
+/** Upserts promotions from a file, or plans it. Also counts the unchanged ones. */
 export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, query, origin }) => {
   const columns = await findColumns(trx, account)
   return {
@@ -101,13 +101,13 @@ function promotionId(account: number): FeedId {
 interface UnknownList {
   position: number
   line: number
-  /** Which of the row's lists, from 1. */
+  /** The place among the row's lists, from 1. */
   place: number
   list: string
   total: number
 }
 
-/** Staged rows that name a price list that does not exist. */
+/** Finds staged rows that name an unknown price list. */
 async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults> {
   const { rows } = await sql<UnknownList>`
     select position, line, place, named.list, count(*) over () as total
@@ -175,7 +175,7 @@ async function upsertPromotionRows(
 
 const named = (names: string) => sql<boolean>`name = any(${names}::text[])`
 
-/** Upserts promotions, `which` of those that are stored, and keeps what they were. */
+/** Upserts promotions, and keeps the previous versions of the stored ones that match `which`. */
 export async function changePromotions(
   trx: Trx,
   account: number,
@@ -188,7 +188,7 @@ export async function changePromotions(
   return rows
 }
 
-/** SQL that upserts promotions of an input at a moment; returns name, id and whether it is new. */
+/** SQL that upserts the input's promotions at a moment. Returns name, id and whether each was created. */
 export function upsertFrom(
   account: number,
   input: InsertRows,

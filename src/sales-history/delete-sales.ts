@@ -4,7 +4,7 @@ import type { Handler } from '../contract/operation.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
 import { deleteInOrder } from '../database/delete-rows.ts'
 
-/** Deletes sales by their transaction ids. */
+/** Deletes sales by transaction id. Returns how many were deleted and how many were absent. */
 export const deleteSales: Handler<'deleteSales'> = ({ account, body, errors, inAccount }) =>
   inAccount(async (trx) => {
     const keys = await distinctKeys(body, errors)

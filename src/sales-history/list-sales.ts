@@ -20,7 +20,7 @@ import {
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
-/** One page of sales, by id or in the order that is asked for. */
+/** One page of sales, by id or in the requested order. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
@@ -35,7 +35,7 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
     return { count, results: found.map(saleOf) }
   })
 
-/** All sales that the filters leave, in the order of the list. */
+/** Exports all sales that pass the filters, in the order of `listSales`. */
 export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({
   columns,
   query: trx
@@ -64,7 +64,7 @@ const columns = [
 
 const moment = sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 
-/** The columns of a sale as it is read: decimals are texts. */
+/** The columns of a sale as it is read: decimals are text. */
 const selected = columns.map((name) => {
   if (name === 'transaction_date') return moment.as(name)
   const isDecimal = name === 'quantity' || name === 'revenue' || name === 'active_price'
@@ -80,7 +80,7 @@ function saleOf(sale: StoredSale): Schemas['Sale'] {
   }) as Schemas['Sale']
 }
 
-/** The id and what orders name. */
+/** The id and the columns that orders use. */
 const keyColumns = [
   'id',
   'code',
@@ -93,8 +93,8 @@ const keyColumns = [
 const orders = columnKeys(['code', 'quantity', 'revenue'], ['active_price', 'transaction_date'])
 
 /**
- * `id + 0` uses no index of ids: a filter by days alone uses the index of days and sorts by id afterwards, because in the
- * order of ids the newest days come last.
+ * `id + 0` keeps PostgreSQL from using the index of ids: a filter by days alone uses the index of days and sorts by id
+ * afterwards, because the newest days come last in the order of ids.
  */
 function saleKeys({ order, code, transaction_id, from, to }: Filters): OrderKey[] {
   const isByDay = code === undefined && transaction_id === undefined && (from ?? to) !== undefined

@@ -13,7 +13,10 @@ export interface SoldRow {
   dimension: string
 }
 
-/** Which sales count: those of so many days up to one, by UTC days. What a sale does not say is not compared. */
+/**
+ * Which sales count: those of `days` UTC days, the last of which is `until`. A field that a sale leaves out matches any
+ * row.
+ */
 export interface SalesScope {
   account: number
   list: { name: string; currency?: string | null }
@@ -29,7 +32,7 @@ const none: Figures = {
   last_at: null,
 }
 
-/** The sales of each row. */
+/** The sales figures of each row, in the order of the rows. */
 export async function findSalesFigures(
   trx: Trx,
   scope: SalesScope,
@@ -54,7 +57,7 @@ interface Key {
   place: number
 }
 
-/** The text by which a sale names the extensions of a row; null: any. */
+/** The text by which a sale names the extensions of a row; null matches any. */
 function extensionOf(extensions: readonly string[]): string | null {
   const [only = null] = extensions
   return extensions.length > 1 ? extensionKey(extensions) : only

@@ -8,7 +8,7 @@ import { utcTimestamp } from '../lib/formats.ts'
 
 type Sale = Schemas['SaleInput']
 
-/** Upserts sales by transaction id. Answers the ids of created sales in payload order. */
+/** Upserts sales by transaction id. Returns the ids of created sales in payload order. */
 export const upsertSales: Upsert<'upsertSales'> = async (trx, { account }) => ({
   columns: [],
   ignored: [],
@@ -38,7 +38,7 @@ function saleId(account: number): FeedId {
   }
 }
 
-/** Unchanged rows are not written. 15.3 after 15.30 is a change, because sales are read as they were written. */
+/** Unchanged rows are not written. 15.3 after 15.30 is a change, because sales are returned as written. */
 function upsertFrom(account: number, input: InsertRows): RawBuilder<unknown> {
   return sql`
     insert into sales as present (account_id, ${columns})

@@ -14,7 +14,10 @@ type Input = Schemas['ApiKeyInput']
 const liveMax = 100
 const years = { usual: 1, most: 5 }
 
-/** Makes an API key, which is answered once. It allows no more and lasts no longer than what makes it. */
+/**
+ * Creates an API key, which only this response contains. It allows no more than the token that creates it and, if that
+ * is an API key, lasts no longer.
+ */
 export const createApiKey: Handler<'createApiKey'> = (
   { account, body, scopes, origin, inAccount },
   { jwtSecret },
@@ -32,7 +35,10 @@ export const createApiKey: Handler<'createApiKey'> = (
     return new Answer<Schemas['ApiKeyCreated']>({ ...key, ...dates }, {}, secrets)
   })
 
-/** When the key that makes this one ends; undefined for a user. Throws `unauthorized` if it was revoked a moment ago. */
+/**
+ * When the API key that creates this one expires; undefined for a user. Throws `unauthorized` if it has just been
+ * revoked.
+ */
 async function findMakersEnd(
   trx: Trx,
   account: number,
@@ -50,7 +56,7 @@ async function findMakersEnd(
   return maker.expires_at
 }
 
-/** Throws `invalid-request` for a wrong end, and for a key that could do nothing. */
+/** Throws `invalid-request` for an end out of range, and for scopes that allow nothing. */
 function readEnd({ scopes, expires_at }: Input, makersEnd: Date | undefined): Date {
   const faults = faultsOfScopes(scopes)
   const usual = inYears(years.usual)
@@ -76,7 +82,7 @@ function inYears(count: number): Date {
   return day
 }
 
-/** Waits for others that make a key of the account. */
+/** Throws `api-key-name-taken` and `too-many-api-keys`. Waits for other requests that create a key of the account. */
 async function rejectTaken(trx: Trx, account: number, name: string): Promise<void> {
   if (!(await lockAccount(trx, account))) throw new AccountMissing()
   const live = await trx

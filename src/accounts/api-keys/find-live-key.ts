@@ -2,15 +2,15 @@ import { sql } from 'kysely'
 import type { Database } from '../../database/pool.ts'
 import { inAccount } from '../../database/tenant-transaction.ts'
 
-/** What the token of an API key says of it. */
+/** The claims in the token of an API key. */
 export interface PresentedKey {
   account: number
   id: number
-  /** In seconds. */
+  /** In seconds since 1970. */
   issuedAt: number
 }
 
-/** The name of an API key that is not revoked; undefined for any other. Notes the day of its use. */
+/** The name of an API key that is not revoked; undefined for any other. Records the day of its use. */
 export async function findLiveKey(db: Database, key: PresentedKey): Promise<string | undefined> {
   const found = await inAccount(db, key.account, (trx) =>
     trx
@@ -21,16 +21,16 @@ export async function findLiveKey(db: Database, key: PresentedKey): Promise<stri
       .where('revoked_at', 'is', null)
       .executeTakeFirst(),
   )
-  // A database that has lost a key (a failover, a restored backup) gives its id to the next one.
+  // A database that has lost a key (failover, restored backup) reuses its id.
   if (!found || Math.floor(found.created_at.getTime() / 1000) !== key.issuedAt) return undefined
-  // Nobody waits for it, and the next look tries again.
+  // Not awaited: if it fails, the next request tries again.
   if (found.is_first_use) noteUse(db, key).catch(() => undefined)
   return found.name
 }
 
 const isFirstUse = sql<boolean>`last_used_on is distinct from current_date`
 
-/** Once a day. */
+/** Writes once a day. */
 function noteUse(db: Database, { account, id }: PresentedKey): Promise<unknown> {
   return inAccount(db, account, (trx) =>
     trx

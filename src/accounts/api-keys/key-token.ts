@@ -1,12 +1,12 @@
 import { SignJWT } from 'jose'
 import { issuer } from '../token.ts'
 
-/** What an API key begins with, so that people and scanners of secrets know it. */
+/** The prefix by which people and secret scanners recognize an API key. */
 export const keyPrefix = 'pwk_'
-/** Not that of a login: neither passes for the other. */
+/** Differs from the audience of a login: neither token passes for the other. */
 export const keyAudience = 'pricewell api key'
 
-/** What the token of an API key says. */
+/** The content of an API key's token. */
 export interface SignedKey {
   account: number
   id: number
@@ -15,7 +15,7 @@ export interface SignedKey {
   expires_at: Date
 }
 
-/** An API key: a token after the prefix. It cannot be made again from what is kept. */
+/** Signs an API key: a token after the prefix. The key is not stored; the database alone cannot recreate it. */
 export async function signKey(secret: Uint8Array, key: SignedKey): Promise<string> {
   const token = new SignJWT({ account: key.account, scope: key.scopes.join(' ') })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

@@ -1,7 +1,7 @@
 import type { Handler, Schemas } from '../../contract/operation.ts'
 import { pageOf, readPage } from '../../contract/read-page.ts'
 
-/** One page of the account's API keys, in the order of their ids. */
+/** One page of the account's API keys, by id. */
 export const listApiKeys: Handler<'listApiKeys'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)

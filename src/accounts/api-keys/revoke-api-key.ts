@@ -3,10 +3,10 @@ import type { Handler } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 
-/** Revokes an API key; once more is no error. Throws `not-found` also for a key of another account. */
+/** Revokes an API key; revoking it again is no error. Throws `not-found`, also for a key of another account. */
 export const revokeApiKey: Handler<'revokeApiKey'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
-    // A cluster takes no `coalesce(revoked_at, statement_timestamp())`.
+    // A cluster rejects `coalesce(revoked_at, statement_timestamp())`.
     const { numUpdatedRows } = await trx
       .updateTable('api_keys')
       .set({ revoked_at: sql`statement_timestamp()` })

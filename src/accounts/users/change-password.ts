@@ -4,7 +4,7 @@ import { countFailure, withinLoginLimits } from '../login-limit.ts'
 import { hashPassword, isPassword } from '../password.ts'
 import { userIdOf } from '../queries.ts'
 
-/** Changes the password of the user who asks, which ends the tokens of the one before. Throws `wrong-password`. */
+/** Changes the caller's password, which ends tokens issued under the old one. Throws `wrong-password`. */
 export const changePassword: Handler<'changePassword'> = async ({
   account,
   body,
@@ -34,7 +34,7 @@ export const changePassword: Handler<'changePassword'> = async ({
         .set({ password_hash })
         .where('account_id', '=', account)
         .where('id', '=', id)
-        // Somebody may have changed it since it was read.
+        // Another request may have changed it since it was read.
         .where('password_hash', '=', stored.password_hash)
         .executeTakeFirst()
       if (numUpdatedRows === 0n) throw wrongPassword()

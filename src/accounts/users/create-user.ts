@@ -7,7 +7,7 @@ import { onPasswordSeat } from '../login-limit.ts'
 import { generatePassword, hashPassword } from '../password.ts'
 import { scopesOfUser } from './queries.ts'
 
-/** Adds a user with a password that is made here and answered once. */
+/** Adds a user with a generated password, which only this response contains. Throws `email-taken`. */
 export const createUser: Handler<'createUser'> = async ({ account, body, scopes, inAccount }) => {
   rejectBeyond(body.scopes, scopes)
   const faults = faultsOfScopes(body.scopes)

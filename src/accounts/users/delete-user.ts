@@ -2,7 +2,9 @@ import type { Handler } from '../../contract/operation.ts'
 import { lockAccount } from '../queries.ts'
 import { findScopes, requireOtherAdmin } from './queries.ts'
 
-/** Deletes a user; API keys that the user has made live on. Throws `last-admin` if nobody would be left to add users. */
+/**
+ * Deletes a user; API keys that the user created stay valid. Throws `last-admin` if nobody would be left to add users.
+ */
 export const deleteUser: Handler<'deleteUser'> = ({ account, params: { id }, inAccount }) =>
   inAccount(async (trx) => {
     await lockAccount(trx, account)

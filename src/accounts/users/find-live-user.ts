@@ -3,15 +3,15 @@ import { inAccount } from '../../database/tenant-transaction.ts'
 import { passwordMark } from '../token.ts'
 import { scopesOfUser } from './queries.ts'
 
-/** What the token of a login says of it. */
+/** The claims in the token of a login. */
 export interface PresentedLogin {
   account: number
   id: number
-  /** Which password it was made with. */
+  /** The mark of the password under which it was issued. */
   password: string
 }
 
-/** What a user may do who is not deleted and has the password still; undefined for any other. */
+/** The scopes of a user who still exists and has the same password; undefined for any other. */
 export async function findLiveUser(
   db: Database,
   { account, id, password }: PresentedLogin,

@@ -2,7 +2,7 @@ import type { Handler } from '../../contract/operation.ts'
 import { pageOf, readPage } from '../../contract/read-page.ts'
 import { scopesOfUser } from './queries.ts'
 
-/** One page of the account's users, in the order of their ids. */
+/** One page of the account's users, by id. */
 export const listUsers: Handler<'listUsers'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const { offset, limit } = pageOf(query)

@@ -5,7 +5,6 @@ import type { Trx } from '../../database/pool.ts'
 
 export const scopesOfUser = sql<Schemas['Scope'][]>`scopes`.as('scopes')
 
-/** The problem of a user that the account does not have. */
 export const noSuchUser = () => new Problem('not-found', 'There is no such user.')
 
 /** The scopes of a user. Throws `not-found`. */
@@ -20,7 +19,7 @@ export async function findScopes(trx: Trx, account: number, id: number): Promise
   return user.scopes
 }
 
-/** Throws `last-admin` if no other user of the account, which is locked, has the scope `admin`. */
+/** Throws `last-admin` if no other user of the account has the scope `admin`. The account must be locked. */
 export async function requireOtherAdmin(trx: Trx, account: number, id: number): Promise<void> {
   const other = await trx
     .selectFrom('users')

@@ -5,8 +5,8 @@ import { generatePassword, hashPassword } from '../password.ts'
 import { noSuchUser, scopesOfUser } from './queries.ts'
 
 /**
- * Gives a user another password, which ends the tokens of the one before. Throws `forbidden` for a user who may do more than
- * the token: the password would allow it.
+ * Gives a user a generated password, which ends tokens issued under the old one. Throws `forbidden` for a user with
+ * more scopes than the token: the password would grant them.
  */
 export const resetPassword: Handler<'resetPassword'> = async ({
   account,

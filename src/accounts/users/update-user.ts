@@ -4,7 +4,7 @@ import { faultsOfScopes, rejectBeyond } from '../given-scopes.ts'
 import { lockAccount } from '../queries.ts'
 import { findScopes, requireOtherAdmin, scopesOfUser } from './queries.ts'
 
-/** Changes the scopes of a user. Throws `last-admin` if nobody would be left who can. */
+/** Replaces a user's scopes. Throws `last-admin` if nobody would be left who can do so. */
 export const updateUser: Handler<'updateUser'> = async ({
   account,
   params: { id },

@@ -3,15 +3,15 @@ import { daysInMonth } from '../calendar.ts'
 import { ofList } from '../publication.ts'
 import type { PriceList } from '../queries.ts'
 
-/** Revisions after the first and up to the second. */
+/** The revisions after `after`, up to and including `until`. */
 export interface Revisions {
   after: number
   until: number
 }
 
 /**
- * SQL of a FROM item `cell` with each change of a cell in some revisions: revision, change, row_id, dimension, date (null
- * without a calendar), old and new price (null where there is none).
+ * SQL of a FROM item `cell` with each change of a cell in these revisions: revision, change, row_id, dimension, date
+ * (null without a calendar), old and new price (null where none was set).
  */
 export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const inRevisions = sql`${ofList(list)} and revision > ${revisions.after} and revision <= ${revisions.until}`
@@ -19,8 +19,8 @@ export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<
 }
 
 /**
- * SQL of the prices of the dimension `d.dimension` in `list_changes c`, a row for each: reading them one by one would
- * decompress the array for each.
+ * SQL of the prices of dimension `d.dimension` in `list_changes c`, one row each: reading them one by one would
+ * decompress the array every time.
  */
 export const pricesOf = (column: 'old_prices' | 'new_prices'): RawBuilder<unknown> => sql`
   unnest(c.${sql.ref(column)}[
@@ -58,7 +58,7 @@ function changedDays(inRevisions: RawBuilder<unknown>): RawBuilder<unknown> {
   ) as cell`
 }
 
-/** SQL of a FROM item `r` with the product and the key of the row that a list has or had: of `cell.row_id`. */
+/** SQL of a FROM item `r` with the product and key of the row `cell.row_id`, which the list has or had. */
 export function keyOfCell(list: PriceList): RawBuilder<unknown> {
   const columns = sql`product_id, code, extensions, extension_key`
   return sql`lateral (

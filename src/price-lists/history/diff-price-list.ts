@@ -18,7 +18,7 @@ import { changedCells, keyOfCell, type Revisions } from './changed-cells.ts'
 import { findMoment } from './moments.ts'
 import { revisionHeader } from './record-revision.ts'
 
-/** One page of the cells of a list that differ between two moments, by code and extensions. */
+/** One page of the cells that differ between two moments of a list, by code and extensions. Throws `too-costly`. */
 export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
@@ -31,7 +31,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
     return new Answer({ count, results }, revisionHeader(revisions.until))
   })
 
-/** All cells that differ. */
+/** Exports all cells that differ, in the order of `diffPriceList`. */
 export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
   const { list, columns, revisions } = await openDiff(trx, request)
   const show = shownCell(list, columns)
@@ -70,10 +70,10 @@ async function openDiff(
   return { list, columns, revisions: { after: from, until: to.revision } }
 }
 
-/** More take longer than a read may. */
+/** More changes would take longer than a read may. */
 const changesMax = 2_000_000
 
-/** Throws `too-costly` if too many cells have changed: all of them are compared for a page. */
+/** Throws `too-costly` if too many cells have changed: each page compares all of them. */
 async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<void> {
   const { rows } = await sql<{ changes: number }>`
     select coalesce(sum(priced + (added + removed) * ${list.price_dimensions.length}::bigint), 0) as changes
@@ -88,9 +88,9 @@ async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisio
   )
 }
 
-/** A cell as a statement answers it. */
+/** A cell as a query returns it. */
 export interface StoredCell {
-  /** Its place among all cells. */
+  /** Its place among all cells, from 1. */
   id: number
   pk: number
   product_id: number
@@ -104,7 +104,7 @@ export interface StoredCell {
   change_percent: number | null
 }
 
-/** SQL of the cells that differ, as they are shown. */
+/** SQL of the cells that differ, as StoredCell. */
 async function selectDiff(
   trx: Trx,
   list: PriceList,
@@ -124,9 +124,9 @@ async function selectDiff(
 }
 
 /**
- * SQL of a FROM item `cell` with the cells that differ: pk and product of the newer row, key, dimension, date, old and new
- * price (null where none was set), and whether the row was in the list before (`was`) and after (`is_now`). A row that
- * left and came back counts by what it had at the ends.
+ * SQL of a FROM item `cell` with the cells that differ: pk and product of the newer row, key, dimension, date, old and
+ * new price (null where none was set), and whether the row was in the list before (`was`) and after (`is_now`). A row
+ * that was removed and came back is compared by its first and last state.
  */
 export async function differentCells(
   trx: Trx,
@@ -144,7 +144,7 @@ export async function differentCells(
 const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
   (array_agg(cell.new order by cell.revision desc))[1] as last_new`
 
-/** `differentCells` where no row has come or gone, with a quarter of the look-ups. */
+/** `differentCells` if no row was added or removed: needs a quarter of the lookups. */
 function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   return sql`(
     select cell.row_id as pk, r.product_id, r.code, r.extension_key, r.extensions, cell.dimension, cell.date,
@@ -181,14 +181,14 @@ function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
   ) as cell`
 }
 
-/** Of a row that comes or goes only days with a price are shown. */
+/** For a row that was added or removed, only days with a price are shown. */
 const isPriced = sql`(row.was and cell.first_old is not null or row.is_now and cell.last_new is not null)`
 
-/** SQL that is true for a row that was in the list at a revision. */
+/** SQL that is true for a row in the list at a revision. */
 export const isIn = (revision: number) =>
   sql`added_version <= ${revision} and (removed_version is null or removed_version > ${revision})`
 
-/** SQL of a FROM item `rows` with the rows that had a key in a list. */
+/** SQL of a FROM item `rows` with all rows, present and past, that had this key in a list. */
 export function rowsWithKey(
   { account_id, id }: PriceList,
   key: RawBuilder<unknown>,
@@ -202,7 +202,7 @@ export function rowsWithKey(
   ) as rows`
 }
 
-/** SQL of a change in percent, rounded half up to 6 decimals; null without a price to compare with. */
+/** SQL of a change in percent, rounded half up to 6 decimals; null if the old price is 0 or either is missing. */
 export function changePercent(
   old: RawBuilder<unknown>,
   now: RawBuilder<unknown>,
@@ -210,11 +210,11 @@ export function changePercent(
   return sql`floor(${unroundedPercent(old, now)} * 1000000 + 0.5) / 1000000`
 }
 
-/** As `changePercent`, not rounded: to calculate on. */
+/** As `changePercent` but unrounded, for further calculation. */
 export const unroundedPercent = (old: RawBuilder<unknown>, now: RawBuilder<unknown>) =>
   sql<number | null>`((${now} - ${old}) * 100 / nullif(${old}, 0))`
 
-/** A cell as the contract shows it. */
+/** Returns a function that converts a stored cell to the contract's form. */
 export function shownCell(list: PriceList, columns: Columns) {
   return (cell: Omit<StoredCell, 'id'>): Schemas['CellChange'] => ({
     pk: cell.pk,

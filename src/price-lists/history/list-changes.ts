@@ -21,15 +21,15 @@ import { historyNotKept } from './moments.ts'
 
 type Request = Pick<OperationRequest<'listChanges'>, 'account' | 'params' | 'query' | 'inAccount'>
 
-/** Between two looks for a change. */
+/** The interval between checks for a change. */
 const pollMs = 500
-/** Reads of an account that wait for a change, in a process. */
+/** How many reads of an account may wait for a change, per process. */
 const waitingMax = 20
 const waiting = new WeakMap<Context, AccountBudget>()
 
 /**
- * Each change of each revision after a place, by revision, code and extensions. With `wait` the answer waits for the first
- * change. Throws `history-not-kept`, `too-many-requests` if the account has 20 waiting reads.
+ * Every change after a place, by revision, code and extensions. With `wait`, the response waits for the first change.
+ * Throws `history-not-kept`, and `too-many-requests` if 20 reads of the account already wait.
  */
 export const listChanges: Handler<'listChanges'> = async (request, context) => {
   const page = await readChanges(request)
@@ -96,7 +96,7 @@ function readChanges({
   })
 }
 
-/** How far a reader has come: all of a revision, or so many of its changes (`read` above 0). */
+/** How far a reader has come: through a whole revision, or through its first `read` changes if `read` is above 0. */
 interface Place {
   revision: number
   read: number
@@ -105,7 +105,10 @@ interface Place {
 const cursorOf = ({ id }: PriceList, { revision, read }: Place): string =>
   Buffer.from(`${id}.${revision}.${read}`).toString('base64url')
 
-/** Reads `after`. Throws `invalid-request` if it is ahead, or of another list, and `history-not-kept`. */
+/**
+ * Parses `after`. Throws `invalid-request` if it is ahead of the list or belongs to another one, and
+ * `history-not-kept`.
+ */
 async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Place> {
   const reject = (message: string) =>
     invalidRequest([{ pointer: '/query/after', code: 'range', message }])
@@ -125,7 +128,9 @@ async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Plac
 
 const firstRevision = ({ revision, read }: Place): number => (read > 0 ? revision : revision + 1)
 
-/** The revision that a page ends in: nearly each has a change, so that a page looks at few more than it shows. */
+/**
+ * The last revision on a page. Nearly every revision has a change, so a page looks at few more revisions than it shows.
+ */
 async function lastRevision(
   trx: Trx,
   list: PriceList,

@@ -8,7 +8,7 @@ import { findPriceList } from '../queries.ts'
 import { revisionColumns, revisionOf, type StoredRevision, selectRevisions } from './queries.ts'
 import { revisionHeader } from './record-revision.ts'
 
-/** One page of the revisions of a list, the newest first. */
+/** One page of a list's revisions, newest first. */
 export const listRevisions: Handler<'listRevisions'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
@@ -25,7 +25,7 @@ const fileColumns = (
   'observed_at reverts_from reverts_to voided priced added removed'
 ).split(' ')
 
-/** All revisions that the filters leave, the newest first. */
+/** Exports all revisions that pass the filters, newest first. */
 export const exportRevisions: Export<'listRevisions'> = async (trx, request) => {
   const list = await findPriceList(trx, request.account, { id: request.params.id })
   return {

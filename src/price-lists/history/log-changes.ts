@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { PriceList } from '../queries.ts'
 
-/** So many changes are one row of the history: with 64 a change takes 22 bytes. */
+/** Changes per row of the history: at 64, a change takes 22 bytes. */
 const changesOfRow = 64
 
 interface Changes {
@@ -11,12 +11,12 @@ interface Changes {
   rows: RawBuilder<unknown>
 }
 
-/** SQL that writes changes of rows of a list to its history. */
+/** SQL that writes changes of a list's rows to its history. */
 export function insertChanges(
   { account_id, id, price_dimensions }: PriceList,
   { revision, change, rows }: Changes,
 ): RawBuilder<unknown> {
-  // An array of arrays would have to be unnested again: dimension after dimension.
+  // Dimension after dimension in one flat array: an array of arrays would have to be unnested again.
   const prices = (column: 'old' | 'new') =>
     sql.join(
       price_dimensions.map(
@@ -36,10 +36,10 @@ export function insertChanges(
     returning revision`
 }
 
-/** Rows of a calendar list whose months are one row of the history. */
+/** How many rows of a calendar list share one row of the history with their months. */
 const rowsOfMonths = 8
 
-/** As `insertChanges`, for months of rows: row_id, dimension, month, since, old and new (prices by day). */
+/** As `insertChanges`, for months: `rows` has row_id, dimension, month, since, old and new (prices by day). */
 export function insertMonthChanges(
   { account_id, id }: PriceList,
   { revision, change, rows }: Changes,

@@ -5,22 +5,22 @@ import type { Trx } from '../../database/pool.ts'
 import { shownTimestamp, utcTimestamp } from '../../lib/formats.ts'
 import type { PriceList } from '../queries.ts'
 
-/** A revision of a list, and the moment whose promotions go with it. */
+/** A revision of a list, and the moment whose promotions apply to it. */
 export interface Moment {
   revision: number
-  /** With an offset and microseconds. */
+  /** A timestamp with an offset and microseconds. */
   at: string
 }
 
-/** Where a faulty moment stands in the request. */
+/** Where the request names the moment, for errors. */
 export type MomentPlace = Pick<RequestError, 'pointer' | 'field'>
 
 const digits = /^\d+$/
 const utcText = (value: unknown) => sql<string>`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 
 /**
- * The moment that a request names by a revision or a timestamp, which means the newest revision that is not after it.
- * Throws `invalid-request` for a moment to come, `price-list-not-published` for one before the first publication,
+ * The moment that a request names by a revision or a timestamp; a timestamp means the newest revision not after it.
+ * Throws `invalid-request` for a future moment, `price-list-not-published` for one before the first publication,
  * `history-not-kept` for one whose history is gone.
  */
 export async function findMoment(
@@ -74,7 +74,7 @@ async function momentOfTimestamp(
 const notPublishedThen = () =>
   new Problem('price-list-not-published', 'The price list was not published at that moment.')
 
-/** The problem of a read that goes back too far. */
+/** The `history-not-kept` problem, with the oldest moment that can be read. */
 export async function historyNotKept(trx: Trx, { oldest_at }: PriceList): Promise<Problem> {
   const { rows } = await sql<{ at: string }>`
     select ${utcText(sql`${oldest_at}::timestamptz`)} as at`.execute(trx)

@@ -4,28 +4,30 @@ import { pricesOf } from './changed-cells.ts'
 import { formerPrices, pricesAt, type Walk, type WalkedList } from './past-rows.ts'
 
 /*
- * Past prices of many rows at once: the changes of a revision are read as a whole and joined to the rows. `past-rows` looks
- * for each row instead, which takes fifty times as long a row.
+ * Past prices of many rows together: reads all changes of a revision and joins them to the rows. `past-rows` looks up
+ * each row instead, which takes fifty times as long per row.
  */
 
 const lookUpCost = 50
-/** Each takes a join. */
+/** Each revision takes a join. */
 const revisionsMax = 30
 
-/** Whether to read all changes of a revision for so many rows of a list. */
+/** Whether to read all changes of a revision for this many rows, instead of looking up each row. */
 export const areReadAtOnce = ({ is_calendar, row_count }: PriceList, rows: number): boolean =>
   !is_calendar && row_count <= lookUpCost * rows
 
-/** The same for prices at a revision. */
+/** As `areReadAtOnce`, for prices at a revision: also limits the revisions walked. */
 export const isWalkedAtOnce = (list: PriceList, { forward }: Walk, rows: number): boolean =>
   areReadAtOnce(list, rows) && forward <= revisionsMax
 
-/** SQL of the columns of a select from `list_changes c` and `dimensions d`, with a row for each change of a cell. */
+/**
+ * SQL of the columns to select from `list_changes c` and dimensions `d`: one row per changed cell, with its old price.
+ */
 export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${pricesOf('old_prices')} as price`
 
 /**
- * SQL of the recursive CTEs `walk` and `past` (at, price): the prices at a revision of the rows `found` (at, id, dimension,
- * since) that were changed after it. Walks the revisions forward until each row is found.
+ * SQL of the recursive CTEs `walk` and `past` (at, price): the prices at a revision of those rows in `found` (at, id,
+ * dimension, since) that have changed after it. Walks the revisions forward until every row is found.
  */
 export function pastPrices(
   { account_id, id }: ListKey,
@@ -58,7 +60,7 @@ export function pastPrices(
     )`
 }
 
-/** SQL of the CTEs up to `past` as in `pastPrices`, with a look-up for each change of a row, or for each revision. */
+/** SQL of the CTEs up to `past`, as in `pastPrices`, with one lookup per change of a row or per revision. */
 export function pastPricesByRow(walked: {
   list: WalkedList
   revision: RawBuilder<number>
@@ -70,7 +72,7 @@ export function pastPricesByRow(walked: {
       select at, former.prices[dimension] as price
       from found as now cross join lateral (${pricesAt(walked)}) as former where now.since > ${revision}
     )`
-  // One recursion for all rows: one for each would take half as long again.
+  // One recursion for all rows: one per row would take 50 percent longer.
   const former = formerPrices(list, sql`chain`, {
     revision: sql`chain.since`,
     slices: walk.slices,

@@ -5,21 +5,21 @@ import { ofList } from '../publication.ts'
 import type { ListKey, PriceList } from '../queries.ts'
 
 /*
- * The past of a list. A row has its present prices and the revision that set them. The change of that revision has the
- * former prices, and the revision that had set those: a chain. Walking it backward takes a look-up for each change of the
- * row, walking the list's revisions forward one for each revision until the first that has the row.
+ * The past of a list. A row stores its present prices and the revision that set them. That revision's change stores the
+ * former prices and the revision that set those: a chain. Walking the chain backward takes one lookup per change of the
+ * row; walking the list's revisions forward takes one per revision, up to the first that changed the row.
  */
 
-/** How to find past prices. All ways give the same. */
+/** How to find past prices; every way gives the same result. */
 export interface Walk {
   direction: 'backward' | 'forward'
-  /** The revisions that a walk forward looks at for a row, on average. */
+  /** The revisions that a forward walk looks at per row, on average. */
   forward: number
-  /** The most statements that wrote the changes of one revision. */
+  /** The largest number of statements that wrote the changes of one revision. */
   slices: number
 }
 
-/** The way with fewer look-ups from now to a revision, by the counts of the list. */
+/** Chooses the direction with fewer lookups between now and a revision, from the counts of the list's changes. */
 export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
   const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
@@ -34,17 +34,17 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
   return { direction: forward < back ? 'forward' : 'backward', forward, slices: Number(slices) }
 }
 
-/** The most statements that wrote the changes of one revision after `revision`. */
+/** The largest number of statements that wrote the changes of one revision after `revision`. */
 export async function findSlices(trx: Trx, list: PriceList, revision: number): Promise<number> {
   return (await chooseWalk(trx, list, revision)).slices
 }
 
-/** The rows of a list as they were at a revision, also those that have left it since. */
+/** The rows of a list as they were at a revision, including those removed since. */
 export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Promise<ListRows> {
   return pastRows(list, revision, await chooseWalk(trx, list, revision))
 }
 
-/** As `rowsAsOf`, with a walk that was chosen. */
+/** As `rowsAsOf`, for a given walk. */
 export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
   const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
     added_version, removed_version`
@@ -77,10 +77,10 @@ export function pastRows(list: PriceList, revision: number, walk: Walk): ListRow
   }
 }
 
-/** What walks need of a list. */
+/** What a walk needs to know of a list. */
 export type WalkedList = ListKey & Pick<PriceList, 'is_calendar' | 'price_dimensions'>
 
-/** SQL of the `prices` of the row or month `now` at a revision, and of the revision that had set them (`since`). */
+/** SQL of the `prices` that the row or month `now` had at a revision, and of the revision that set them (`since`). */
 export function pricesAt({
   list,
   revision,
@@ -116,9 +116,9 @@ export function pricesAt({
 }
 
 /**
- * SQL of a FROM item `former` with the prices that a row had before a revision changed them, and the revision that had
- * set those. Nothing if the revision did not change the row. `row` has the columns `id`, or `row_id`, `dimension` and
- * `month` in a calendar list.
+ * SQL of a FROM item `former` with the prices that a row had before a revision changed them, and the revision that set
+ * those; empty if the revision did not change the row. `row` has the columns `id`, or `row_id`, `dimension` and `month`
+ * in a calendar list.
  */
 export function formerPrices(
   list: WalkedList,
@@ -126,7 +126,7 @@ export function formerPrices(
   { revision, slices }: { revision: RawBuilder<unknown>; slices: number },
 ): RawBuilder<unknown> {
   const changeOf = list.is_calendar ? changeOfMonth : changeOfRow
-  // A row of a calendar list that a revert brought back has its months from before.
+  // A calendar row that a revert brought back keeps its earlier months.
   const kinds = list.is_calendar ? ['priced', 'added'] : ['priced']
   const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
     kinds.map((kind) => changeOf(list, { row, revision, slice, kind })),
@@ -145,7 +145,7 @@ function changeOfRow(
   { account_id, id, price_dimensions }: WalkedList,
   { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
-  // Each use of an array unpacks it: the first prices need no length.
+  // Each use of an array decompresses it, so the first dimension does without the length.
   const prices = price_dimensions.map((_, index) =>
     index === 0
       ? sql`h.old_prices[h.place]`
@@ -162,7 +162,7 @@ function changeOfRow(
     where h.place is not null`
 }
 
-/** Months have 31 prices each, which the arrays of a change hold one after the other. */
+/** `old_prices` is two-dimensional here: 31 prices for each month. */
 function changeOfMonth(
   { account_id, id }: WalkedList,
   { row, revision, slice, kind }: Looked,

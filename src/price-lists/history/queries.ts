@@ -9,7 +9,7 @@ const columns = [
   ...(['reverts_from', 'reverts_to', 'voided', 'priced', 'added', 'removed'] as const),
 ]
 
-/** The revisions of a list. */
+/** A query of a list's revisions, without columns or order. */
 export function selectRevisions(trx: Trx, account: number, priceListId: number) {
   return trx
     .selectFrom('list_revisions')
@@ -17,7 +17,7 @@ export function selectRevisions(trx: Trx, account: number, priceListId: number) 
     .where('price_list_id', '=', priceListId)
 }
 
-/** The columns that `revisionOf` shows; the number twice, since pages are in the order of ids. */
+/** The columns that `revisionOf` shows, with `revision` also as `id`, by which pages are ordered. */
 export const revisionColumns = [...columns, 'revision as id'] as const
 
 export type StoredRevision = Pick<Selectable<ListRevisions>, (typeof columns)[number]>

@@ -10,11 +10,10 @@ export interface Change {
   kind: Schemas['RevisionKind']
   origin: Origin
   job?: number | undefined
-  /** The plan that it applies. */
+  /** The plan that the write applies. */
   plan?: number | undefined
-  /** Cells whose price is another. */
+  /** The number of cells whose price changed. */
   priced: number
-  /** Rows that came and went. */
   added: number
   removed: number
   /** The revisions that a revert has undone. */
@@ -23,12 +22,12 @@ export interface Change {
   observed_at?: string | undefined
 }
 
-/** The revision that a write of a locked list makes. */
+/** The revision that a write to a locked list will make. */
 export const nextRevision = ({ version }: PriceList): number => version + 1
 
 /**
- * Records a change of a locked list as its next revision, and returns it; the present one if nothing has changed. A first
- * publication is a revision also without rows.
+ * Records a change of a locked list as its next revision and returns that; without a change, the current one. A first
+ * publication is a revision even without rows.
  */
 export async function recordRevision(
   trx: Trx,
@@ -42,7 +41,7 @@ export async function recordRevision(
     await raiseRevision(trx, list, { ...change, isPublication, isChanged })
   if (!isChanged) return list.version
   const revision = nextRevision(list)
-  // A client that sends the moment back as it is shown means this revision.
+  // Rounded up to milliseconds, as shown: a client that sends the moment back means this revision.
   await trx
     .insertInto('list_revisions')
     .values({
@@ -57,7 +56,7 @@ export async function recordRevision(
         observed_at === undefined ? null : sql`${utcTimestamp(observed_at)}::timestamptz`,
       reverts_from: reverts?.from ?? null,
       reverts_to: reverts?.to ?? null,
-      // A revision of an earlier version may have several.
+      // Revisions written by earlier versions of the service may have several.
       slices: 1,
       ...change,
     })
@@ -65,7 +64,7 @@ export async function recordRevision(
   return revision
 }
 
-/** The header that says which revision holds. */
+/** The response header that names the revision shown. */
 export const revisionHeader = (revision: number) => ({ 'price-list-revision': String(revision) })
 
 async function raiseRevision(

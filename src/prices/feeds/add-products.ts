@@ -23,11 +23,12 @@ import { keyColumns } from '../payload.ts'
 import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
-/** Columns of exports that a feed skips: a file of prices names products too. */
+/** Export columns that the feed skips: a file of prices names products, too. */
 const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
 
 /**
- * Products from a file, for the list in the query. Above 100 a background job adds them, unless a job loads the file.
+ * Adds products from a file to the list in the query. Above 100, a background job adds them, unless a job loads the
+ * file.
  */
 export const feedAddedProducts: Feed<'addProducts'> = async (
   trx,
@@ -47,7 +48,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   }
 }
 
-/** How a feed reads lines that name products of a list. */
+/** How a feed reads lines that name a list's products. */
 export function productLines(list: PriceList, columns: Columns) {
   return {
     columns: extensionColumns(columns.extensions),

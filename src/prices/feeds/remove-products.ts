@@ -14,8 +14,8 @@ import { isAtOnce, productLines } from './add-products.ts'
 import { findFeedList, findPublishedFeedList } from './staged-rows.ts'
 
 /**
- * Products to remove from a file, for the list in the query. Above 100 a background job removes them, unless a job loads the
- * file.
+ * Removes the products that a file names from the list in the query. Above 100, a background job removes them, unless a
+ * job loads the file.
  */
 export const feedRemovedProducts: Feed<'removeProducts'> = async (
   trx,

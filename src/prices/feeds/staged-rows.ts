@@ -17,10 +17,12 @@ import {
 import { findNamedList, type ListKeys, type PlaceOf } from '../payload.ts'
 import { publishedRowsOf } from '../write/write-cells.ts'
 
-/** Columns of exports that a feed skips. */
+/** Export columns that a feed skips. */
 export const exportedKeys = ['margin']
 
-/** The exported ids of rows, checked against their keys. The id of another list's row is ignored. */
+/**
+ * The exported ids of rows and products, checked against the key of the row. The id of another list's row is ignored.
+ */
 export function rowIds(
   { account_id, id }: PriceList,
   columns: Pick<Columns, 'extensions'>,
@@ -40,7 +42,7 @@ export function rowIds(
 
 const placeInQuery: PlaceOf = (name) => ({ pointer: `/query/${name}` })
 
-/** The list in the query of a file. It is not locked while the file arrives. */
+/** Finds the list that a file's query names. It is not locked while the file arrives. */
 export async function findFeedList(trx: Trx, account: number, query: ListKeys): Promise<PriceList> {
   const find = (by: ListName) => findPriceList(trx, account, by)
   const list = await findNamedList(query, find, placeInQuery)
@@ -49,7 +51,7 @@ export async function findFeedList(trx: Trx, account: number, query: ListKeys): 
 }
 
 /**
- * The published list in the query of a file. Waits for jobs of the list accepted before `job`, which may publish it.
+ * `findFeedList` for a published list. Waits for the list's jobs that were accepted before `job`: they may publish it.
  * Throws `unavailable` before the file is read if they take too long.
  */
 export async function findPublishedFeedList(
@@ -72,7 +74,7 @@ export function extensionColumns(extensions: readonly Column[]): FeedColumn[] {
 }
 
 /**
- * Locks the list after all rows are staged, and returns those that it does not have. `job` loads the file; undefined: a
+ * Locks the list once all rows are staged, and returns those that are not in it. `job` loads the file; undefined if a
  * request does. Throws `unavailable` while earlier jobs of the list run.
  */
 export async function findMissingRows(

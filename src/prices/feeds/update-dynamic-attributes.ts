@@ -30,7 +30,7 @@ import {
   rowIds,
 } from './staged-rows.ts'
 
-/** Dynamic attributes from a file, for the list in the query. */
+/** Sets and removes dynamic attributes from a file, in the list that its query names. */
 export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   trx,
   { account, query, job },
@@ -61,7 +61,7 @@ const attributeColumns: InputColumn<Attribute>[] = [
   { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
 ]
 
-/** Staged names that exceed the limit of their row. Removed names make room. */
+/** Finds staged names beyond the limit per row. Removed names make room. */
 async function findNamesTooMany(
   trx: Trx,
   list: PriceList,

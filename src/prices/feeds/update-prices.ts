@@ -26,7 +26,7 @@ import {
   rowIds,
 } from './staged-rows.ts'
 
-/** The keys of positions in exports, but for those that are extensions. */
+/** The export keys of competition and sales, except those that are extensions. */
 function positionKeys(extensions: Column[]): string[] {
   const all = positionColumns({ competition: true, sales: true })
   return ['competition', 'sales', ...all].filter((key) =>
@@ -34,7 +34,7 @@ function positionKeys(extensions: Column[]): string[] {
   )
 }
 
-/** Prices from a file, for the list in the query. */
+/** Sets prices from a file in the list that its query names, or plans them. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, origin, job }) => {
   rejectFutureObservation(query, { pointer: '/query/observed_at' })
   const list = await findPublishedFeedList(trx, account, query, job)
@@ -64,7 +64,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
         return planPrices(trx, locked, { cells: sql`pg_temp.feed f`, origin, observed_at })
       }
       const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
-      // Of a calendar list months are compared, not rows.
+      // For a calendar list, months are compared, not rows.
       const unchanged = list.is_calendar ? undefined : updated - written.changed
       const findPlaces: FindPlaces = (cells) => findLines(trx, cells)
       await rejectViolations(trx, locked, { written, origin, findPlaces })
@@ -82,7 +82,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
   }
 }
 
-/** Exports have it: whether the cell has a price. A line of a cell without one sets nothing. */
+/** Exports include it: whether the cell has a price. A line for a cell without one sets nothing. */
 const pricedColumn = { name: 'priced', type: 'boolean', isRequired: false } as const
 
 const keysOfFiles = new Set([...fixedKeys, pricedColumn.name])
@@ -99,7 +99,7 @@ function rejectFaultyPriced(
     errors.add(position, pricedColumn.name, 'type', sentences.trueOrFalse)
 }
 
-/** Where violating cells stand in the file. */
+/** Finds the lines of violating cells in the file. */
 async function findLines(trx: Trx, cells: ViolatingCell[]): ReturnType<FindPlaces> {
   const { rows } = await sql<{ row: number; line: number }>`
     select f.position as row, f.line
@@ -111,7 +111,9 @@ async function findLines(trx: Trx, cells: ViolatingCell[]): ReturnType<FindPlace
   return rows.map(({ row, line }) => ({ pointer: `/${row}`, row, line }))
 }
 
-/** Deletes stale cells from the staged ones, and returns their number. Throws `stale-rows` unless they are to be skipped. */
+/**
+ * Deletes stale cells from the staged rows, and returns their number. Throws `stale-rows` unless `on_stale` is `skip`.
+ */
 async function leaveStaleOut(trx: Trx, list: PriceList, observation: Observation): Promise<number> {
   const { rows: expecting } = await sql`
     select from pg_temp.feed where expected_price is not null limit 1`.execute(trx)

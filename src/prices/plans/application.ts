@@ -16,26 +16,26 @@ import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
 
-/** A plan under way: of a locked list, and what to leave out of it. */
+/** A plan being applied to its locked list, and what to leave out of it. */
 export interface Application {
   trx: Trx
   list: PriceList
   plan: StoredPlan
   skip: ReadonlySet<'stale' | 'violations'>
-  /** The guardrails do not hold. */
+  /** Whether the caller overrides the guardrails. */
   isOverridden: boolean
 }
 
-/** What the application of a plan has done to a list. */
+/** What applying a plan did to a list. */
 export interface Applied {
   priced: number
   added: number
   removed: number
-  /** Rows of the plan that were left out. */
+  /** Plan rows that were left out. */
   skipped: number
-  /** What the planned call answers; of a revert it is what was done. */
+  /** What the planned call would have returned; absent for a revert, which returns these counts. */
   result?: number[] | Schemas['SyncResult']
-  /** What a job answers instead. */
+  /** What a job reports instead. */
   jobResult?: object
   reverts?: { from: number; to: number }
 }
@@ -48,8 +48,8 @@ export const ofPlan = ({ account_id, id }: StoredPlan) =>
 export const isLeft = sql`plan.place not in (select place from pg_temp.left_out)`
 
 /**
- * Finds the rows of a plan that are stale, into the temporary table `left_out`. `stale` is a SELECT of their places. Throws
- * `plan-stale` unless they are to be skipped. Returns their number.
+ * Puts the places of a plan's stale rows into the temporary table `left_out`, and returns their number. `stale` is a
+ * SELECT of the places. Throws `plan-stale` unless `skip` has `stale`.
  */
 export async function leaveStaleOut(
   { trx, list, plan, skip }: Application,
@@ -89,8 +89,8 @@ const cellColumns = ['place', 'code', 'extensions', 'dimension', 'date', 'old', 
 type ViolatingCell = StoredCell & { old: number | null; new: number; violations: GuardrailName[] }
 
 /**
- * Adds the prices that violate a guardrail now to `left_out`. Throws `guardrail-violated` unless they are to be skipped, and
- * for what the rest does to the whole list. Returns their number.
+ * If `skip` has `violations`, adds prices that now violate a guardrail to `left_out`, and returns their number.
+ * Otherwise throws `guardrail-violated` for them; in any case, if the rest violates a guardrail of the whole list.
  */
 export async function leaveViolatingOut(application: Application): Promise<number> {
   const { trx, list, plan, isOverridden, skip } = application
@@ -108,7 +108,7 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
       select place, code, extensions, dimension, date, old, new, ${violationsOf(list, price)} as violations
       from ${withMargins(list, columns, cells, cellColumns)}
     ) as cell where cardinality(violations) > 0`.execute(trx)
-  // In a statement of its own: a cluster refuses a temporary table beside an outer join.
+  // A separate statement: a cluster refuses a temporary table beside an outer join.
   await sql`
     delete from pg_temp.violating where place in (select place from pg_temp.left_out)`.execute(trx)
   const { rows } = await sql<ViolatingCell & { total: number }>`
@@ -130,7 +130,7 @@ async function leaveAllViolatingOut(trx: Trx): Promise<number> {
   return rows.length
 }
 
-/** The errors of the list itself, measured on what is left of the plan. */
+/** Violations of the whole list's guardrails by what is left of the plan. */
 async function findListErrors({ trx, list, plan }: Application): Promise<RequestError[]> {
   const { rows } = await sql<{ changed: number; removed: number }>`
     select count(distinct row_id) filter (where action = 'price') as changed,

@@ -17,11 +17,11 @@ import { apply, lockPlanWithList } from './apply-plan.ts'
 interface AppliedPlan {
   plan_id: number
   skip?: ('stale' | 'violations')[]
-  /** Whether its moment has come: nobody waits for the answer. */
+  /** Whether the plan was scheduled: then nobody waits for the response. */
   is_scheduled?: boolean
 }
 
-/** Applies a plan in one transaction. If it is cancelled, the plan is open again. */
+/** Applies a plan in one transaction. If the job is cancelled, the plan is reopened. */
 export const runApplyPlan: RunJob = refusable(async (attempt, job) => {
   try {
     await inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job))
@@ -43,7 +43,7 @@ async function applyInJob(trx: Trx, attempt: Attempt, job: JobRow): Promise<void
   await endWithResult(trx, await lockCurrent(trx, attempt), jobResult, revision)
 }
 
-/** A refused plan is open again, to be applied in another way; one whose moment had come has failed. */
+/** Reopens a refused plan, so that it can be applied in another way; a scheduled one fails. */
 async function endRefusedPlan(trx: Trx, job: JobRow, refusal: Problem): Promise<void> {
   const { account_id: account, origin } = job
   const { plan_id, is_scheduled } = callOf(job)

@@ -20,7 +20,7 @@ import {
 } from './application.ts'
 import type { RevertCall } from './plan-moves.ts'
 
-/** Adds the rows of a plan. Answers their ids, and those of rows that were there, in the order of the planned call. */
+/** Adds a plan's rows. Returns their ids, and those of rows already in the list, in the order of the planned call. */
 export async function applyAddedProducts(application: Application): Promise<Applied> {
   const { trx, list } = application
   const skipped = await leaveStaleOut(application, await staleMoves(application))
@@ -31,7 +31,7 @@ export async function applyAddedProducts(application: Application): Promise<Appl
   return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
 }
 
-/** Removes the rows of a plan. Answers their ids in the order of the planned call. */
+/** Removes a plan's rows. Returns their ids in the order of the planned call. */
 export async function applyRemovedProducts(application: Application): Promise<Applied> {
   const { trx, list } = application
   const skipped =
@@ -45,7 +45,7 @@ export async function applyRemovedProducts(application: Application): Promise<Ap
   return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
 }
 
-/** Adds and removes the rows of a plan, as a sync does. */
+/** Adds and removes a plan's rows, as a sync does. */
 export async function applySync(application: Application): Promise<Applied> {
   const { trx, list } = application
   const skipped =
@@ -67,7 +67,7 @@ export async function applySync(application: Application): Promise<Applied> {
   return { priced: 0, ...moved, skipped, result: rows[0]?.result ?? [] }
 }
 
-/** The ids in the rows of a plan that are not left out, as the text of an array. */
+/** The ids in the plan rows that are not left out, as the text of an array. */
 async function findIds(
   { trx, plan }: Application,
   column: 'row_id' | 'product_id',
@@ -79,7 +79,10 @@ async function findIds(
   return rows[0]?.ids ?? '{}'
 }
 
-/** SQL of the places of rows that came, left or changed since, or for which the catalog says otherwise now. */
+/**
+ * SQL of the places of rows that were added, removed or changed since the plan was made, or that the catalog now treats
+ * differently.
+ */
 async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<unknown>> {
   while (await archiveRemovedRows(trx, list, list.version));
   const columns = await findColumns(trx, list.account_id)
@@ -87,7 +90,7 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
   const isChangedMonth = list.is_calendar
     ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${base})`
     : sql``
-  // Who removes products by name does not ask the catalog.
+  // Removing products by name does not depend on the catalog.
   const isWanted = plan.operation === 'sync' ? sql`or p.id is not null and p.fault is null` : sql``
   const hasLeft = sql`exists (
     select from removed_rows gone where gone.account_id = ${list.account_id} and gone.price_list_id = ${list.id}
@@ -104,7 +107,7 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
       else r.id is distinct from plan.row_id end`
 }
 
-/** Undoes what a plan of a revert shows. */
+/** Undoes what a revert plan shows. */
 export async function applyRevert(application: Application): Promise<Applied> {
   const { trx, list, plan } = application
   const { isVoid, conflicts = 0, ...revisions } = plan.call as unknown as RevertCall
@@ -119,7 +122,7 @@ export async function applyRevert(application: Application): Promise<Applied> {
   return { ...moved, skipped: skipped + conflicts, reverts }
 }
 
-/** SQL of the places of what cannot be undone any more. */
+/** SQL of the places of changes that can no longer be undone. */
 const staleUndone = ({ plan }: Application) => sql`
   select plan.place from plan_rows plan
   left join (select row_id, dimension, date from pg_temp.undone_cells where conflict is null) as cell
@@ -127,7 +130,7 @@ const staleUndone = ({ plan }: Application) => sql`
   left join (select row_id from pg_temp.undone_rows where conflict is null) as row on row.row_id = plan.row_id
   where ${ofPlan(plan)} and case when plan.dimension is null then row.row_id is null else cell.row_id is null end`
 
-/** Leaves rows out that could not be undone when the plan was made, and could be now. */
+/** Leaves out rows that can be undone now, but could not when the plan was made. */
 async function keepPlanned(trx: Trx, ids: string): Promise<void> {
   await sql`delete from pg_temp.undone_rows where row_id <> all(${ids}::bigint[])`.execute(trx)
 }

@@ -28,11 +28,14 @@ export interface Call {
   job?: number | undefined
 }
 
-/** More prices are set by a job. */
+/** Above this, a job sets the prices. */
 const cellsMax = 100_000
 const daysAheadMax = 400
 
-/** Applies a plan, now or at a moment. Answers what the planned call would have answered, the scheduled plan, or the job. */
+/**
+ * Applies a plan now or at a given time. Returns what the planned call would have returned, the scheduled plan, or the
+ * job.
+ */
 export const applyPlan: Handler<'applyPlan'> = (
   { account, params, body, origin, inAccount },
   { boss },
@@ -52,10 +55,10 @@ export const applyPlan: Handler<'applyPlan'> = (
     }),
   )
 
-/** The plan, locked after its list, as all writers do. */
+/** Locks a plan after its list, the order that all writers use. */
 export async function lockPlanWithList(trx: Trx, account: number, id: number): Promise<StoredPlan> {
   const plan = await findPlan(trx, account, id)
-  // A deleted list has discarded it.
+  // The list of a discarded plan may be deleted.
   if (['open', 'scheduled'].includes(plan.status) && plan.price_list_id !== null)
     await lockPriceList(trx, account, { id: plan.price_list_id })
   return lockPlan(trx, account, id)
@@ -70,7 +73,7 @@ function rejectFaultyMoment(at: string | undefined): void {
   throw invalidRequest([{ pointer: '/at', field: 'at', code: 'range', message }])
 }
 
-/** Whether a job applies a plan, as one would have done the planned call. */
+/** Whether a job applies the plan, as one would have done for the planned call. */
 function isLarge({ operation, summary }: StoredPlan): boolean {
   const { changed = 0, added = 0, removed = 0 } = summary as Schemas['PlanSummary']
   if (operation === 'revert') return changed + added + removed > backgroundThreshold
@@ -86,13 +89,13 @@ const kinds = {
   revert: { apply: applyRevert, kind: 'revert' },
 } as const
 
-/** What an application answers, and what a job notes as its result. */
+/** What applying a plan returns, and what a job stores as its result. */
 export interface ApplicationResult {
   answer: Answer<
     number[] | Schemas['SyncResult'] | Schemas['RevertResult'] | Schemas['CreatedUpdated']
   >
   jobResult: object
-  /** Of the list; promotions are of none. */
+  /** The list's; absent for promotions. */
   revision?: number
 }
 
@@ -111,7 +114,7 @@ async function applyToList(
   { skip = [], origin, job }: Call,
 ): Promise<ApplicationResult> {
   const list = await lockPriceList(trx, plan.account_id, { id: plan.price_list_id ?? 0 })
-  // What is left out is looked up in a hash: without memory for it, each row would be compared with all.
+  // Rows left out are looked up in a hash; without memory for it, each row would be compared with all.
   await useLargeMemory(trx)
   const isOverridden = origin.override !== undefined
   const { apply: applyTo, kind } = kinds[plan.operation as keyof typeof kinds]

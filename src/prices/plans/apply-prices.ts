@@ -12,7 +12,7 @@ import {
   ofPlan,
 } from './application.ts'
 
-/** Sets the prices of a plan. Answers the ids of its rows in the order of the planned call, each once. */
+/** Sets the prices of a plan. Returns the ids of its rows in the order of the planned call, each once. */
 export async function applyPrices(application: Application): Promise<Applied> {
   const { trx, list, plan } = application
   const skipped =
@@ -37,8 +37,9 @@ export async function applyPrices(application: Application): Promise<Applied> {
 }
 
 /**
- * SQL of the places of prices that were changed since, or whose row has left, also if it came back. A price that the plan
- * found as it was to be is one of them. Cells are grouped, not joined: the planner cannot know how many were changed.
+ * SQL of the places of prices that have changed since the plan was made, or whose row has left since, even if it came
+ * back. Prices that the plan found unchanged count, too. Cells are grouped, not joined: the planner cannot know how
+ * many were changed.
  */
 function staleCells({ list, plan }: Application) {
   const base = plan.base_revision ?? 0

@@ -4,24 +4,23 @@ import type { Trx } from '../../database/pool.ts'
 import { enqueueJob, insertEndedJob } from '../../jobs/enqueue.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
-/** The calls whose plan may be large before their rows are counted. */
+/** Calls that do not list their rows, so that their plans may be large. */
 export type LargeCall =
   | { operation: 'sync' }
   | ({ operation: 'revert' } & Schemas['RevertInput'])
   | ({ operation: 'reprice' } & Schemas['RepriceInput'])
 
-/** Above so many cells or rows a job makes the plan. */
+/** Above this many cells or rows, a job makes the plan. */
 export const plannedAtOnceMax = 100_000
 
 interface LargePlan {
   call: LargeCall
   total: number
   origin: Origin
-  /** Whether the client prefers a job. */
   prefersJob: boolean
 }
 
-/** Has a job of the list make a plan. Answers the job. */
+/** Enqueues a job that makes the plan. Returns the job. */
 export async function enqueuePlan(
   trx: Trx,
   boss: PgBoss,
@@ -41,7 +40,9 @@ interface Preference {
   prefersJob: boolean
 }
 
-/** Answers a plan of rows; as a job that has ended if the client prefers one. Bad rows had to be found in the call. */
+/**
+ * Returns the plan or, if the client prefers a job, one that has ended with it: bad rows had to be found in the call.
+ */
 export async function answerPlanAsPreferred(
   trx: Trx,
   { account_id: account, id: priceListId }: PriceList,

@@ -11,7 +11,7 @@ import { planOfRevert } from '../revert/revert-price-list.ts'
 import type { LargeCall } from './enqueue-plan.ts'
 import { planSync } from './plan-moves.ts'
 
-/** Makes a large plan in one transaction. Its result names the plan. */
+/** Makes a large plan in one transaction. The job's result names the plan. */
 export const runMakePlan: RunJob = refusable((attempt, job) =>
   inOneTransaction(attempt, async (trx) => {
     const { body } = await makePlan(trx, job, job.query as unknown as LargeCall)

@@ -11,7 +11,7 @@ import { joinProducts, makePlan } from './plan-rows.ts'
 const noPrices = sql`null::integer as dimension, null::date as date`
 const noChange = sql`null::numeric[] as costs, null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
 
-/** Makes a plan that adds products, by their ids in payload order, as the text of an array. */
+/** Makes a plan that adds products. `productIds` is the text of an array, in payload order. */
 export async function planAddedProducts(
   trx: Trx,
   list: PriceList,
@@ -56,7 +56,7 @@ export async function planRemovedProducts(
   )
 }
 
-/** Makes a plan of a sync with the catalog. Rows that stay are counted only. */
+/** Makes a plan of a catalog sync. Rows that stay are only counted. */
 export async function planSync(
   trx: Trx,
   list: PriceList,
@@ -80,14 +80,14 @@ export async function planSync(
   )
 }
 
-/** What a revert would undo, whether as mistakes, and how many conflicts it leaves out. */
+/** The revisions that a revert undoes, whether as mistakes, and how many conflicts it leaves out. */
 export interface RevertCall extends Revisions {
   isVoid: boolean
   /** Absent in plans that an earlier version made. */
   conflicts?: number
 }
 
-/** Makes a plan of what `findUndone` has found and no conflict holds back. */
+/** Makes a plan of the changes that `findUndone` found without a conflict. */
 export async function planRevert(
   trx: Trx,
   list: PriceList,
@@ -95,7 +95,7 @@ export async function planRevert(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
-  // Guardrails do not stop what undoes a change.
+  // Guardrails do not stop an undo.
   const unguarded = { ...list, guardrails: {} }
   return makePlan(
     trx,

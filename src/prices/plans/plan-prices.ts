@@ -6,7 +6,6 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { heldPrice } from '../write/stale-cells.ts'
 import { joinProducts, keyOfRow, makePlan } from './plan-rows.ts'
 
-/** The call that would set prices. */
 interface PlannedPrices {
   /** A FROM item `f`: position, code, extension_key, dimension, date, price. */
   cells: RawBuilder<unknown>
@@ -14,7 +13,7 @@ interface PlannedPrices {
   observed_at?: string | undefined
 }
 
-/** Makes a plan of new prices of a locked list. */
+/** Makes a plan of new prices for a locked list. */
 export async function planPrices(
   trx: Trx,
   list: PriceList,

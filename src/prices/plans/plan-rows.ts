@@ -13,17 +13,17 @@ import type { PriceList } from '../../price-lists/queries.ts'
 export const joinProducts = ({ account_id }: PriceList) =>
   sql`left join products p on p.account_id = ${account_id} and p.id = r.product_id`
 
-/** The columns of a row of the list that a plan shows. */
+/** SQL of the columns that a plan takes from list row `r`. */
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
 
 /** A plan of a locked list. */
 export interface ListPlan extends Omit<NewPlan, 'list'> {
   list: PriceList
-  /** Rows of the list that stay, or are removed by it, and of which only the removed ones are stored. */
+  /** The list's row count, for a plan that stores only the rows it adds or removes. */
   rowsOfList?: number
 }
 
-/** Makes a plan of a list. `rows` is what it would do, as `storeRows` takes it. */
+/** Makes a plan for a list. `rows` is a SELECT as described at `storeRows`. */
 export async function makePlan(
   trx: Trx,
   plan: ListPlan,
@@ -41,9 +41,9 @@ export async function makePlan(
 }
 
 /**
- * Stores what a plan would do, and returns what that is in all. `rows` is a SELECT of position, row_id, product_id, code,
- * extensions, extension_key, action and, of cells, whose action is null and follows from the prices: dimension, date, costs,
- * old, new, inputs, and reason, why there is no new price.
+ * Stores a plan's rows, and returns their summary. `rows` is a SELECT of position, row_id, product_id, code,
+ * extensions, extension_key and action; for cells, whose action is null and follows from the prices, also of dimension,
+ * date, costs, old, new, inputs and reason (why there is no new price).
  */
 async function storeRows(
   trx: Trx,
@@ -79,7 +79,7 @@ const rowColumns = [
   ...['date', 'action', 'old', 'new', 'reason', 'inputs'],
 ]
 
-/** SQL of what stored rows say in all. */
+/** SQL of the summary of the stored rows. */
 function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
   const isRemoved = sql`action = 'remove'`
   const untouched =

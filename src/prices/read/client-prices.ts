@@ -12,11 +12,11 @@ import type { MatchingRow } from './matching-rows.ts'
 import type { Pricing } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** The prices that a client has agreed for the rows of a read. */
+/** A client's agreed prices for the rows of a read. */
 export interface ClientPrices {
   agreed: AgreedPrices
   priceOf: (row: WantedRow, match: MatchingRow) => AgreedPrice | null
-  /** The place of the row's dimension and day in the prices of an agreement. */
+  /** The index of the row's dimension and day in an agreement's prices. */
   cellOf: (row: WantedRow) => number
 }
 
@@ -27,14 +27,14 @@ export interface FoundRows {
   client: ClientPrices | undefined
 }
 
-/** A read: what it asks for, its rows, and how many rows of the list they match at most. */
+/** A read: its body, its rows, and an upper bound on the list rows that they match. */
 interface ClientRead {
   body: Schemas['GetPricesInput']
   wanted: WantedRow[]
   most: number
 }
 
-/** Loads the agreements that may decide a read; undefined for one of no client. Throws `too-costly`. */
+/** Loads the agreements that may decide a read; undefined without a client. Throws `too-costly`. */
 export async function findClientPrices(
   trx: Trx,
   { list, columns }: Pricing,
@@ -55,7 +55,7 @@ export async function findClientPrices(
   return { agreed, cellOf, priceOf: (row, match) => agreed.of(match, cellOf(row)) }
 }
 
-/** The dimensions and days of the rows, each once. */
+/** The distinct dimensions and days of the rows. */
 function cellsOf(wanted: WantedRow[], dimensions: string[]) {
   const cells: AgreedCell[] = []
   const places = new Map<string, number>()
@@ -71,7 +71,7 @@ function cellsOf(wanted: WantedRow[], dimensions: string[]) {
   return { cells, cellOf: (row: WantedRow) => placeOf.get(row) ?? 0 }
 }
 
-/** Look-ups in a read: a row takes one for each set of columns that price lines name. About 20 seconds. */
+/** Look-ups per read, about 20 seconds: a row takes one for each set of columns that price lines name. */
 const lookUpsMax = 100_000_000
 
 function rejectCostlyLines({ lookUps }: AgreedPrices, rows: number): void {
@@ -82,7 +82,7 @@ function rejectCostlyLines({ lookUps }: AgreedPrices, rows: number): void {
 
 type Judged = Schemas['Explanation']['agreements'][number]
 
-/** The agreements that an explanation shows of a row. */
+/** The most agreements that an explanation shows for a row. */
 const explainedMax = 100
 
 interface JudgedRow {
@@ -92,8 +92,8 @@ interface JudgedRow {
 }
 
 /**
- * Why agreements are in force for a row or not, by name. Above 100, that in force comes first, then those that cover the
- * row.
+ * Explains why agreements are in force for a row or not, by name. Keeps at most 100: the one in force first, then those
+ * that cover the row.
  */
 export function judgeAgreements(
   { agreed, cellOf }: ClientPrices,

@@ -8,7 +8,7 @@ import { namedList, openKeys, type WritePriceRow } from './price-rows.ts'
 import type { Pricing } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** A read whose rows come as lines of COPY text. */
+/** A read whose rows arrive as lines of COPY text. */
 export interface CopiedRead {
   pricing: Pricing
   client: ClientPrices | undefined
@@ -27,10 +27,10 @@ interface WrittenLines {
   rows: number
 }
 
-/** Each line is checked against all promotions of the day, and price lines: this many checks take some milliseconds. */
+/** Each line is checked against the day's promotions and the price lines: this many checks take a few milliseconds. */
 const checksAtOnce = 20_000
 
-/** Writes the lines of a read as JSON, in parts of some milliseconds. */
+/** Returns a function that writes the lines of a read as JSON, in parts of a few milliseconds. */
 export function linesWriter(read: CopiedRead): (lines: string) => Iterable<WrittenLines> {
   const write = someLinesWriter(read)
   const { pricing, client } = read
@@ -85,8 +85,8 @@ interface Part {
 }
 
 /**
- * Writes bare rows from lines without escapes: the fields are copied as they are. An object for each line would take
- * three times as long.
+ * Writes bare rows from lines without escapes: fields are copied verbatim. An object for each line would take three
+ * times as long.
  */
 function bareLinesWriter({ pricing: { list, columns }, wanted }: CopiedRead): WriteLines {
   const partsOf = wanted.map((row) => partsOfRow(list, columns, row))
@@ -139,10 +139,10 @@ function partsOfRow(list: PriceList, { extensions }: Columns, row: WantedRow): P
   ]
 }
 
-/** Places of the fields that all lines have; the extensions follow the code. */
+/** Places of the fields that every line has; the extensions follow the code. */
 const copiedPlaces = { at: 0, product_id: 1, id: 2, price: 3, code: 4 }
 
-/** SQL of the fields of a line; each item of an array is a field. */
+/** SQL of the fields of a line; each array item is a field of its own. */
 export function copiedFields(columns: Columns, extras: Extras): RawBuilder<unknown> {
   return sql.join([
     ...Object.keys(copiedPlaces).map((name) => sql.ref(name)),
@@ -158,7 +158,7 @@ function items(name: string, columns: Column[]): RawBuilder<unknown>[] {
   return columns.map(({ ordinal }) => sql`${sql.ref(name)}[${ordinal}::integer]`)
 }
 
-/** Reads a line of `copiedFields`. */
+/** Returns a function that reads a line of `copiedFields`. */
 function matchReader(columns: Columns, extras: Extras): (line: string) => MatchingRow {
   const { extensions, costs, attributes } = columns
   const { at, product_id, id, price, code } = copiedPlaces

@@ -8,12 +8,12 @@ import { selectAllMatching } from './matching-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
 
-/** Rows of the list that a read may visit for each row that it may answer: 5,000,000 take about two seconds. */
+/** List rows that a read may visit for each row that it may return: visiting 5,000,000 takes about two seconds. */
 const visitsOfRow = 5
 
 /**
- * An upper bound of matching rows, counted before any is read: for a wanted row with a code the rows of that code, for
- * others the whole list. Throws `too-costly` for a read that would visit too many rows, unless it visits each row only
+ * An upper bound on matching rows, counted before any is read: for a wanted row with a code, the rows of that code;
+ * otherwise, the whole list. Throws `too-costly` for a read that would visit too many rows, unless it visits each only
  * once.
  */
 export async function boundMatchingRows(
@@ -34,7 +34,7 @@ export async function boundMatchingRows(
   return wanted.length - open.length + ofCodes + unnamed.length * ofList
 }
 
-/** Counts the rows of the list with these codes, as often as they are given. */
+/** Counts the list's rows with these codes; a repeated code counts each time. */
 async function countOfCodes(trx: Trx, { list, fromKeys }: ListRows, codes: string[]) {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(times * (
@@ -73,8 +73,8 @@ function rejectCostly(
 }
 
 /**
- * Counts the matching rows. Equal wanted rows are matched once and multiplied; which cells they ask for matters only if
- * the list hides some. Throws `too-costly`.
+ * Counts the matching rows. Equal wanted rows are matched once and multiplied; their dimensions and days matter only if
+ * the list hides unpriced rows. Throws `too-costly`.
  */
 export async function countMatchingRows(
   trx: Trx,

@@ -13,12 +13,12 @@ import type { HeldRows, WrittenRows } from './price-rows.ts'
 import { type Pricing, rejectChanged, shownRevision } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
-/** Keys of one statement: while Postgres looks them up, the next are checked and the last are written. */
+/** Keys per statement: while PostgreSQL looks them up, the next ones are checked and the previous ones are written. */
 export const keysAtOnce = 1000
 
 /**
- * The answer to a read whose rows are all exact. Undefined when there are none, when a row has a wildcard or is faulty, or
- * when the answer is too long to be held. Throws PricingChanged.
+ * Reads rows that are all exact. Returns undefined if there are none, if a row has a wildcard or is faulty, or if the
+ * response is too long to hold. Throws PricingChanged.
  */
 export async function readExactRows(
   run: RunSelect,
@@ -48,7 +48,7 @@ export async function readExactRows(
   return rows.length === 0 || held.areTooLong ? undefined : { texts, rows: count, revision }
 }
 
-/** Awaits pieces that are no longer needed, so that their failure is not taken for that of the next statement. */
+/** Awaits pieces that are no longer needed, so that their failure is not mistaken for the next statement's. */
 async function endOf(pieces: Promise<string>[]): Promise<undefined> {
   await Promise.all(pieces)
 }
@@ -56,7 +56,7 @@ async function endOf(pieces: Promise<string>[]): Promise<undefined> {
 /** Runs a SELECT of the account, in a transaction or in a round trip of its own. */
 export type RunSelect = (select: AccountSelect, values: (string | number)[]) => Promise<TextRow[]>
 
-/** In a transaction, for a read of several statements. */
+/** Runs SELECTs in a transaction, for a read of several statements. */
 export const selectIn =
   (trx: Trx): RunSelect =>
   async ({ text }, values) => {
@@ -68,7 +68,7 @@ export const selectIn =
     )
   }
 
-/** The rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
+/** Finds the rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
 type FindRows = (
   run: RunSelect,
   pricing: Pricing,
@@ -118,7 +118,7 @@ function readFound(
   return { found, version: Number(version) }
 }
 
-/** A number for each wanted row, null where the list has no such row; also a price is null where none was set. */
+/** A number for each wanted row; null if the list lacks the row or, for prices, if none was set. */
 type Found = readonly (number | null)[]
 
 function foundRows(

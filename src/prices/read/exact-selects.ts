@@ -20,7 +20,7 @@ interface KeyColumn {
   value: (row: WantedRow) => string | number
 }
 
-/** Each is a parameter, after the account and the list. */
+/** Each column is a parameter, after the account and the list. */
 export const keyColumns: KeyColumn[] = [
   { name: 'code', type: 'text', value: ({ code }) => code ?? '' },
   { name: 'extension_key', type: 'text', value: ({ extensions }) => extensionKey(extensions) },
@@ -36,14 +36,14 @@ const dayColumns: KeyColumn[] = [
 export const columnsOf = ({ is_calendar }: PriceList): KeyColumn[] =>
   is_calendar ? dayColumns : keyColumns
 
-/** The list of a select: $1 and $2. The values of the key columns follow. */
+/** The account and list of a select are $1 and $2. The values of the key columns follow. */
 const parameterList = { account_id: sql.raw<number>('$1'), id: sql.raw<number>('$2') }
 
-/** The selects for one key, for keys that differ only in the code (most reads ask for one market), and for any keys. */
+/** The selects for one key, for keys that differ only in the code (most reads concern one market), and for any keys. */
 export const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(dayColumns, true) }
 
 function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
-  // The same statement for all lists: what is unpriced is left out, or is 0, once it is read.
+  // One statement for all lists: unpriced rows are left out, or set to 0, after the read.
   const listRows = publishedRows({ ...parameterList, is_calendar, hide_unpriced: false })
   const price = setPrice(listRows)
   const values = columns.map(({ name, type }, index) =>
@@ -85,7 +85,7 @@ function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
 
 const pastSelects = new Map<string, AccountSelect>()
 
-/** The select for so many keys as of a revision: the last value. */
+/** The select for this many keys as of a revision, which is its last parameter. */
 export function selectOfPast(list: PriceList, walk: Walk, keys: number): AccountSelect {
   const { price_dimensions } = list
   const isAtOnce = isWalkedAtOnce(list, walk, keys)
@@ -106,7 +106,7 @@ export function selectOfPast(list: PriceList, walk: Walk, keys: number): Account
   return select
 }
 
-/** `past` has the CTE of the same name (at, price) of the rows `found` that were changed after the revision. */
+/** `past` is the CTE `past` (at, price) of the rows in `found` that changed after the revision. */
 function pastTemplate(
   revision: RawBuilder<number>,
   past: RawBuilder<unknown>,

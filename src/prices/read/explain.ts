@@ -17,15 +17,18 @@ import type { WantedRow } from './wanted-rows.ts'
 type Explanation = Schemas['Explanation']
 type Verdict = Explanation['promotions'][number]['verdict']
 
-/** Rows that a read explains. */
+/** The most rows that a read explains. */
 export const explainedMax = 1000
-/** Promotions of an account that a read may look at; those that are shown of a row. */
+/** The most promotions that a read examines per account, and shows per row. */
 export const promotionsMax = 10_000
 const shownMax = 100
 
 export type Explain = (priced: PricedRow) => Explanation
 
-/** Loads what explains the prices of the found rows. Throws `result-too-large` for more than 1,000 rows. */
+/**
+ * Loads the explanations for the found rows. Throws `result-too-large` above 1,000 rows, `too-costly` above 10,000
+ * promotions.
+ */
 export async function loadExplanations(
   trx: Trx,
   pricing: Pricing,
@@ -63,14 +66,14 @@ export function rejectManyExplained(rows: number): void {
   throw new Problem('result-too-large', detail)
 }
 
-/** Throws `too-costly`: an answer that left promotions out would be wrong. */
+/** Throws `too-costly` above 10,000 promotions: without some of them, the response would be wrong. */
 export function rejectManyPromotions(promotions: number): void {
   if (promotions <= promotionsMax) return
   const detail = `A read with explain or lowest_price looks at no more than ${promotionsMax} promotions, the account has more. Delete promotions that are over.`
   throw new Problem('too-costly', detail)
 }
 
-/** The published price of each row: when it was set, how and by whom. */
+/** Finds when, how and by whom the published price of each row was set. */
 async function findPublished(
   trx: Trx,
   { list, moment }: Pricing,
@@ -117,7 +120,7 @@ async function findPromotions(trx: Trx, pricing: Pricing): Promise<Judged[]> {
   })
 }
 
-/** The function that says whether the filters of a promotion let a row pass. */
+/** Returns a function that tells whether a promotion's filters match a row. */
 export function coversOf(
   { product_filters }: Pick<Promotion, 'product_filters'>,
   columns: Columns,
@@ -133,7 +136,7 @@ export function coversOf(
     conditions.every(({ kind, ordinal, texts }) => texts.has(textOf[kind](match, ordinal) ?? ''))
 }
 
-/** Why a promotion is in force or not; undefined if it is not about the row. */
+/** Why a promotion is in force or not; undefined for one that is neither valid on the day nor covers the row. */
 function judge(
   promotion: Judged,
   { pricing: { list }, row, match }: { pricing: Pricing; row: WantedRow; match: MatchingRow },

@@ -7,7 +7,7 @@ import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { Pricing } from './pricing.ts'
 
-/** A promotion as it was defined at a time. Days are numbers, times milliseconds. */
+/** A promotion as it was defined from one time until another. Days are numbers, times milliseconds. */
 export interface FormerPromotion {
   validFrom: number
   validTo: number
@@ -24,7 +24,9 @@ interface StoredDays {
   until: number
 }
 
-/** Promotions of the list that were valid on a day of the range, each as it was defined at a time. */
+/**
+ * Finds the list's promotions that were valid on a day of the range, in each of their versions. Throws `too-costly`.
+ */
 export async function findFormerPromotions(
   trx: Trx,
   { list, columns }: Pricing,

@@ -5,7 +5,10 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { isValidOn } from '../../price-lists/validity.ts'
 import type { Pricing } from './pricing.ts'
 
-/** The days of a read with `require_valid` on which its list is not valid: in a calendar list those of its rows. */
+/**
+ * The errors of a read with `require_valid`: the days on which its list is not valid. In a calendar list, those are
+ * days of its rows.
+ */
 export function invalidDays(
   { list, date }: Pricing,
   { require_valid, payload }: Schemas['GetPricesInput'],
@@ -30,7 +33,7 @@ function outside(
   return { pointer, field, code: 'range', message }
 }
 
-/** The problem of a read of days on which the list is not valid. */
+/** Makes the `price-list-not-valid` problem with these errors. */
 export function notValid({ valid_from, valid_to }: PriceList, days: RequestError[]): Problem {
   const detail = `The price list is valid from ${valid_from} to ${valid_to}.`
   const errors = days.slice(0, listedMax)

@@ -8,7 +8,7 @@ import { loadCompetition, loadSales, positionMax, rejectManyPositions } from './
 import type { LookUp } from './price-rows.ts'
 import type { Pricing } from './pricing.ts'
 
-/** A field of `include` that is looked up for all rows before they are written: for so many at most. */
+/** A field of `include` that is looked up for all rows, at most `max`, before they are written. */
 export interface LookedUp {
   field: 'explain' | 'lowest_price' | 'competition' | 'sales'
   max: number
@@ -23,12 +23,12 @@ const lookedUp: LookedUp[] = [
   { field: 'sales', max: positionMax, rejectMany: rejectManyPositions },
 ]
 
-/** The fields of a read that are looked up. */
+/** The requested fields that are looked up. */
 export function lookedUpFields({ include = [] }: Schemas['GetPricesInput']): LookedUp[] {
   return lookedUp.filter(({ field }) => include.includes(field))
 }
 
-/** Looks up the fields that a read asks for. */
+/** Looks up the requested fields. */
 export async function loadLookUps(
   trx: Trx,
   pricing: Pricing,
@@ -53,7 +53,7 @@ export async function loadLookUps(
   }
 }
 
-/** A pricing is kept while prices change: histories go up to the revision that the list has now. */
+/** A cached pricing outlives price changes, but histories must reach the list's current revision. */
 async function withPresentList(trx: Trx, pricing: Pricing): Promise<Pricing> {
   const { account_id, id } = pricing.list
   return { ...pricing, list: await findPriceList(trx, account_id, { id }) }

@@ -13,13 +13,13 @@ type LowestPrice = Schemas['LowestPrice']
 type Options = Partial<NonNullable<Schemas['GetPricesInput']['lowest_price']>>
 
 export const lowestRowsMax = 10_000
-/** A reduction is looked for so many days back. */
+/** How many days back to look for a reduction. */
 const reductionDays = 365
 const recentDays = 45
 /** No earlier day can be written. */
 const firstDay = dayNumber('0001-01-01')
 
-/** The lowest price of each found row before its reduction; null if no day of it is known. */
+/** The lowest price of a found row before its reduction; null if no day before it is known. */
 export type FindLowest = (match: MatchingRow) => LowestPrice | null
 
 /** Throws `result-too-large` for more than 10,000 rows. */
@@ -30,8 +30,8 @@ export function rejectManyLowest(rows: number): void {
 }
 
 /**
- * Finds the lowest price of each row before its reduction, or before a given day. Reductions are mostly recent: of rows
- * that have none in the last days, older history is read, if there is any. Throws `result-too-large` and `too-costly`.
+ * Finds the lowest price of each row before its reduction, or before a given day. Most reductions are recent: older
+ * history is read only for rows without a recent one. Throws `result-too-large` and `too-costly`.
  */
 export async function loadLowestPrices(
   trx: Trx,
@@ -61,13 +61,13 @@ export async function loadLowestPrices(
   return (match) => lowest.get(match) ?? null
 }
 
-/** How far back a reduction is looked for, one after the other. */
+/** How many days back to look for a reduction, in successive attempts. */
 function spansOf(before: string | undefined, progressive: boolean): number[] {
   if (before !== undefined) return [0]
   return progressive ? [reductionDays] : [recentDays, reductionDays]
 }
 
-/** The lowest price of each day of a range, for each row, from the published prices and the promotions of those days. */
+/** The lowest price of each row on each day of a range, from the published prices and promotions of those days. */
 async function loadLows(
   trx: Trx,
   pricing: Pricing,
@@ -91,10 +91,10 @@ async function loadLows(
   })
 }
 
-/** The lowest price of each day of a range, as far as it is known. */
+/** The lowest price on each day of a range, where known. */
 class DailyLows {
   readonly #first: number
-  /** NaN if not known: an array of numbers alone takes no memory for each. */
+  /** NaN if unknown: an array of nothing but numbers allocates no memory for each. */
   readonly #lows: number[]
 
   constructor(periods: Period[], promotions: FormerPromotion[], { first, last }: Days) {
@@ -107,7 +107,7 @@ class DailyLows {
     }
   }
 
-  /** Undefined if the row had no price that day. */
+  /** Undefined if the row has no known price on that day. */
   of(day: number): number | undefined {
     const price = this.#lows[day - this.#first]
     return Number.isNaN(price) ? undefined : price
@@ -138,15 +138,15 @@ class DailyLows {
   }
 }
 
-/** Numbers of days. */
+/** The first and last day, as day numbers. */
 interface Days {
   first: number
   last: number
 }
 
 /**
- * The last day of the span on which the price fell, if it is still below what it was before; when `progressive`, the first
- * of the falls that lead there without a rise. Undefined if there is none.
+ * The last day of the span on which the price fell from above the present price; when `progressive`, the first of the
+ * falls that led there without a rise. Undefined if there is none.
  */
 function reductionOf(
   series: DailyLows,
@@ -202,7 +202,7 @@ function lowestBefore(
   }
 }
 
-/** When the known history of the list begins. */
+/** When the list's known history begins, in milliseconds. */
 async function historyBegin(trx: Trx, { list }: Pricing): Promise<number> {
   if (list.oldest_at) return list.oldest_at.getTime()
   const { rows } = await sql<{ at: Date | null }>`
@@ -211,5 +211,5 @@ async function historyBegin(trx: Trx, { list }: Pricing): Promise<number> {
   return rows[0]?.at?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
-/** The latest `before`. */
+/** The latest `before` that a read may give: 400 days ahead. */
 export const lastBefore = (): string => dayAfter(today(), 400)

@@ -29,7 +29,7 @@ export interface MatchingRow {
   is_priced?: boolean
 }
 
-/** Columns to read beside the price. */
+/** Columns to read besides the price. */
 export interface Extras {
   costs: boolean
   dynamicAttributes: boolean
@@ -38,7 +38,7 @@ export interface Extras {
 }
 
 /**
- * The published rows that match, sorted by wanted row, code and extensions. One statement, so that it sees one
+ * Finds the published rows that match, sorted by wanted row, code and extensions. One statement, so that it sees one
  * publication.
  */
 export async function findMatchingRows(
@@ -124,8 +124,8 @@ function selectMatching(
 }
 
 /**
- * SQL of the price that was set for a row `r` and the row `input`, which has a dimension and, for a calendar list, a month
- * and place. Null without one.
+ * SQL of the price that was set for row `r` in the dimension of `input` and, for a calendar list, in its month and
+ * place. Null if none was.
  */
 export function setPrice(rows: ListRows): RawBuilder<number | null> {
   const [dimension, month] = [sql`input.dimension`, sql`input.month`]

@@ -13,7 +13,7 @@ import type { WantedRow } from './wanted-rows.ts'
 
 type Input = Schemas['GetPricesInput']
 
-/** Rows of a read that are compared with competitors, or have sales. */
+/** The most rows of a read that are compared with competitors, or shown with sales. */
 export const positionMax = 100_000
 
 export type FindCompetition = (priced: PricedRow) => Schemas['Competition'] | null
@@ -26,7 +26,7 @@ export function rejectManyPositions(rows: number): void {
   throw new Problem('result-too-large', detail)
 }
 
-/** Loads the prices of competitors. Throws `result-too-large` for more than 100,000 rows, `too-costly`. */
+/** Loads competitor prices. Throws `result-too-large` for more than 100,000 rows, `too-costly`. */
 export async function loadCompetition(
   trx: Trx,
   { list, columns }: Pricing,
@@ -45,7 +45,7 @@ export async function loadCompetition(
   }
 }
 
-/** Loads the sales up to the day of the promotions. Throws as `loadCompetition` does. */
+/** Loads sales up to the day of the promotions. Throws as `loadCompetition` does. */
 export async function loadSales(
   trx: Trx,
   { list, date }: Pricing,

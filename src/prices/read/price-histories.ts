@@ -8,7 +8,7 @@ import { findSlices, formerPrices } from '../../price-lists/history/past-rows.ts
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** What of a history is read. */
+/** Which part of a history to read. */
 export interface HistoryRange {
   /** Moments with an offset; entries that only touch them are left out. */
   from?: string | undefined
@@ -20,12 +20,12 @@ export interface HistoryRange {
 /** Advice for a history that takes too long. */
 export const shorterHistory = 'Send fewer rows, or a later moment to begin with.'
 
-/** The entries of each wanted row that are read, the newest. */
+/** The most entries that are read for each wanted row: the newest. */
 export const entriesMax = 1000
 
 /**
- * The history of prices, for each wanted row as JSON, oldest entry first. A row has an entry for each price that was in
- * force while it was in the list. Walks each row backward to the revision that holds at `from`. Throws `too-costly`.
+ * Reads the price history of each wanted row, as JSON, oldest entry first: an entry for each price that was in force
+ * while the row was in the list. Walks each row back to the revision in force at `from`. Throws `too-costly`.
  */
 export async function findHistories(
   trx: Trx,
@@ -77,7 +77,7 @@ export async function findHistories(
 const utc = (moment: RawBuilder<unknown>) =>
   sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** SQL that is true for an entry that holds between two moments. */
+/** SQL that is true for an entry in force at some moment between the two. */
 function isWithin(from: string | undefined, to: string | undefined): RawBuilder<boolean> {
   const ends = from === undefined ? sql`true` : sql`(e.at is null or e.at > ${from}::timestamptz)`
   const begins =
@@ -102,7 +102,7 @@ export async function revisionAt(
   return Math.max(rows[0]?.revision ?? 0, list.oldest_revision)
 }
 
-/** SQL of a FROM item with keys, and the place of the price. */
+/** SQL of a FROM item `input` with the index of each row (`at`), its key, and the place of its price. */
 export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
   const places = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
@@ -122,14 +122,14 @@ export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
 export const chainColumns = sql`at, dimension, month, place, id, row_id, added_version, removed_version, since, prices`
 
 /**
- * SQL that is true for a price of `chain` that was set before its row left. The months of a row that left and came back are
- * stored once: the walk down from the present ones passes what was set later.
+ * SQL that is true for a price of `chain` that was set before its row left. The months of a row that left and came back
+ * are stored once: the walk back from the present ones passes prices that were set later.
  */
 export const isOfStay = sql`(removed_version is null or since < removed_version)`
 
 /**
- * SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision that holds at `until`, and further
- * while that is one of `passed`.
+ * SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision in force at `until`, and
+ * further as long as that is one of `passed`.
  */
 export function priceChain(
   list: PriceList,
@@ -149,7 +149,7 @@ export function priceChain(
     )`
 }
 
-/** SQL of the last prices of the rows with the wanted keys that are or were in a list, and the revision that set them. */
+/** SQL of the last prices of rows with the wanted keys, present or removed, and the revision that set them. */
 export function presentPrices({
   account_id,
   id,

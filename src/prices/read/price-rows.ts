@@ -12,7 +12,7 @@ import type { FindCompetition, FindSales } from './position.ts'
 import { type PricedRow, type RowPricing, rowPricer } from './priced-row.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 
-/** What was loaded for fields of `include` beside the rows. */
+/** What was loaded besides the rows, for fields of `include`. */
 export interface LookUp {
   explain?: Explain
   findLowest?: FindLowest
@@ -25,14 +25,14 @@ export interface PriceRowOptions extends LookUp, RowPricing {
   include: ReadonlySet<string>
 }
 
-/** The answer to a read, with the revision that it shows. */
+/** The response to a read, with the revision that it shows. */
 export type PricesRead = Answer<JsonText | Stream>
 
 export type WritePriceRow = (wanted: WantedRow, match: MatchingRow) => string
 
 /**
- * Writes a row of the answer as JSON: the input keys, the code and extensions that they leave open, the results. It
- * builds text, because an object for each row would only be serialized; '' for a row that is hidden.
+ * Returns a function that writes a row of the response as JSON: the input keys, the code and extensions that they leave
+ * open, the results; '' for a hidden row. It builds text, because an object for each row would only be serialized.
  */
 export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const { list, columns, include } = options
@@ -53,11 +53,11 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   }
 }
 
-/** Whether a read of a client hides rows without a price, set or agreed. */
+/** Whether a read for a client hides rows without a set or agreed price. */
 export const hidesUnagreed = ({ hide_unpriced }: PriceList, client: unknown): boolean =>
   hide_unpriced && client !== undefined
 
-/** The fields that name the list. */
+/** JSON of the fields that name the list, without braces. */
 export const namedList = ({ name, id }: PriceList): string =>
   `"price_list_name":${JSON.stringify(name)},"price_list_id":${id}`
 
@@ -98,7 +98,7 @@ export interface OpenKey {
   place: number
 }
 
-/** The keys of an answered row: those of the input row, then the open ones. */
+/** The keys of a row in the response: those of the input row, then the open ones. */
 export function openKeys(
   { row }: WantedRow,
   extensions: Columns['extensions'],
@@ -142,18 +142,18 @@ function extrasWriter(options: PriceRowOptions): WriteExtras {
   }
 }
 
-/** Rows of an answer as JSON, in pieces without brackets and commas around them. */
+/** Rows of a response as JSON, in pieces without the surrounding brackets and commas. */
 export interface WrittenRows {
-  /** That of the list when they were read. */
+  /** The list's revision when the rows were read. */
   revision: number
   texts: string[]
   rows: number
 }
 
-/** Longer answers are streamed: 100,000 rows with 100 promotions each would be 400 MB. */
+/** Longer responses are streamed: 100,000 rows with 100 promotions each would be 400 MB. */
 const heldLengthMax = 64_000_000
 
-/** Writes rows of an answer that is held in memory, and stops when it is too long. */
+/** Writes rows of a response that is held in memory, and stops when it is too long. */
 export class HeldRows {
   readonly #write: WritePriceRow
   #length = 0

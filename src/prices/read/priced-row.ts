@@ -5,22 +5,20 @@ import type { ClientPrices } from './client-prices.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** A row with its price. */
 export interface PricedRow extends PromotedPrice {
   row: WantedRow
   match: MatchingRow
-  /** The agreement whose price stands in for the published one; undefined in a read for no client. */
+  /** The agreement whose price replaces the published one, null for none; undefined in a read without a client. */
   agreement: AgreedPrice | null | undefined
 }
 
-/** What rows are priced with. */
 export interface RowPricing {
   list: PriceList
   priceOf: (row: PromotedRow, only?: string) => PromotedPrice
   client?: ClientPrices | undefined
 }
 
-/** Returns the function that prices rows. An agreed price takes the place of the published one. */
+/** Returns a function that prices rows. An agreed price replaces the published one. */
 export function rowPricer({ list, priceOf, client }: RowPricing) {
   const [onlyDimension = ''] = list.price_dimensions
   return (row: WantedRow, match: MatchingRow): PricedRow => {

@@ -17,12 +17,12 @@ import { compilePromotions, type PromotionRules } from '../../promotions/promote
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
 
-/** A read of now with its day: today may end before the answer. */
+/** A read of the present, with its day fixed: midnight may pass before the response. */
 export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
 
 const knownByService = new WeakMap<Context, KnownPricings>()
 
-/** The cache of a running service. */
+/** The pricing cache of a running service. */
 export function knownPricings(context: Context): KnownPricings {
   const known = knownByService.get(context) ?? new KnownPricings()
   knownByService.set(context, known)
@@ -61,8 +61,8 @@ export async function loadPricing(trx: Trx, account: number, body: DatedInput): 
 }
 
 /**
- * The pricing of a read of the past: the rows and promotions of then, the columns of today. Throws as `findMoment` does,
- * and if the list does not exist.
+ * Loads the pricing for a read of the past: the rows and promotions of then, the columns of today. Throws as
+ * `findMoment` does, and if the list does not exist.
  */
 export async function loadPastPricing(
   trx: Trx,
@@ -101,21 +101,21 @@ async function findSettingsVersion(trx: Trx, account: number): Promise<number> {
   return row?.settings_version ?? 0
 }
 
-/** What a read needs beside the rows: a published list, the account's columns, the promotions of a day. */
+/** What a read needs besides the rows: a published list, the account's columns, the promotions of a day. */
 export interface Pricing {
-  /** The account's version when the pricing was loaded. Columns and promotions change only with it. */
+  /** The account's settings version when the pricing was loaded. Columns and promotions change only with it. */
   settingsVersion: number
   list: PriceList
   /** The day whose promotions count. */
   date: string
-  /** The moment of a read of the past, and the way there. */
+  /** The moment of a read of the past, and how to walk back to it. */
   moment?: Moment & { walk: Walk }
   rows: ListRows
   columns: Columns
   promotions: PromotionRules
 }
 
-/** The revision that a read shows; `listVersion` is the present one. */
+/** The revision that a read shows; `listVersion` is the current one. */
 export function shownRevision({
   pricing,
   listVersion,
@@ -132,7 +132,7 @@ export const shownHeaders = ({ list }: Pricing, revision: number) => ({
   'price-list-state': stateOf(list),
 })
 
-/** The memory for the pricings of a process, roughly. */
+/** The approximate memory for the pricings of a process. */
 const bytesMax = 100 * 1024 * 1024
 
 /** Measured: a promotion with a filter of 20,000 codes takes 3 MB, one without filters 0.6 kB. */
@@ -176,20 +176,20 @@ function sizeOf({ list, columns, promotions }: Pricing): number {
 }
 
 /**
- * A pricing is outdated: settings of the account have changed, the list is deleted or not published, or, in a read of the
- * past, has another revision or does not keep the one that is read.
+ * A pricing is outdated: the account's settings have changed, or the list was deleted or is not published. For a read
+ * of the past, also: the list has another revision, or no longer keeps the one to read.
  */
 export class PricingChanged extends Error {}
 
-/** The present versions; `list` is null if it does not exist, 0 if it is not published. */
+/** The current versions; `list` is null if it does not exist, 0 if it is not published. */
 export interface Versions {
   settings: number
   list: number | null
 }
 
 /**
- * SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. `list` is null if it
- * does not keep a revision that is read.
+ * SQL of Versions as columns of a statement, so that it sees rows and versions at the same moment. `list` is null if
+ * the list no longer keeps `revision`.
  */
 export function versionColumns(
   { account_id, id }: ListKey,

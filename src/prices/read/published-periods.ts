@@ -16,7 +16,7 @@ import {
 } from './price-histories.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
-/** A price that was set, and the time in which it held, in milliseconds. */
+/** A price that was set, and when it was in force, in milliseconds. */
 export interface Period {
   price: number
   from: number
@@ -24,8 +24,8 @@ export interface Period {
 }
 
 /**
- * The prices that each wanted row had since a moment, without those of revisions that were marked as mistakes. Throws
- * `too-costly`.
+ * Finds the prices that each wanted row had since a moment, except those of revisions that were marked as mistakes.
+ * Throws `too-costly`.
  */
 export async function findPeriods(
   trx: Trx,
@@ -35,7 +35,7 @@ export async function findPeriods(
 ): Promise<Period[][]> {
   if (wanted.length === 0) return []
   const revisions = await findRevisions(trx, list, await revisionAt(trx, list, from))
-  // The changes since then do not say whether a mistake had set the price that held then.
+  // The changes since `from` do not show whether a mistake set the price that was in force at `from`.
   const isAtOnce = areReadAtOnce(list, wanted.length) && !revisions.wereMistakesBefore
   const find = isAtOnce ? readStays : walkStays
   const stays = await withinReadTime(shorterHistory, () => find(trx, list, wanted, revisions))
@@ -46,10 +46,10 @@ export async function findPeriods(
   return periods
 }
 
-/** The revisions of a list since one. */
+/** The revisions of a list from `first` on. */
 interface Revisions {
   first: number
-  /** Earlier ones count as the first. */
+  /** In milliseconds. Earlier revisions count as the first. */
   momentOf: (revision: number) => number
   voided: Set<number>
   wereMistakesBefore: boolean
@@ -72,27 +72,27 @@ async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<
   }
 }
 
-/** The time of a row in a list: from one revision to another, null if it is still there. */
+/** A row's stay in a list, up to the last price's `ended`, which is null if the row is still there. */
 interface Stay {
   /** Index of the wanted row. */
   at: number
   id: number
   dimension: number
   added: number
-  /** The revision that set the first of the prices. */
+  /** The revision that set the first price. */
   since: number
-  /** Each price with the revision that ended it; null if none was set. In order once all are found. */
+  /** Each price, null if none was set, with the revision that ended it. In order once all are found. */
   prices: { price: number | null; ended: number | null }[]
 }
 
 const stayColumns = ['at', 'id', 'dimension', 'added_version', 'removed_version', 'since', 'price']
 
-/** SQL of the columns of stays as texts of arrays: an object for each row would take longer than finding it. */
+/** SQL of the columns of stays as array texts: an object for each row would take longer than finding it. */
 const stayArrays = sql.join(
   stayColumns.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`),
 )
 
-/** The rows with the wanted keys that are or were in the list, with one price each. */
+/** Reads `stayArrays`: the stays of the wanted rows, with one price each. */
 function staysOf(row: Record<string, string | null> | undefined): Stay[] {
   const [at = [], id = [], dimension = [], added = [], removed = [], since = [], price = []] =
     stayColumns.map((name) => readNumbers(row?.[name] ?? null))
@@ -106,7 +106,7 @@ function staysOf(row: Record<string, string | null> | undefined): Stay[] {
   }))
 }
 
-/** Reads all changes of the list after a revision. */
+/** Finds stays by reading all changes of the list after a revision. */
 async function readStays(
   trx: Trx,
   list: PriceList,
@@ -118,15 +118,15 @@ async function readStays(
     present (${chainColumns}) as (${presentPrices(list)}),
     stays as (select *, prices[dimension] as price from present)
     select ${stayArrays} from stays`.execute(trx)
-  // Which revision set a price is known once its changes are: until then each holds since the row was added.
+  // Which revision set a price is known once its changes are; until then, each dates from when the row was added.
   const stays = staysOf(rows[0]).map((stay) => ({ ...stay, since: stay.added }))
   await addChanges(trx, list, stays, first)
   return stays
 }
 
 /**
- * Looks for the changes of each row after a revision, backward, and for those before a mistake, which may have changed
- * another price of the row.
+ * Finds stays by walking back through the changes of each row after a revision, and through those before a mistake,
+ * which may have changed another price of the row.
  */
 async function walkStays(
   trx: Trx,
@@ -158,7 +158,7 @@ async function walkStays(
   return stays
 }
 
-/** Adds the prices that revisions after the first have ended. */
+/** Adds the prices that revisions after the first ended. */
 async function addChanges(
   trx: Trx,
   { account_id, id }: PriceList,
@@ -191,7 +191,10 @@ async function addChanges(
   for (const stay of stays) stay.prices.reverse()
 }
 
-/** Adds the price that a revision has ended, the newest first. An id may have come back: each time has its changes. */
+/**
+ * Adds the price that a revision ended, the newest first. A row may have left and come back: each stay has its own
+ * changes.
+ */
 function addFormer({ added, prices }: Stay, ended: number, price: number | null): void {
   const last = prices[0]?.ended ?? Number.POSITIVE_INFINITY
   if (ended > added && ended <= last) prices.push({ price, ended })
@@ -201,7 +204,7 @@ function periodsOf({ since, prices }: Stay, { momentOf, voided }: Revisions): Pe
   const periods: Period[] = []
   let began = since
   for (const [index, { price, ended }] of prices.entries()) {
-    // A change of another dimension ends no price.
+    // A change in another dimension does not end this price.
     if (index < prices.length - 1 && prices[index + 1]?.price === price) continue
     const to = ended === null ? Number.POSITIVE_INFINITY : momentOf(ended)
     if (price !== null && !voided.has(began)) periods.push({ price, from: momentOf(began), to })

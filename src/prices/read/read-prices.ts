@@ -25,11 +25,11 @@ import { lookForChanges, type Pricing, shownHeaders, shownRevision } from './pri
 import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
-/** A read of prices. Rows that are faulty by the pricing go to `errors`. */
+/** A read of prices. Rows that are faulty under the pricing are reported to `errors`. */
 export interface Read {
   body: Schemas['GetPricesInput']
   rowsMax: number
-  /** Of the answer. */
+  /** The most bytes of the response. */
   bytesMax: number
   errors: RowErrors
 }
@@ -37,13 +37,13 @@ export interface Read {
 /** Rows written without yielding in between. */
 const rowsAtOnce = 4000
 
-/** A read with wildcards that may have more rows is streamed. The dynamic attributes of a row may have 400 kB. */
+/** A wildcard read that may have more rows is streamed. The dynamic attributes of a row may take 400 kB. */
 const heldMax = ({ dynamicAttributes }: Extras): number => (dynamicAttributes ? 200 : 2000)
 
 /**
- * Answers a read in one of three ways: exact keys by a look-up, matching rows held in memory, or a StreamedRead, which
- * remains to be sent. Undefined if rows are faulty. Throws `result-too-large` for a read of more than `rowsMax` rows,
- * `too-costly` for one that would look at too many, PricingChanged when the pricing is outdated.
+ * Reads in one of three ways: exact keys by a look-up, matching rows held in memory, or a StreamedRead that remains to
+ * be sent. Returns undefined if rows are faulty. Throws `result-too-large` above `rowsMax` rows, `too-costly` for a
+ * read that would visit too many, PricingChanged if the pricing is outdated.
  */
 export async function readPrices(
   trx: Trx,
@@ -55,7 +55,7 @@ export async function readPrices(
   return exact ?? readMatchingRows(trx, pricing, read, shown)
 }
 
-/** `readPrices` for few exact keys, in one round trip; undefined for any other read. */
+/** `readPrices` for a few exact keys, in one round trip; undefined for any other read. */
 export async function readFewKeys(
   run: RunSelect,
   pricing: Pricing,
@@ -65,7 +65,7 @@ export async function readFewKeys(
   return readExact(run, pricing, read, shownRows(pricing, read.body))
 }
 
-/** What is read beside the price, and how rows are written. */
+/** What is read besides the price, and how rows are written. */
 interface ShownRows {
   extras: Extras
   write: WritePriceRow
@@ -143,13 +143,13 @@ async function readMatchingRows(
   return (await readHeldRows(trx, streamed, { body, held })) ?? streamed
 }
 
-/** An agreed price shows also where none was set: which rows do not is known once agreements are. */
+/** Keeps unpriced rows: an agreement may price them, so which to hide is known only once agreements are. */
 const withUnpricedRows = (pricing: Pricing): Pricing => ({
   ...pricing,
   rows: { ...pricing.rows, list: { ...pricing.rows.list, hide_unpriced: false } },
 })
 
-/** Answers a read from memory; undefined if the answer is too long for that. */
+/** Reads into memory; undefined if the response is too long for that. */
 async function readHeldRows(
   trx: Trx,
   read: StreamedRead,
@@ -171,14 +171,14 @@ async function readHeldRows(
   return lookedUp.length > 0 ? rejectLongLookUp(lookedUp) : undefined
 }
 
-/** What is looked up for each row is not there while rows are sent as they are read. */
+/** Fields that are looked up are not available while rows are streamed. */
 function rejectLongLookUp(lookedUp: LookedUp[]): never {
   const names = lookedUp.map(({ field }) => field).join(' and ')
   const detail = `The answer is too long with ${names}. Send fewer rows.`
   throw new Problem('result-too-large', detail)
 }
 
-/** More than four pieces are sent one by one, without joining them to one large text first. */
+/** More than four pieces are sent one by one, without first joining them into one large text. */
 function inPieces(pricing: Pricing, { texts, rows, revision }: WrittenRows): PricesRead {
   return new Answer(asText(texts, rows), shownHeaders(pricing, revision))
 }

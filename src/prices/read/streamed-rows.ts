@@ -14,26 +14,26 @@ import { type PricesRead, rejectTooLarge } from './price-rows.ts'
 import { lookForChanges, PricingChanged, shownHeaders, shownRevision } from './pricing.ts'
 import { orderBy } from './wildcards.ts'
 
-/** A read with so many rows that they are sent while they are read: by one statement, in constant memory. */
+/** A read of too many rows to hold: they are sent while one statement reads them, in constant memory. */
 export interface StreamedRead extends CopiedRead {
-  /** The version of the list when the rows were bounded. */
+  /** The list's version when `most` was counted. */
   listVersion: number | null
-  /** An upper bound of the number of rows. */
+  /** An upper bound on the number of rows. */
   most: number
   rowsMax: number
-  /** Of the answer. */
+  /** The most bytes of the response. */
   bytesMax: number
 }
 
-/** A client that takes nothing for this long is disconnected. */
+/** A client that reads nothing for this long is disconnected. */
 const stalledMs = 30_000
 
-/** Does the read again, with what the transaction sees. */
+/** Repeats the read in the transaction. */
 type ReadAgain = (trx: Trx) => Promise<PricesRead | StreamedRead>
 
 /**
- * Sends the rows of a read; its transaction lasts as long as the answer. The read may have waited for a connection: if its
- * pricing is outdated by then, or the list has another version, it is done again, so that it sees one moment.
+ * Sends the rows of a read; its transaction lasts as long as the response. The read may have waited for a connection:
+ * if its pricing is outdated by then, or the list has another version, it is repeated, so that it sees one moment.
  */
 export function sendRows(
   inAccountSending: InAccount,
@@ -90,7 +90,7 @@ async function copyRows(
   }
 }
 
-/** The first piece. Throws `too-costly` if it takes too long: all rows are sorted before it. */
+/** Reads the first piece. Throws `too-costly` if that takes too long: all rows are sorted before it. */
 async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
   const timer = setTimeout(() => chunks.destroy(tooSlow(fewerRows)), readStatementMs)
   try {
@@ -100,12 +100,12 @@ async function firstOf(pieces: AsyncGenerator<Piece, void>, chunks: Readable) {
   }
 }
 
-/** Bytes of a row of usual length, without its promotions. */
+/** Bytes of a typical row, without its promotions. */
 const usualRowBytes = 1000
 
 /**
- * How many rows a read has, or an upper bound if that is within the limits: a count takes half as long as the read.
- * Throws `result-too-large`, `too-costly`.
+ * The number of rows of a read, or an upper bound if that is within the limits: counting takes half as long as the
+ * read. Throws `result-too-large`, `too-costly`.
  */
 async function countRows(trx: Trx, read: StreamedRead): Promise<number> {
   const { pricing, wanted, extras, most, rowsMax, bytesMax } = read
@@ -122,7 +122,7 @@ async function countRows(trx: Trx, read: StreamedRead): Promise<number> {
   return count
 }
 
-/** Throws `result-too-large` for an answer that would be too long if all rows were as long as those of the first piece. */
+/** Throws `result-too-large` if the response would be too long with all rows as long as those of the first piece. */
 function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: number): void {
   const bytes = Math.ceil((Buffer.byteLength(text) / written) * rows)
   if (bytes <= bytesMax) return
@@ -134,7 +134,7 @@ function rejectTooLong({ text, rows: written }: Piece, rows: number, bytesMax: n
   )
 }
 
-/** The texts of the pieces. Throws once they exceed the limit, which breaks the answer off. */
+/** The texts of the pieces. Throws once they exceed the limit, which cuts off the response. */
 async function* withinBytes(
   first: IteratorResult<Piece, void>,
   others: AsyncIterable<Piece>,
@@ -173,7 +173,6 @@ async function copyMatching(
   return (rows[0] as { stream: Readable }).stream.setEncoding('utf8')
 }
 
-/** The rows, piece by piece. */
 async function* writePieces(
   chunks: AsyncIterable<string>,
   write: ReturnType<typeof linesWriter>,

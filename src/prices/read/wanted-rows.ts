@@ -37,7 +37,7 @@ const fixedKeys = new Set([
   'promotion',
 ])
 
-/** Checks rows against the list and the account's columns. Faulty rows are left out and go to `errors`. */
+/** Checks rows against the list and the account's columns. Faulty rows are left out and reported to `errors`. */
 export function readWantedRows(
   rows: readonly Positioned<Row>[],
   list: PriceList,

@@ -3,8 +3,8 @@ import { type Column, type Columns, keyOrder } from '../../catalog/columns.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /**
- * SQL that is true if the given columns are equal. Columns that only some rows give may be null there, which matches
- * any value.
+ * SQL that is true if the given columns are equal. A column that only some rows give is null in the others, which
+ * matches any value.
  */
 function matches(
   columns: Column[],
@@ -17,7 +17,7 @@ function matches(
     const isEqual = sql`${textAt(place)} = ${wanted}${place}`
     const unnamed = named.filter((values) => values[index] === null).length
     if (unnamed === named.length) return []
-    // Without an `or` Postgres uses a hash join instead of comparing each row with each.
+    // Without an `or`, PostgreSQL uses a hash join instead of comparing each row with each.
     return unnamed === 0 ? isEqual : sql`(${wanted}${place} is null or ${isEqual})`
   })
   return each.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(each, sql` and `)})`
@@ -30,8 +30,8 @@ export function matchesExtensions({ extensions }: Columns, rows: WantedRow[]): R
 }
 
 /**
- * SQL that is true if row `r` has the code `a`, and its attributes and extensions match the input row. The useless
- * coalesce with `a.code` keeps Postgres from joining by extension first: it estimates 200 values, and would join the
+ * SQL that is true if row `r` has the code `a`, and its attributes and extensions match the input row. The redundant
+ * coalesce with `a.code` keeps PostgreSQL from joining by extension first: it estimates 200 values, and would join the
  * input to half of the list.
  */
 export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuilder<boolean> {
@@ -46,10 +46,10 @@ export function matchesAttributes(columns: Columns, rows: WantedRow[]): RawBuild
     and ${matches(columns.extensions, extensions, extensionAt, sql`input.extensions`)}`
 }
 
-/** Each group becomes a select of one union. */
+/** Each group becomes one SELECT of a UNION. */
 const groupsMax = 64
 
-/** A text of which columns a row gives. */
+/** Encodes which columns a row gives. */
 const namesOf = ({ extensions, attributes }: WantedRow): string =>
   [...extensions, ...attributes].map((value) => (value === null ? '-' : '+')).join('')
 
@@ -61,9 +61,7 @@ export function groupByNames<Row extends WantedRow>(rows: Row[]): Row[][] {
   return [...bySize.slice(0, groupsMax - 1), bySize.slice(groupsMax - 1).flat()]
 }
 
-/**
- * How often a read scans the list for rows without a code: once for each group, in a merged group once for each row.
- */
+/** How often a read scans the list for rows without a code: once per group, or once per row in a merged group. */
 export function countScans(rows: WantedRow[]): number {
   return [rows.filter(namesAttribute), rows.filter((row) => !namesAttribute(row))]
     .flatMap(groupByNames)
@@ -77,7 +75,7 @@ const isMixed = (group: WantedRow[]): boolean =>
 export const namesAttribute = ({ attributes }: WantedRow): boolean =>
   attributes.some((value) => value !== null)
 
-/** Payload order, then code and extensions. */
+/** SQL that orders by payload position, then code and extensions. */
 export function orderBy(columns: Columns, wanted: WantedRow[]): RawBuilder<unknown> {
   const place = wanted.length > 1 ? sql`at, ` : sql``
   return sql`order by ${place}${keyOrder(columns)}`

@@ -16,12 +16,12 @@ import { SqlSteps } from '../../price-lists/sql-steps.ts'
 import type { FunctionCall, FunctionName, If, PriceTerm } from './price-formula.ts'
 
 export interface CompiledFormula {
-  /** The columns of cells that it reads: `price`, `costs` and figures in lower case. */
+  /** The cell columns that it reads: `price`, `costs`, and figures in lower case. */
   inputs: ReadonlySet<string>
   /** SQL of a JSON object with the values of the names in the formula, over its inputs. */
   named: RawBuilder<unknown>
   /**
-   * A FROM item called `priced`, made from one of cells: it has these columns of the cells, `value` (the new price) and
+   * Turns a FROM item of cells into one called `priced`, with these columns of the cells, `value` (the new price) and
    * `reason`, why there is none: `no_value`, `negative` or `too_large`.
    */
   pricedCells: (cells: RawBuilder<unknown>, columns: readonly string[]) => RawBuilder<unknown>
@@ -43,7 +43,7 @@ export function compilePriceFormula(root: PriceTerm, decimals: number): Compiled
   return { inputs: steps.inputs, named: steps.named(), pricedCells }
 }
 
-/** Whether a price of at most 6 decimals has at most 15 significant digits, and a JSON number holds it. */
+/** SQL that is true if a price of at most 6 decimals has at most 15 significant digits and fits a JSON number. */
 const isMoney = (price: string) =>
   `${price} < 1e9 or ${price} < 1.797693134862315e308
     and length(trim(both '0' from replace(${price}::text, '.', ''))) <= 15`
@@ -76,7 +76,7 @@ function compileIf(steps: SqlSteps, { comparator, left, right, then, otherwise }
   return { n, d: isDivided ? oneOf(holds, yes.d, no.d) : undefined }
 }
 
-/** The denominator by a condition. */
+/** Chooses a denominator by a condition. */
 function oneOf(condition: string, yes: Part = one, no: Part = one): Part {
   const text = `case when ${condition} then ${yes.text} else ${no.text} end`
   return { text, ...mostDigits([yes, no]) }
@@ -96,7 +96,7 @@ function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): Fracti
   return functions[name](steps, a as Fraction, b as Fraction, ...others)
 }
 
-/** The functions of terms that are null or NaN where the result must be. */
+/** Compiles each function. Terms are already null or NaN where the result must be. */
 const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
   MIN: (steps, ...terms) => extreme(steps, '-', terms),
   MAX: (steps, ...terms) => extreme(steps, '', terms),
@@ -126,7 +126,7 @@ const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
   },
 }
 
-/** The greatest term or, with every sign turned, the least: PostgreSQL takes NaN for the greatest number. */
+/** The greatest term or, with all signs flipped, the least: PostgreSQL treats NaN as the greatest number. */
 function extreme(steps: SqlSteps, sign: '-' | '', terms: Fraction[]): Fraction {
   const scaled = overOneDenominator(steps, terms)
   const parts = scaled.map(({ n }) => keep(steps, n))
@@ -136,7 +136,7 @@ function extreme(steps: SqlSteps, sign: '-' | '', terms: Fraction[]): Fraction {
   return { n: { text, ...mostDigits(parts) }, d: scaled[0]?.d }
 }
 
-/** The multiple of a step next to `a`; null for a step of 0 or less. */
+/** `a` rounded to a multiple of the step; null for a step of 0 or less. */
 function multiple(steps: SqlSteps, name: 'ceil' | 'floor', a: Fraction, step: Fraction): Fraction {
   const size = keep(steps, step.n)
   const count = wholeQuotient(steps, name, times(a.n, step.d).text, times(size, a.d).text)
@@ -145,10 +145,10 @@ function multiple(steps: SqlSteps, name: 'ceil' | 'floor', a: Fraction, step: Fr
   return { n: { text, whole, scale: step.n.scale }, d: step.d }
 }
 
-/** Digits of a quotient before its point. */
+/** Digits of a quotient before the decimal point. */
 const wholeDigits = ({ n, d }: Fraction) => n.whole + (d?.scale ?? 0)
 
-/** The quotient rounded up or down to a whole number, exactly: `div` cuts it off, and `mod` has the sign of `n`. */
+/** The quotient rounded up or down to a whole number, exactly: `div` truncates, and `mod` has the sign of `n`. */
 function wholeQuotient(steps: SqlSteps, name: 'ceil' | 'floor', n: string, d?: string): string {
   if (d === undefined) return `${name}(${n})`
   const [a, b] = [steps.keep(n), steps.keep(d)]

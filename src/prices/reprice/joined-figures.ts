@@ -8,13 +8,13 @@ import type { PriceList } from '../../price-lists/queries.ts'
 
 type Input = Schemas['RepriceInput']
 
-/** Which entries and sales count. */
+/** Which competitor prices and sales count. */
 export interface FigureOptions {
   competition?: Partial<NonNullable<Input['competition']>> | undefined
   sales?: Partial<NonNullable<Input['sales']>> | undefined
 }
 
-/** What figures are joined to. */
+/** The cells that figures are joined to. */
 export interface FigureCells {
   list: PriceList
   columns: Columns
@@ -22,11 +22,11 @@ export interface FigureCells {
   inputs: ReadonlySet<string>
   /** The dimensions of the cells, from 1. */
   dimensions: readonly number[]
-  /** A SELECT of the codes of the rows; undefined for all rows of the list. */
+  /** A SELECT of the rows' codes; undefined for all rows of the list. */
   codes: RawBuilder<unknown> | undefined
 }
 
-/** SQL that joins figures to rows `r`, with their `attributes`, and cells `f`; and the figures as columns. */
+/** SQL that joins figures to rows `r` (with `attributes`) and cells `f`, and the figures as columns. */
 export interface JoinedFigures {
   join: RawBuilder<unknown>
   columns: RawBuilder<unknown>[]
@@ -38,7 +38,7 @@ type Figures = Record<string, RawBuilder<unknown>>
 
 const prices = sql`array_agg(c.competitor_price order by c.competitor_price)`
 
-/** What `include: competition` shows of a row. */
+/** SQL of the figures, as `include: competition` shows them. */
 const competitionFigures: Figures = {
   comp_min: sql`min(c.competitor_price)`,
   comp_max: sql`max(c.competitor_price)`,
@@ -47,17 +47,17 @@ const competitionFigures: Figures = {
   comp_count: sql`count(*)::numeric`,
 }
 
-/** What `include: sales` shows of a row. */
+/** SQL of the figures, as `include: sales` shows them. */
 const salesFigures: Figures = {
   sales_qty: sql`round(sum(s.quantity), 6)`,
   sales_revenue: sql`round(sum(s.revenue), 6)`,
   sales_avg: sql`round(sum(s.revenue) / nullif(sum(s.quantity), 0), 6)`,
 }
 
-/** Figures that are 0 where there is nothing; the others are null. */
+/** Figures that are 0 without data; the others are null. */
 const counts = ['comp_count', 'sales_qty', 'sales_revenue']
 
-/** The figures that a formula reads. */
+/** Joins the figures that a formula reads, and only those. */
 export async function joinFigures(
   trx: Trx,
   cells: FigureCells,
@@ -99,7 +99,7 @@ async function joinCompetition(
   return { join, columns: names.map((name) => shown(name, sql.ref(`rival.${name}`))) }
 }
 
-/** SQL of the values of a row for the columns of the schema; undefined if rows do not have one. */
+/** SQL of a row's values for the schema's columns; undefined if rows lack one of the columns. */
 function rowKey(schema: CompetitorSchema, columns: Columns): RawBuilder<unknown> | undefined {
   const values = schema.columns.map(({ name }) => {
     for (const kind of ['attributes', 'extensions'] as const) {

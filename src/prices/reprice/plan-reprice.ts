@@ -9,7 +9,7 @@ import { heldPrice } from '../write/stale-cells.ts'
 import { type FigureCells, joinFigures } from './joined-figures.ts'
 import type { RepriceCall } from './reprice-call.ts'
 
-/** The number of cells that a call selects. */
+/** Counts the cells that a call selects. */
 export async function countCells(
   trx: Trx,
   list: PriceList,
@@ -28,7 +28,8 @@ const cellColumns = [
 ]
 
 /**
- * Makes a plan of the new prices of a locked list, in one statement. What has no price reads as 0: a 0 leaves it as it is.
+ * Makes a plan of new prices for a locked list, in one statement. A missing price reads as 0; a result of 0 leaves it
+ * missing.
  */
 export async function planReprice(
   trx: Trx,
@@ -50,7 +51,7 @@ export async function planReprice(
   )
 }
 
-/** SQL of a FROM item with the cells, their prices, and what the formula reads of them. */
+/** SQL of a FROM item `cell`: the cells, their prices, and the inputs of the formula. */
 async function selectedCells(
   trx: Trx,
   list: PriceList,

@@ -9,10 +9,10 @@ import {
   type Token,
 } from '../../price-lists/formula.ts'
 
-/** The tree of a formula for new prices. */
+/** The syntax tree of a price formula. */
 export type PriceTerm = Term<PriceFunction>
 
-/** What such formulas have beside the arithmetic of margin formulas. */
+/** What price formulas add to the arithmetic of margin formulas. */
 type PriceFunction = { kind: 'figure'; name: Figure } | FunctionCall | If
 
 export interface FunctionCall {
@@ -46,15 +46,15 @@ export type Figure = (typeof figures)[number]
 const comparators = ['<', '<=', '>', '>=', '=', '<>'] as const
 export type Comparator = (typeof comparators)[number]
 
-/** How many terms each function takes at most; all take at least two. */
+/** The most terms that each function takes; all take at least two. */
 const termsMax = { MIN: 10, MAX: 10, IFNULL: 2, ROUND: 2, CEILING: 2, FLOOR: 2, ENDING: 2 }
 export type FunctionName = keyof typeof termsMax
 
 const operators = new Set([...arithmeticTokens, ...comparators, ','])
 
 /**
- * Parses a formula for new prices over the account's cost columns. Prices round to `decimals`, and so may no written
- * ending have more. Throws FormulaError.
+ * Parses a price formula over the account's cost columns. Prices round to `decimals`, so a literal ending may not have
+ * more. Throws FormulaError.
  */
 export function parsePriceFormula(
   formula: string,
@@ -71,7 +71,9 @@ export function parsePriceFormula(
   return new FormulaParser(formula, grammar).parse()
 }
 
-/** A word that is no cost letter; undefined for any other. A cost letter that spells a function is the function. */
+/**
+ * Reads a word of the formula language; undefined for any other. A cost letter that spells such a word means the word.
+ */
 function readWord(
   token: Token,
   parser: FormulaParser<PriceFunction>,
@@ -110,7 +112,7 @@ function readIf(parser: FormulaParser<PriceFunction>): PriceTerm {
   return { kind: 'if', comparator, left, right, then, otherwise }
 }
 
-/** The terms of a function, in parentheses. */
+/** Reads a function's terms, in parentheses. */
 function readTerms(
   name: FunctionName,
   parser: FormulaParser<PriceFunction>,
@@ -130,7 +132,7 @@ function readTerms(
   return terms as FunctionCall['terms']
 }
 
-/** Why a term after the first cannot be this one; undefined if it can. Computed ones are judged with each row. */
+/** Why this cannot be a term after the first; undefined if it can. Computed terms are checked with each row. */
 function findFault(name: FunctionName, term: PriceTerm, decimals: number): string | undefined {
   const text = term.kind === 'number' ? term.text : undefined
   if (name === 'ROUND' && !/^0*[0-6](\.0*)?$/.test(text ?? ''))
@@ -146,7 +148,7 @@ function findFault(name: FunctionName, term: PriceTerm, decimals: number): strin
     : undefined
 }
 
-/** The cost column of this letter or name. If two names differ only in case, both must be written as they are. */
+/** Finds a cost column by letter or name. Names that differ only in case must be written exactly. */
 function readCost(
   token: Token,
   parser: FormulaParser<PriceFunction>,

@@ -24,7 +24,7 @@ export interface RepriceCall extends FigureOptions {
   filters: FilterCondition[]
   /** From 1. */
   dimensions: number[]
-  /** Null for the cells of a list without days. */
+  /** A single null for a list without days. */
   days: (string | null)[]
 }
 
@@ -49,7 +49,7 @@ export async function readCall(trx: Trx, list: PriceList, body: Input): Promise<
   }
 }
 
-/** The decimals that new prices round to: by default those of the list, and 2 if it allows all. */
+/** The decimals that new prices round to: by default the list's, or 2 if it allows all 6. */
 function readDecimals(list: PriceList, { decimals }: Input, errors: RowErrors): number {
   if (decimals === undefined) return list.decimals < 6 ? list.decimals : 2
   if (decimals > list.decimals)

@@ -6,7 +6,7 @@ import { enqueuePlan, plannedAtOnceMax } from '../plans/enqueue-plan.ts'
 import { countCells, planReprice } from './plan-reprice.ts'
 import { readCall } from './reprice-call.ts'
 
-/** Plans new prices by a formula. Answers the plan; above 100,000 cells, or if the client prefers it, the job. */
+/** Plans new prices by a formula. Returns the plan; above 100,000 cells, or if the client prefers it, the job. */
 export const reprice: Handler<'reprice'> = (
   { account, body, origin, prefersJob, inAccount },
   { boss },

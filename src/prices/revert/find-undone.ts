@@ -9,16 +9,16 @@ import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
 
-/** How much is to be undone. */
+/** How many products an undo concerns, and how many of its changes conflict. */
 export interface Undone {
   products: number
   conflicts: number
 }
 
 /**
- * Finds what undoing some revisions changes, for the rest of the transaction: the temporary table `undone_cells` has cells
- * with their former price, `undone_rows` rows that leave or return. `conflict` says why one cannot be undone. The list
- * must be locked, and its removed rows archived.
+ * Finds what undoing revisions changes. Fills two temporary tables: `undone_cells` with cells and their former prices,
+ * `undone_rows` with rows that leave or return. `conflict` says why one cannot be undone. The list must be locked, and
+ * its removed rows archived.
  */
 export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
   const cells = await differentCells(trx, list, revisions)
@@ -43,13 +43,13 @@ export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions
   return { products: Number(products), conflicts: Number(conflicts) }
 }
 
-/** SQL of a FROM item `later` with the cells that were changed again. */
+/** SQL of a FROM item `later` with the cells that were changed again later. */
 function laterCells(list: PriceList, { until }: Revisions): RawBuilder<unknown> {
   const later = changedCells(list, { after: until, until: list.version })
   return sql`(select distinct row_id, dimension, date from ${later}) as later`
 }
 
-/** SQL of whether the row of a `cell` came or left later, which the days of a calendar row say only if they have a price. */
+/** SQL of whether a `cell`'s row was added or removed later. In a calendar list, only days with a price show that. */
 function laterMoves(list: PriceList, { until }: Revisions) {
   if (!list.is_calendar) return { join: sql``, isMoved: sql`false` }
   const join = sql`
@@ -62,7 +62,7 @@ function laterMoves(list: PriceList, { until }: Revisions) {
 
 const isLast = (list: PriceList, { until }: Revisions): boolean => until === list.version
 
-/** SQL of the rows that came. */
+/** SQL of the added rows, which leave. */
 function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
   const rows = sql`(
@@ -84,7 +84,7 @@ function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknow
       and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isIn(after)})`
 }
 
-/** SQL of the rows that left. One that came back meanwhile has its cells changed instead, or is a conflict. */
+/** SQL of the removed rows, which return. One that came back meanwhile has its cells changed instead, or conflicts. */
 function rowsThatReturn(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
   const isBack = sql`exists (select from ${rowsWithKey(list, sql`r`)} where added_version > ${after})`
@@ -109,7 +109,7 @@ interface Conflict extends StoredCell {
   conflict: string
 }
 
-/** The problem that names what cannot be undone. */
+/** Makes the `revert-conflict` problem, which lists what cannot be undone. */
 export async function revertConflict(
   trx: Trx,
   list: PriceList,

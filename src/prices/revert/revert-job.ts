@@ -5,7 +5,7 @@ import { refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
 import { prepare, readRevisions, revert } from './revert-price-list.ts'
 
-/** Undoes changes of a list in one transaction, as `revertPriceList` does for fewer. */
+/** Reverts a list in one transaction, as `revertPriceList` does for fewer changes. */
 export const runRevert = refusable((attempt, job) =>
   inOneTransaction(attempt, async (trx) => {
     const call = job.query as unknown as Schemas['RevertInput']

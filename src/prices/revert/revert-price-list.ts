@@ -31,10 +31,12 @@ import { undo } from './undo.ts'
 
 type Input = Schemas['RevertInput']
 
-/** More are undone by a job. */
+/** Above this, a job undoes them. */
 const cellsMax = 100_000
 
-/** Undoes one revision of a list, or all after one. Answers what it did; above 100 products or 100,000 cells the job. */
+/**
+ * Undoes one revision of a list, or all after one. Returns what it did; above 100 products or 100,000 cells, the job.
+ */
 export const revertPriceList: Handler<'revertPriceList'> = (request, { boss }) =>
   whenListIsFree(() => request.inAccount((trx) => revertOrEnqueue(trx, boss, request)))
 
@@ -67,7 +69,7 @@ async function revertOrEnqueue(
   return new Answer(result, revisionHeader(result.revision))
 }
 
-/** Whether the newest revision alone has changed many products, of which none can be a conflict. */
+/** Whether only the newest revision is undone, and it changed many products: none of them can conflict. */
 function hasManyProducts(
   list: PriceList,
   { after, until }: Revisions,
@@ -79,7 +81,7 @@ function hasManyProducts(
   return isNewest && removed === 0 && cells > backgroundThreshold * cellsOfRow
 }
 
-/** Makes a plan of a revert of a locked list. Throws as `readRevisions` and `prepare` do. */
+/** Plans the revert of a locked list. Throws as `readRevisions` and `prepare` do. */
 export async function planOfRevert(
   trx: Trx,
   list: PriceList,
@@ -91,7 +93,9 @@ export async function planOfRevert(
   return planRevert(trx, list, { ...revisions, isVoid: body.void === true, conflicts }, origin)
 }
 
-/** Reads what is to be undone. Throws `invalid-request` for a revision that there is not, and `history-not-kept`. */
+/**
+ * Reads which revisions to undo. Throws `invalid-request`, also for one that does not exist, and `history-not-kept`.
+ */
 export async function readRevisions(
   trx: Trx,
   list: PriceList,
@@ -127,7 +131,7 @@ async function countChanges(
   return { cells: Number(rows[0]?.cells ?? 0), removed: Number(rows[0]?.removed ?? 0) }
 }
 
-/** Finds what is to be undone, and counts it. Throws `revert-conflict` unless conflicts are skipped. */
+/** Finds and counts what to undo. Throws `revert-conflict` unless conflicts are skipped. */
 export async function prepare(
   trx: Trx,
   list: PriceList,
@@ -141,7 +145,7 @@ export async function prepare(
   return undone
 }
 
-/** Undoes what `prepare` has found. */
+/** Undoes what `prepare` found. */
 export async function revert(
   trx: Trx,
   list: PriceList,

@@ -12,14 +12,14 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { noPrices, writeMonths } from '../write/set-days.ts'
 import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
-/** How many cells and rows have changed. */
+/** How many cells and rows changed. */
 export interface Moved {
   priced: number
   added: number
   removed: number
 }
 
-/** Undoes what `findUndone` has found and no conflict holds back: in the next revision of the list. */
+/** Undoes the changes that `findUndone` found without a conflict, in the list's next revision. */
 export async function undo(trx: Trx, list: PriceList, revisions: Revisions): Promise<Moved> {
   const priced = await (list.is_calendar ? restoreDays : restorePrices)(trx, list)
   await sql`
@@ -31,7 +31,7 @@ export async function undo(trx: Trx, list: PriceList, revisions: Revisions): Pro
   return { priced, ...moved }
 }
 
-/** The ids of rows that leave or return. */
+/** The ids of rows that leave or return without a conflict. */
 async function movedRows(trx: Trx, move: 'leave' | 'return'): Promise<IdsText> {
   const { rows } = await sql<{ ids: IdsText }>`
     select coalesce(array_agg(row_id), '{}')::text as ids from pg_temp.undone_rows
@@ -87,13 +87,13 @@ async function restoreDays(trx: Trx, list: PriceList): Promise<number> {
   return Number(rows[0]?.priced ?? 0)
 }
 
-/** Takes rows back with their ids, and the prices of the revision before those that are undone. */
+/** Puts rows back with their ids, and with their prices from before the undone revisions. */
 async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Promise<void> {
   const ids = await movedRows(trx, 'return')
   if (ids === '{}') return
   const past = await rowsAsOf(trx, list, after)
   const revision = nextRevision(list)
-  // A cluster cannot insert what such a statement selects.
+  // A cluster cannot insert the result of such a SELECT directly.
   await sql`
     create temporary table returned_rows on commit drop as
     select r.id, r.product_id, r.code, r.extensions, r.extension_key, r.prices, r.dynamic_attributes
@@ -111,7 +111,7 @@ async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Prom
   if (list.is_calendar) await returnMonths(trx, list, past, ids)
 }
 
-/** Gives rows that return the days that they had, and notes these days. */
+/** Gives returning rows their former days, and logs these days. */
 async function returnMonths(
   trx: Trx,
   list: PriceList,

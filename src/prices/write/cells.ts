@@ -7,10 +7,10 @@ import { hasDecimals } from '../../lib/decimal.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
 
-/** A price of a payload: of a row, a dimension and, in a calendar list, a day. */
+/** A price in a payload, for a row, a dimension and, in a calendar list, a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
 
-/** Reports what of a cell does not fit the list: its address, or a price with more decimals than the list has. */
+/** Reports a cell whose address does not fit the list, or whose price has more decimals than the list. */
 export function rejectFaultyCell(
   list: PriceList,
   row: Schemas['UpdatePricesRow'],
@@ -24,14 +24,13 @@ export function rejectFaultyCell(
   errors.add(position, 'price', 'too_many_decimals', `must have at most ${decimals} decimals`)
 }
 
-/** The place of a cell in its payload. */
 export const positionColumn: InputColumn<Cell> = {
   name: 'position',
   type: 'integer',
   value: ({ position }) => position,
 }
 
-/** Columns of cells: key, dimension (from 1), day and price. */
+/** Input columns of cells: key, price, expected price, dimension (from 1) and day. */
 export const cellColumns = (list: PriceList): InputColumn<Cell>[] => [
   ...keyColumns,
   { name: 'price', type: 'numeric', value: ({ row }) => row.price },
@@ -45,13 +44,13 @@ export const cellColumns = (list: PriceList): InputColumn<Cell>[] => [
  * time of an update, most of it in garbage collection.
  */
 export interface CellsByRow {
-  /** Each once, sorted by code, so that neighbours are neighbours in the database. */
+  /** Each cell once, sorted by code, so that neighbors are neighbors in the database, too. */
   cells: Cell[]
-  /** The index in `cells` of the first cell of each row, then the length. */
+  /** The index of each row's first cell in `cells`, then the length of `cells`. */
   starts: number[]
 }
 
-/** Groups the cells of a payload. A cell that is given twice with different prices is an error. */
+/** Groups the cells of a payload. Reports a cell that is given twice with different prices. */
 export async function groupByRow(
   list: PriceList,
   inputs: readonly Cell[],
@@ -73,7 +72,7 @@ export async function groupByRow(
   return { cells, starts }
 }
 
-/** The cells that are not at these positions of the payload. */
+/** Leaves out the cells at these positions of the payload. */
 export function withoutCells(
   { cells, starts }: CellsByRow,
   positions: ReadonlySet<number>,
@@ -93,7 +92,7 @@ export function rowsOf({ cells, starts }: CellsByRow): Cell[] {
   return starts.slice(0, -1).map((start) => cells[start] as Cell)
 }
 
-/** The cells of a row. */
+/** The cells of the row with this index. */
 export function cellsOf({ cells, starts }: CellsByRow, row: number): Cell[] {
   return cells.slice(starts[row], starts[row + 1])
 }

@@ -31,7 +31,7 @@ export interface ViolatingCell {
   violations: GuardrailName[]
 }
 
-/** Says where the rows of cells stand in the request. */
+/** Finds the places of cells in the request, in the order of the cells. */
 export type FindPlaces = (
   cells: ViolatingCell[],
 ) => Promise<Pick<RequestError, 'pointer' | 'row' | 'line'>[]>
@@ -43,8 +43,8 @@ interface Guarded {
 }
 
 /**
- * Checks the prices that were just written with the next revision of a locked list. Throws `guardrail-violated`, which rolls
- * them back, unless the call overrides the guardrails.
+ * Checks the prices just written for the next revision of a locked list. Throws `guardrail-violated`, which rolls them
+ * back, unless the call overrides the guardrails.
  */
 export async function rejectViolations(
   trx: Trx,
@@ -83,7 +83,7 @@ async function findViolating(
   return { cells, count: Number(count), changed: Number(changed) }
 }
 
-/** SQL of the written prices, with their margins if a guardrail looks at them: that takes a third of the time. */
+/** SQL of the written prices, with margins only if a guardrail needs them: they take a third of the time. */
 async function withMarginsIfGuarded(trx: Trx, list: PriceList): Promise<RawBuilder<unknown>> {
   const cells = writtenCells(list)
   if (!guardsMargins(list)) return cells
@@ -91,7 +91,7 @@ async function withMarginsIfGuarded(trx: Trx, list: PriceList): Promise<RawBuild
   return withMargin(list, await findColumns(trx, list.account_id), priced, columns)
 }
 
-/** SQL of the prices that the next revision has set, with the costs of their products. */
+/** SQL of the prices that the next revision sets, with their products' costs. */
 function writtenCells(list: PriceList): RawBuilder<unknown> {
   const { account_id, id, version } = list
   return sql`(

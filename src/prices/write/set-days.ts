@@ -12,7 +12,7 @@ import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 import type { Written } from './set-prices.ts'
 
-/** Sets prices of days, stored by row, dimension and month. */
+/** Sets the prices of days, which are stored by row, dimension and month. */
 export async function setDays(
   trx: Trx,
   list: PriceList,
@@ -26,8 +26,8 @@ export async function setDays(
 }
 
 /**
- * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and notes the
- * former prices in the history.
+ * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and logs
+ * the former prices in the history.
  */
 export async function mergeMonths(
   trx: Trx,
@@ -52,11 +52,11 @@ export async function mergeMonths(
   const { months = 0, priced = 0 } = rows[0] ?? {}
   const load = { column: 'price_list_id', value: list.id, rows: months } as const
   await analyzeLoaded(trx, { table: 'calendar_months', ...load })
-  // The guardrails look at the days that have changed; rows are counted with them.
+  // The guardrail check reads the changed days, and counts their rows itself.
   return { priced: Number(priced), changed: 0, mayViolate: true }
 }
 
-/** SQL of the CTE that stores the months of `found` (row_id, dimension, month, old, new) that have changed. */
+/** SQL of the CTE `written`, which stores the changed months of `found` (row_id, dimension, month, old, new). */
 export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
   written as (
     insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices, since)
@@ -71,7 +71,7 @@ export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
 /** SQL of a month without prices. */
 export const noPrices: RawBuilder<unknown> = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
 
-/** Prices of a row in a dimension and month. */
+/** A row's prices in a dimension and month. */
 interface Chunk {
   id: number
   dimension: number
@@ -80,7 +80,7 @@ interface Chunk {
   prices: (number | null)[]
 }
 
-/** The months of a row's cells, which are sorted by dimension and day. */
+/** Splits a row's cells, which are sorted by dimension and day, by dimension and month. */
 function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
   const chunks: Chunk[] = []
   for (const { row } of cells) {

@@ -15,7 +15,7 @@ import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
 /** Row ids in the order of their keys; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
 
-/** Finds the published rows with these keys. */
+/** Finds the published rows with these keys, in their order. */
 export async function findPublishedRows(
   trx: Trx,
   list: PriceList,
@@ -34,9 +34,9 @@ export async function findPublishedRows(
   return readNumbers(rows[0]?.ids ?? null)
 }
 
-/** What a write of prices has changed. */
+/** What a price write changed. */
 export interface Written {
-  /** Cells that have another price now. */
+  /** Cells whose price changed. */
   priced: number
   /** Rows of these cells. */
   changed: number
@@ -44,14 +44,13 @@ export interface Written {
   mayViolate: boolean
 }
 
-/** The rows of an update. */
 export interface SetPrices {
   ids: RowIds
   written: Written
 }
 
 /**
- * Sets prices of published rows, and notes the former ones in the history. Dimensions without a price keep theirs;
+ * Sets prices of published rows, and logs the former ones in the history. Dimensions without a new price keep theirs;
  * unchanged rows are not written; unknown rows are skipped.
  */
 export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
@@ -78,7 +77,7 @@ export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): P
   return { ids, written: readWritten(list, written) }
 }
 
-/** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices are others, and their changes. */
+/** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices differ, and log their changes. */
 export function writeChanged(list: PriceList): RawBuilder<unknown> {
   const revision = nextRevision(list)
   const rows = sql`(select id, since, old, new from found where new is distinct from old) as changed`
@@ -98,12 +97,12 @@ export interface WrittenRow {
   is_violating: boolean
 }
 
-/** SQL of columns that say what `writeChanged` writes, over `found`. */
+/** SQL of the columns of a WrittenRow, over `found`: what `writeChanged` writes. */
 export function writtenOf(list: PriceList): RawBuilder<unknown> {
   const cells = list.price_dimensions.map((_, index) => {
     const [before, now] = [sql`old[${sql.lit(index + 1)}]`, sql`new[${sql.lit(index + 1)}]`]
     const isChanged = sql`${now} is distinct from ${before}`
-    // Margins are looked at apart: they need the costs of the products.
+    // Margins are checked separately: they need the products' costs.
     const violates = isViolating(list, { old: before, new: now })
     return { count: sql`(${isChanged})::integer`, violates: sql`(${isChanged} and ${violates})` }
   })
@@ -142,7 +141,7 @@ function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
 
 const priceName = (index: number) => `price_${index}`
 
-/** Reports payload rows that are not in the published list. `ids` are those of `rows`, which has each row once. */
+/** Reports payload rows that are not in the published list. `ids` belong to `rows`, which has each row once. */
 export function rejectMissing(
   payload: readonly KeyedRow<unknown>[],
   rows: readonly Pick<KeyedRow<unknown>, 'code' | 'extensions'>[],

@@ -9,7 +9,7 @@ import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
-/** What a call says about stale prices. */
+/** A call's options about stale prices. */
 export interface Observation {
   observed_at?: string | undefined
   on_stale?: 'reject' | 'skip' | undefined
@@ -17,7 +17,7 @@ export interface Observation {
 
 const aheadMinutes = 5
 
-/** Throws `invalid-request` for an `observed_at` that is too far ahead. */
+/** Throws `invalid-request` if `observed_at` is more than 5 minutes ahead. */
 export function rejectFutureObservation(
   { observed_at }: Observation,
   place: { pointer: string; field?: string },
@@ -32,7 +32,7 @@ export function rejectFutureObservation(
 export interface GivenCells {
   /** A FROM item `f`: position, code, extension_key, dimension, date, price, expected_price. */
   from: RawBuilder<unknown>
-  /** SQL of the line of a cell in its file; null without one. */
+  /** SQL of a cell's line in its file; SQL null without a file. */
   line: RawBuilder<unknown>
 }
 
@@ -45,8 +45,8 @@ interface StaleCell {
 }
 
 /**
- * Finds the stale cells among those given for a locked list, and returns their positions as the text of an array. Prices
- * that are sent as they are become confirmed. Throws `stale-rows` unless stale cells are to be skipped.
+ * Finds the stale cells among those given for a locked list, and returns their positions as the text of an array. With
+ * `observed_at`, prices sent unchanged become confirmed. Throws `stale-rows` unless `on_stale` is `skip`.
  */
 export async function findStaleCells(
   trx: Trx,
@@ -76,8 +76,8 @@ export const stalePositions = ({ positions }: { positions: string }) =>
   new Set(readNumbers(positions))
 
 /**
- * SQL of the given cells that the list has, with the price that it holds and the last observation of it that may be later
- * than `observedAt` (`known`).
+ * SQL of the given cells that are in the list, with the price that it holds (`held`) and that price's last observation,
+ * if it may be later than `observedAt` (`known`).
  */
 async function judgedCells(
   trx: Trx,
@@ -107,7 +107,7 @@ async function judgedCells(
 const ofRows = ({ account_id, id }: PriceList) =>
   sql`r.account_id = ${account_id} and r.price_list_id = ${id}`
 
-/** SQL of the price of the cell of `f` in row `r`, and of the revision that changed it or its neighbours last. */
+/** SQL of the price held for cell `f` of row `r`, and of the revision that last changed it or its neighbors. */
 export function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList) {
   if (!isCalendar)
     return { isCalendar, held: sql`r.prices[f.dimension]`, since: sql`r.since`, months: sql`` }
@@ -118,7 +118,9 @@ export function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList
   return { isCalendar, held, since: sql`m.since`, months }
 }
 
-/** SQL that joins the last change of a cell of `f` and `r` since some later observation, and its confirmation. */
+/**
+ * SQL that joins the last change of a cell since the first revision observed after `observedAt`, and its confirmation.
+ */
 async function observations(
   trx: Trx,
   list: PriceList,
@@ -146,14 +148,14 @@ async function observations(
       and ${isOfCell('confirmed')}`
 }
 
-/** SQL of the moment of a confirmation that no change of the price has followed. */
+/** SQL of the moment of a confirmation, unless the price changed after it. */
 function confirmedAt({ is_calendar, price_dimensions }: PriceList, since: RawBuilder<unknown>) {
   const hasNeighbours = is_calendar || price_dimensions.length > 1
   const changed = hasNeighbours ? sql`coalesce(changed.revision, 0)` : since
   return sql`case when confirmed.revision >= ${changed} then confirmed.observed_at end`
 }
 
-/** SQL of the CTE that notes the prices which were sent as they are. */
+/** SQL of the CTE that records prices sent unchanged as confirmed. */
 function confirmedCells(
   { account_id, id, version }: PriceList,
   observedAt: string,

@@ -12,15 +12,15 @@ import {
   writtenOf,
 } from './set-prices.ts'
 
-/** How many rows of the list are named, and what has changed. */
+/** How many rows the cells name, and what changed. */
 export interface Updated {
   updated: number
   written: Written
 }
 
 /**
- * Sets the prices of cells that are in the database, and notes the former ones in the history. `cells` is a FROM item `f`
- * with each cell once: code, extension_key, dimension, date, price.
+ * Sets prices, and logs the former ones in the history. `cells` is a FROM item `f` with each cell once: code,
+ * extension_key, dimension, date, price.
  */
 export function writeCells(
   trx: Trx,
@@ -45,7 +45,7 @@ export function publishedRowsOf({ account_id, id }: PriceList): RawBuilder<unkno
   ) as r`
 }
 
-/** SQL of an array of the prices of a group; `placeOf` is the index of a price, from 1. */
+/** SQL of an array of a group's prices; `placeOf` is the index of a price, from 1. */
 function pricesBy(placeOf: RawBuilder<number>, length: number): RawBuilder<unknown> {
   const places = Array.from(
     { length },
