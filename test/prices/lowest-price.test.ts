@@ -242,3 +242,60 @@ for (const is_calendar of [false, true])
       t.match(body[1].lowest_price, { price: 8, on: '2026-03-11', days_known: 2 })
     },
   )
+
+for (const is_calendar of [false, true])
+  t.test(
+    `a mistake is passed over where another ${is_calendar ? 'day' : 'dimension'} changed after it`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+      const dimensions = is_calendar ? {} : { price_dimensions: ['retail', 'trade'] }
+      const { id } = await aList(shop, { name: 'L', is_calendar, ...dimensions })
+      const [one, other] = ['retail', 'trade'].map((price_dimension, index) => ({
+        ...{ code: 'A', country: 'UK' },
+        ...(is_calendar ? { date: `2026-12-0${index + 1}` } : { price_dimension }),
+      }))
+      await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+      await setPrices(shop, 'L', [{ ...one, price: 10 }])
+      await setPrices(shop, 'L', [{ ...one, price: 1 }])
+      for (const price of [11, 12]) await setPrices(shop, 'L', [{ ...other, price }])
+      await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
+      for (const [index, day] of ['01', '02', '05', '06', '08', '20'].entries()) {
+        const at = `update list_revisions set at = '2026-03-${day}T12:00:00Z'`
+        const of = `where price_list_id = ${id} and revision = ${index + 1}`
+        await query(service.url, `${at} ${of}`)
+      }
+      const { body } = await shop.post('/api/v1/prices/get_prices/', {
+        ...{ price_list_id: id, payload: [one, other], include: ['lowest_price'] },
+        lowest_price: { days: 12, before: '2026-03-22' },
+      })
+      t.match(body[0].lowest_price, { price: 10, on: '2026-03-21', days_known: 2 })
+      t.match(body[1].lowest_price, { price: 12, days_known: 12 })
+    },
+  )
+
+t.test(
+  'a price that was put right before its mistake was undone counts from then on',
+  async (t) => {
+    const { shop, id, lowest } = await aListOverTime(t, { '2026-01-01': 10, '2026-03-05': 1 })
+    await setPrices(shop, 'L', [{ ...a, price: 10 }])
+    const b = { ...a, code: 'B' }
+    await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [b])
+    await addProducts(shop, 'L', [b])
+    await shop.post(`/api/v1/price_list/${id}/revert/`, { to_revision: 2, void: true })
+    for (const [revision, day] of [
+      [4, '07'],
+      [5, '08'],
+      [6, '10'],
+    ])
+      await query(
+        service.url,
+        `update list_revisions set at = '2026-03-${day}T12:00:00Z' where price_list_id = ${id} and revision = ${revision}`,
+      )
+    for (const days of [3, 8, 12])
+      t.match(await lowest('2026-03-20', { days, before: '2026-03-18' }), {
+        price: 10,
+        on: '2026-03-17',
+        days_known: Math.min(days, 8),
+      })
+  },
+)

@@ -38,7 +38,7 @@ export async function findHistories(
   const slices = await findSlices(trx, list, until)
   const statement = sql<{ at: number; entries: string; count: number }>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
-    ${priceChain(list, until, slices)}, priced as (
+    ${priceChain(list, { until, slices })}, priced as (
       select at, id, added_version, removed_version, greatest(since, added_version) as revision,
         prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
       from chain where ${isOfStay}
@@ -127,17 +127,25 @@ export const chainColumns = sql`at, dimension, month, place, id, row_id, added_v
  */
 export const isOfStay = sql`(removed_version is null or since < removed_version)`
 
-/**
- * SQL of the recursive CTE `chain`: the prices of the rows `wanted` back to the revision in force at `until`, and
- * further as long as that is one of `passed`.
- */
+/** How far back a chain goes. */
+interface ChainEnd {
+  /** The revision whose prices are the last ones needed. */
+  until: number
+  /** With this, the chain goes on to the revision that set the price in force at `until`, but not beyond this one. */
+  oldestSetter?: number
+  slices: number
+}
+
+/** SQL of the recursive CTE `chain`: the prices of the rows `wanted`, back to the end. */
 export function priceChain(
   list: PriceList,
-  until: number,
-  slices: number,
-  passed: readonly number[] = [],
+  { until, oldestSetter, slices }: ChainEnd,
 ): RawBuilder<unknown> {
-  const isPassed = sql`chain.since = any(${arrayLiteral(passed)}::integer[])`
+  const place = list.is_calendar ? sql`chain.place` : sql`chain.dimension`
+  const isSameBefore =
+    oldestSetter === undefined
+      ? sql`false`
+      : sql`(chain.since >= ${oldestSetter} and former.prices[${place}] is not distinct from chain.prices[${place}])`
   const former = formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })
   return sql`chain (${chainColumns}) as (
       ${presentPrices(list)}
@@ -145,7 +153,7 @@ export function priceChain(
       select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
         chain.removed_version, former.since, former.prices
       from chain cross join ${former}
-      where chain.since > chain.added_version and (chain.since > ${until} or ${isPassed})
+      where chain.since > chain.added_version and (chain.since > ${until} or ${isSameBefore})
     )`
 }
 

@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import type { ListRevisions } from '../../../generated/database.d.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -36,7 +37,7 @@ export async function findPeriods(
   if (wanted.length === 0) return []
   const revisions = await findRevisions(trx, list, await revisionAt(trx, list, from))
   // The changes since `from` do not show whether a mistake set the price that was in force at `from`.
-  const isAtOnce = areReadAtOnce(list, wanted.length) && !revisions.wereMistakesBefore
+  const isAtOnce = areReadAtOnce(list, wanted.length) && revisions.oldestMistake === undefined
   const find = isAtOnce ? readStays : walkStays
   const stays = await withinReadTime(shorterHistory, () => find(trx, list, wanted, revisions))
   const periods: Period[][] = wanted.map(() => [])
@@ -51,25 +52,44 @@ interface Revisions {
   first: number
   /** In milliseconds. Earlier revisions count as the first. */
   momentOf: (revision: number) => number
-  voided: Set<number>
-  wereMistakesBefore: boolean
+  /** Each revision that was marked as a mistake, with the one that undid it. */
+  undoneBy: Map<number, number>
+  /** The oldest of them, if it is not after the first. */
+  oldestMistake: number | undefined
 }
 
 async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<Revisions> {
-  const { rows } = await sql<{ revision: number; at: number; voided: boolean }>`
-    select revision, extract(epoch from at) * 1000 as at, voided from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and (revision >= ${first} or voided)`.execute(
-    trx,
-  )
+  const { rows } = await sql<StoredRevision>`
+    select revision, extract(epoch from at) * 1000 as at, voided, reverts_from, reverts_to from list_revisions
+    where account_id = ${list.account_id} and price_list_id = ${list.id}
+      and (revision >= ${first} or voided or reverts_from is not null)
+    order by revision`.execute(trx)
   const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
   const begin = moments.get(first) ?? list.oldest_at?.getTime() ?? 0
-  const voided = rows.filter((row) => row.voided).map(({ revision }) => revision)
+  const reverts = rows.filter(({ reverts_from }) => reverts_from !== null)
+  const mistakes = rows.filter(({ voided }) => voided)
+  const undoneBy = new Map(mistakes.map(({ revision }) => [revision, undoOf(revision, reverts)]))
+  const oldest = Math.min(...undoneBy.keys())
   return {
     first,
     momentOf: (revision) => (revision <= first ? begin : (moments.get(revision) ?? begin)),
-    voided: new Set(voided),
-    wereMistakesBefore: voided.some((revision) => revision <= first),
+    undoneBy,
+    oldestMistake: oldest <= first ? oldest : undefined,
   }
+}
+
+type StoredRevision = Pick<
+  Selectable<ListRevisions>,
+  'revision' | 'voided' | 'reverts_from' | 'reverts_to'
+> & { at: number }
+
+/** The first revision that undid another one. */
+function undoOf(revision: number, reverts: StoredRevision[]): number {
+  const undo = reverts.find(
+    ({ reverts_from: from, reverts_to: to }) =>
+      from !== null && to !== null && from <= revision && revision <= to,
+  )
+  return undo?.revision ?? Number.POSITIVE_INFINITY
 }
 
 /** A row's stay in a list, up to the last price's `ended`, which is null if the row is still there. */
@@ -132,12 +152,12 @@ async function walkStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  { first, voided }: Revisions,
+  { first, oldestMistake = first + 1 }: Revisions,
 ): Promise<Stay[]> {
-  const slices = await findSlices(trx, list, Math.min(first, ...voided) - 1)
+  const slices = await findSlices(trx, list, Math.min(first, oldestMistake - 1))
   const { rows } = await sql<Record<string, string | null>>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
-    ${priceChain(list, first, slices, [...voided])},
+    ${priceChain(list, { until: first, oldestSetter: oldestMistake, slices })},
     stays as (
       select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain
       where ${isOfStay} order by at, id, added_version, since
@@ -200,14 +220,17 @@ function addFormer({ added, prices }: Stay, ended: number, price: number | null)
   if (ended > added && ended <= last) prices.push({ price, ended })
 }
 
-function periodsOf({ since, prices }: Stay, { momentOf, voided }: Revisions): Period[] {
+/** A price that a mistake set counts from its undo on, if that left it in force. */
+function periodsOf({ since, prices }: Stay, { momentOf, undoneBy }: Revisions): Period[] {
   const periods: Period[] = []
   let began = since
   for (const [index, { price, ended }] of prices.entries()) {
     // A change in another dimension does not end this price.
     if (index < prices.length - 1 && prices[index + 1]?.price === price) continue
     const to = ended === null ? Number.POSITIVE_INFINITY : momentOf(ended)
-    if (price !== null && !voided.has(began)) periods.push({ price, from: momentOf(began), to })
+    const counts = undoneBy.get(began) ?? began
+    if (price !== null && counts < (ended ?? Number.POSITIVE_INFINITY))
+      periods.push({ price, from: momentOf(counts), to })
     began = ended ?? began
   }
   return periods

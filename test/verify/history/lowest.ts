@@ -47,8 +47,13 @@ function periodsOf(
     revision === null ? Number.POSITIVE_INFINITY : Date.parse(moments.get(revision) ?? '')
   return model
     .history(code, price_dimension)
-    .filter(({ from, isSet }) => isSet && !model.voided.has(from))
-    .map(({ price, from, to }) => ({ price, from: at(from), to: at(to) }))
+    .filter(({ isSet }) => isSet)
+    .map(({ price, from, to }) => {
+      // What a mistake set counts from its undo on, if that left it in force.
+      const counts = model.voided.has(from) ? (model.undoneBy.get(from) ?? null) : from
+      return { price, from: at(counts), to: at(to) }
+    })
+    .filter(({ from, to }) => from < to)
 }
 
 interface Cell {

@@ -113,7 +113,7 @@ async function follow(): Promise<void> {
     const rows = model.after(model.revision, given)
     if (revision > 1 && sameRows(rows, model.at(model.revision)))
       throw new Error(`revision ${revision} of "${note}" changes nothing: ${JSON.stringify(given)}`)
-    markMistakes(given)
+    noteUndone(given)
     model.states.push(rows)
     made.add(note)
   }
@@ -121,11 +121,14 @@ async function follow(): Promise<void> {
   answers.clear()
 }
 
-/** A revert may mark what it undoes; it is the next revision. */
-function markMistakes(given: Write): void {
-  if (given.kind !== 'revert' || !given.isVoid) return
+/** Notes what a revert, the next revision, undoes, and whether that was a mistake. */
+function noteUndone(given: Write): void {
+  if (given.kind !== 'revert') return
   const until = given.until === 'newest' ? model.revision : given.until
-  for (let revision = given.after + 1; revision <= until; revision++) model.voided.add(revision)
+  for (let revision = given.after + 1; revision <= until; revision++) {
+    if (given.isVoid) model.voided.add(revision)
+    if (!model.undoneBy.has(revision)) model.undoneBy.set(revision, model.revision + 1)
+  }
 }
 
 /** A write without a revision of its own was refused, or changed nothing in the revision that it answers. */
